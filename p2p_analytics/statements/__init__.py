@@ -6,6 +6,7 @@ from p2p_analytics.statements._format import Problem, Reading, StatementFormat, 
 from p2p_analytics.statements._read import read_statements
 from p2p_analytics.statements._reconcile import reconcile_balances
 from p2p_analytics.statements._registry import list_formats, register_format
+from p2p_analytics.statements._repairs import find_repaired
 from p2p_analytics.statements._rows import ROWS, complete_rows
 from p2p_analytics.statements._sources import find_paths
 from p2p_analytics.statements._statements import (
@@ -51,6 +52,7 @@ __all__ = [
     "find_holder_name",
     "find_paths",
     "find_problems",
+    "find_repaired",
     "list_corrections",
     "list_formats",
     "list_once",

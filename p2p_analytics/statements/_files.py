@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.frames.schema import BALANCES, INSTANT, KINDS, TEXT, WHOLE
+from p2p_analytics.statements._repairs import find_repaired
 from p2p_analytics.statements._rows import slice_by_files
 
 if TYPE_CHECKING:
@@ -118,6 +119,12 @@ class ProblemList:
         room = _MOST_PROBLEMS - len(self.listed)
         self.listed += problems[:room]
         self._unlisted += len(problems[room:])
+
+    def drop_repaired(self, versions: pl.DataFrame, standing: pl.DataFrame) -> None:
+        """Drop unreadable amounts and dates of payments that have these from other rows."""
+        listed = [(each.payment_id, each.field, each.problem) for each in self.listed]
+        repaired = find_repaired(listed, versions, standing)
+        self.listed = [each for each, is_repaired in zip(self.listed, repaired, strict=True) if not is_repaired]
 
     def to_frame(self) -> pd.DataFrame:
         """Return the problems as a frame."""

@@ -211,6 +211,7 @@ class _Reader:
         rows, standing, needed, owners, ends, row_problems = find_standing(running_balance(rows), checked.table)
         files = fill_balances(list_files(rows, self._formats, self._periods), checked.table)
         self._problems.add(checked.problems)
+        self._problems.drop_repaired(rows, standing)
         others = {problem.file for problem in account_problems}
         holders = _list_holders(rows, name_holders(standing, others), checked.balances)
         del rows  # which takes memory

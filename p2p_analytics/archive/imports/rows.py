@@ -42,6 +42,8 @@ _KEY: Final = "payment_id"
 _COLUMNS: Final = {**PAYMENTS, **STATEMENT, **ORIGIN, BATCH: WHOLE}
 _PROBLEM: Final = [*PROBLEMS, *PLACE]
 _OUTCOMES: Final = ("new", "known", "changed", "refused")
+# A row without one of these could not be read: a statement that has it changes the row.
+_NEVER_EMPTY: Final = ("status", "amount_cents", "flow_cents", "date_created")
 _DETAILS: Final = {"file": TEXT, "line": "Int64", _KEY: TEXT, "outcome": TEXT, "fields": TEXT}
 
 
@@ -64,8 +66,9 @@ class ImportPlan(NamedTuple):
     known : int
         Number of transactions that it held already; what the statement knows more, such as a fee, is added.
     changed : int
-        Number of transactions that it held with another value, such as pending payments that are settled now; also
-        refunds of earlier imports, if the statements say now whether they come from a person or a merchant.
+        Number of transactions that it held with another value, such as pending payments that are settled now, or
+        without an amount, date or status, which could not be read; also refunds of earlier imports, if the statements
+        say now whether they come from a person or a merchant.
     refused : int
         Number of transactions that contradict the service's amount, currency or direction of the payment.
     details : DataFrame
@@ -183,7 +186,8 @@ def merge_rows(
         if differ.any(axis=None)
     ]
     found = united.problems.assign(**{BATCH: batch})
-    return MergedRows(united.stored, plan, _join_problems([*_drop_outdated(problems, apart, found), found, *refused]))
+    joined = _join_problems([*_drop_outdated(problems, apart, found), found, *refused])
+    return MergedRows(united.stored, plan, _drop_repaired(joined, _concat(earlier, given), united.stored.rows))
 
 
 def select_shown(problems: pd.DataFrame, known: pd.DataFrame, files: Collection[str]) -> pd.DataFrame:
@@ -246,6 +250,19 @@ def _drop_outdated(
     return [_subtract(table, outdated) for table in problems]
 
 
+def _drop_repaired(problems: pd.DataFrame, versions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return problems without unreadable amounts and dates of payments that have these from other rows."""
+    import numpy as np
+    import polars as pl
+
+    from p2p_analytics.statements import find_repaired
+
+    columns = {_KEY: _KEY, "flow_cents": "flow_cents", "date_created": "date"}
+    tables = [pl.DataFrame(pl.from_arrow(table_of(table[[*columns]]))).rename(columns) for table in (versions, rows)]
+    listed = [(identifier, field, problem) for identifier, field, _, problem, *_ in _list_rows(problems)]
+    return problems[~np.array(find_repaired(listed, *tables), dtype=bool)].reset_index(drop=True)
+
+
 def _join_problems(problems: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return the problems of several tables; one that is in several keeps its first number."""
     columns = dict(SCHEMAS["statement_problems"])
@@ -269,8 +286,7 @@ def _plan(
     has_refused, has_taken = (is_among(shown[_KEY], given.loc[mask, _KEY]) for mask in (is_wrong, ~is_wrong))
     is_refused = pd.Series(has_refused & ~has_taken)
     held = _find_changes(before[is_held], after[is_held])
-    # What was null is not held otherwise, except that a payment without a status can still change.
-    is_new_value = before.loc[is_held, list(held)].isna().assign(status=False)
+    is_new_value = before.loc[is_held, list(held)].isna().assign(**dict.fromkeys(_NEVER_EMPTY, False))
     is_changed = (held & ~is_new_value).any(axis="columns").reindex(shown.index, fill_value=False)
     has_ended = ~is_held & is_listed & is_pending(service) & ~is_pending(after)
     differ = held.reindex(shown.index, fill_value=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -17,6 +18,7 @@ from support.archives.ledger import File, write_statement
 from support.archives.statements import PROBLEM_COLUMNS, row, statements_of
 from support.frames import frame_from_rows, list_values
 
+SAMPLES = Path(__file__).parents[2] / "statements" / "samples"
 HEADER = [*PAYMENTS, *STATEMENT, "counterparty_matched"]
 # The service replaces the account that neither a file nor the user names.
 _WITHOUT_ACCOUNT = statements_of(row(3, account_id="cash_app"), account="cash_app", _unnamed=frozenset({"cash_app"}))
@@ -364,3 +366,24 @@ def test_the_balance_of_the_service_stays(archive) -> None:
     """The statement is newer than the sync, and the balance is the one that the service sent."""
     archive.import_(with_balance(row(3, date="2030-01-01T12:00:00"), 1))
     assert archive.history().me.balance_cents == 990
+
+
+def test_a_later_file_repairs_an_amount(tmp_path) -> None:
+    """The row is changed, and its problem is gone until the import is undone, in any order and in one reading."""
+    good, broken = SAMPLES / "gen_a_2018.csv", tmp_path / "broken.csv"
+    broken.write_text(good.read_text("utf-8").replace("- $120.00", "- $12..00"), "utf-8")
+    problem = "is not an amount of US dollars"
+    archive, other = p2p.open_archive(tmp_path / "a"), p2p.open_archive(tmp_path / "b")
+    first = p2p.read_statements(broken, account="nora-quill")
+    rows = len(first.payments)
+    assert archive.import_(first).problems["problem"].tolist() == [problem]
+    plan = archive.import_(p2p.read_statements(good, account="nora-quill"))
+    assert (*counts(plan), len(plan.problems)) == (0, rows - 1, 1, 0, 0)
+    assert plan.details["fields"].tolist() == ["amount_cents, flow_cents"]
+    assert archive.history().problems.empty
+    archive.undo()
+    assert archive.history().problems["problem"].tolist() == [problem]
+    other.import_(p2p.read_statements(good, account="nora-quill"))
+    plan = other.import_(first)
+    assert (*counts(plan), len(plan.problems)) == (0, rows, 0, 0, 0)
+    assert p2p.read_statements([good, broken], account="nora-quill").problems.empty
