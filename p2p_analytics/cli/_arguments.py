@@ -174,7 +174,9 @@ def parse_day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text} is no day, such as 2024-05-31") from None
+        is_year = len(text) == len("2024") and text.isdecimal()
+        advice = f": write {text}-01-01 or {text}-12-31" if is_year else ", such as 2024-05-31"
+        raise argparse.ArgumentTypeError(f"{text} is no day{advice}") from None
 
 
 def number_between(kind: type[int | float], low: float, high: float) -> Callable[[str], float]:

@@ -19,7 +19,6 @@ from p2p_analytics.cli import (
     _arguments,
     _completion,
     _demo,
-    _export,
     _output,
     _sandbox,
     _sandbox_archive,
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 _COMMANDS: Final = (
-    _demo, _sandbox, _sandbox_archive, _sign_in_options, _sync, statements, _export, views, _completion,
+    _demo, _sandbox, _sandbox_archive, _sign_in_options, _sync, statements, views, _completion,
 )  # fmt: skip
 _PROGRAM: Final = "p2p-analytics"
 _INTERRUPTED: Final = 130  # 128 + SIGINT, as shells count

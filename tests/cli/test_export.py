@@ -24,7 +24,7 @@ def test_every_analysis_is_a_table() -> None:
     """The command knows the analyses of the catalogue, which has each public one that returns a table."""
     from p2p_analytics import analyses
     from p2p_analytics.analyses.catalogue import CATALOGUE
-    from p2p_analytics.cli import _export
+    from p2p_analytics.cli.views import _export
 
     assert [*CATALOGUE] == [*_export._ANALYSES]
     assert {*CATALOGUE} == {*analyses.__all__} - {"categorise", "default_rules"}
@@ -71,7 +71,7 @@ def test_export_a_table(archive_path, tmp_path, table, column, values) -> None:
 
 def test_every_table_has_every_ending(archive_path, tmp_path, capfdbinary) -> None:
     """A table has the same columns and number of rows in each kind of file, and on standard output."""
-    from p2p_analytics.cli import _export
+    from p2p_analytics.cli.views import _export
 
     def read_sqlite(path: object) -> pd.DataFrame:
         with contextlib.closing(sqlite3.connect(path)) as database:
@@ -252,3 +252,33 @@ def test_a_table_in_a_workbook_database_or_ledger(archive_path, tmp_path, capsys
     capsys.readouterr()
     assert cli.main(["export", archive_path, str(tmp_path / "p.journal"), "--table", "friends"]) == 2
     assert "A ledger is made of payments, not of friends: leave out --table." in capsys.readouterr().err
+
+
+def test_some_days_and_one_currency(tmp_path, history_of, payment, capsys) -> None:
+    """Sums need one currency, which the message names as an option; days that have no payment are announced."""
+    dollars = payment(1), payment(2, date_created="2024-05-02T12:00:00")
+    history = history_of(*dollars, payment(3, date_created="2024-05-03T12:00:00"))
+    history.payments.loc[history.payments["payment_id"] == "3", "currency"] = "GBP"
+    p2p.open_archive(tmp_path / "a").merge(history)
+    sums = ["export", str(tmp_path / "a"), "-", "--table", "status_mix"]
+    assert cli.main(sums) == 1
+    assert capsys.readouterr().err == (
+        f"p2p-analytics: The payments of {tmp_path / 'a'} are in USD (2) and GBP (1), which status_mix does not add: "
+        "choose one, like --currency USD.\n"
+    )
+    assert cli.main([*sums, "--currency", "usd"]) == 0
+    assert pd.read_csv(io.StringIO(capsys.readouterr().out))["payments"].sum() == 2
+    rows = ["export", str(tmp_path / "a"), "-", "--since", "2024-05-02"]
+    assert cli.main([*rows, "--until", "2024-05-02"]) == 0
+    assert pd.read_csv(io.StringIO(capsys.readouterr().out))["payment_id"].tolist() == [2]
+    assert cli.main(["export", str(tmp_path / "a"), "-", "--until", "2023-12-31"]) == 0
+    captured = capsys.readouterr()
+    assert len(captured.out.splitlines()) == 1
+    assert (
+        captured.err == f"No payment is in these days: those of {tmp_path / 'a'} are from 2024-05-01 to 2024-05-03.\n"
+    )
+    assert cli.main(["export", str(tmp_path / "a"), "-", "--table", "friends", "--currency", "USD"]) == 0
+    assert (
+        capsys.readouterr().err
+        == "--currency has no effect on friends: only payments, problems and analyses are selected.\n"
+    )

@@ -71,6 +71,7 @@ def test_some_days_and_analyses(archive_path, tmp_path, capsys) -> None:
     for wrong, sentence in {
         ("--only", "unusual,rent"): "'rent' is no analysis: choose from spend_by_friend, ",
         ("--since", "May"): "May is no day, such as 2024-05-31",
+        ("--since", "2023"): "2023 is no day: write 2023-01-01 or 2023-12-31",
     }.items():
         with pytest.raises(SystemExit) as caught:
             cli.main([*words, *wrong])

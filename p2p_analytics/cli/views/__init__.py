@@ -1,8 +1,8 @@
-"""The commands that show an archive to people: ``report`` and ``reminders``."""
+"""The commands that show the payments of an archive: ``export``, ``report`` and ``reminders``."""
 
 from __future__ import annotations
 
-from p2p_analytics.cli.views import _reminders, _report
+from p2p_analytics.cli.views import _export, _reminders, _report
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add ``report`` and ``reminders`` to a command line."""
+    """Add ``export``, ``report`` and ``reminders`` to a command line."""
+    _export.add_commands(add_parser)
     _report.add_commands(add_parser)
     _reminders.add_commands(add_parser)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from p2p_analytics.cli import _arguments, _output
-from p2p_analytics.cli.views._history import add_currency, read_history
+from p2p_analytics.cli.views._history import add_currency, add_days, read_history, select_range
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     report.add_argument(
         "--only", metavar="NAMES", type=_parse_names, help="only these analyses: spend_by_friend,recurring"
     )
-    day = _arguments.parse_day
-    report.add_argument("--since", metavar="DAY", type=day, help="only payments from this day on: 2024-01-01")
-    report.add_argument("--until", metavar="DAY", type=day, help="only payments until the end of this day")
+    add_days(report)
     _arguments.add_view(report)
     _arguments.add_progress(report)
     _arguments.add_json(report)
@@ -53,14 +51,13 @@ def _report(options: argparse.Namespace) -> None:
     from p2p_analytics.display import format_count
     from p2p_analytics.files import atomic_file
     from p2p_analytics.frames.schema import select_payments
-    from p2p_analytics.report import render_report, select_days
-    from p2p_analytics.times import find_zone
+    from p2p_analytics.report import render_report
 
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
     history = read_history(options, what="a report")
     zone = "UTC" if history.private else options.tz
-    chosen = select_days(history, options.since, options.until, find_zone(zone)).history
+    chosen = select_range(history, options, zone, progress)
     count = len(select_payments(chosen.payments))
     counted = format_count(count, "payment", "payments")
     progress.log(f"Drawing the report of {counted} ...")

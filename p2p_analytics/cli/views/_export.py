@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from p2p_analytics.cli import _arguments, _output
+from p2p_analytics.cli.views._history import add_currency, add_days, build_currencies_error, select_range
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _FRAMES: Final = ("payments", "people", "friends", "problems")
 _RECONCILIATION: Final = "reconciliation"
+_OF_ARCHIVE: Final = ("people", "friends", _RECONCILIATION)  # tables of other things than payments
 # Those of the catalogue, which is not imported here because it would slow --help down.
 _ANALYSES: Final = (
     "spend_by_friend",
@@ -70,6 +72,8 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         help=f"{', '.join((*_FRAMES, _RECONCILIATION))}, or the result of an analysis: {', '.join(_ANALYSES)} "
         f"(payments; {', '.join(_OF_ALL)}: all)",
     )
+    add_currency(export)
+    add_days(export)
     _arguments.add_view(export)
     _arguments.add_progress(export)
     _arguments.add_json(export)
@@ -99,6 +103,9 @@ def _export(options: argparse.Namespace) -> None:
     progress.log(f"Reading {options.archive} ...")
     archive = open_archive(options.archive)
     history = archive.history(privacy=options.privacy)
+    if options.currency:
+        history = history.select_currency(options.currency)
+    history = select_range(history, options, _find_zone(history, options), progress)
     if options.out.endswith(_LEDGERS) or (options.table is None and options.out.endswith(_OF_ALL)):
         _write_payments(history, options)
         name, rows = "payments", len(history.payments)
@@ -162,7 +169,11 @@ def _write_table(name: str, table: pd.DataFrame, history: History, options: argp
 def _describe_unused(name: str, options: argparse.Namespace, history: History) -> list[str]:
     """Return a line for each given option that has no effect on the table."""
     lines = []
-    if options.tz is not None and not _takes(name, "tz") and not options.out.endswith(_WORKBOOK):
+    has_days = options.since is not None or options.until is not None
+    if name in _OF_ARCHIVE and (has_days or options.currency):
+        given = "--since and --until have" if has_days else "--currency has"
+        lines.append(f"{given} no effect on {name}: only payments, problems and analyses are selected.")
+    if options.tz is not None and not (_takes(name, "tz") or has_days or options.out.endswith(_WORKBOOK)):
         lines.append(f"--tz has no effect on {name}: instants are in UTC; {_list_takers('tz')} use it.")
     elif options.tz is not None and history.private:
         lines.append("--tz has no effect in privacy mode: its days and months are in UTC.")
@@ -185,10 +196,17 @@ def _list_takers(argument: str) -> str:
 def _build_table(name: str, history: History, options: argparse.Namespace) -> pd.DataFrame:
     """Return the table that ``--table`` names: a frame of the history or the result of an analysis."""
     from p2p_analytics.analyses import catalogue
+    from p2p_analytics.errors import SchemaError
+    from p2p_analytics.frames.row_currencies import count_currencies
 
     if name in _FRAMES:
         frame: pd.DataFrame = getattr(history, name)
         return frame
     zone = _find_zone(history, options)
     as_of = options.as_of or history.fetched_at
-    return catalogue.build_table(name, history.payments, history, as_of=as_of, tz=zone)
+    try:
+        return catalogue.build_table(name, history.payments, history, as_of=as_of, tz=zone)
+    except SchemaError:
+        if len(count_currencies(history.payments)) > 1:
+            raise build_currencies_error(history, options, what=name) from None
+        raise
