@@ -8,7 +8,7 @@ from p2p_analytics.archive._folder import PEOPLE_FILE
 from p2p_analytics.archive._rewrite import DATED, list_other_days
 from p2p_analytics.archive.imports.balances import list_problems
 from p2p_analytics.archive.imports.people import BY_USERNAME, NamesOfPeople, PeopleFile, match_names, read_aliases
-from p2p_analytics.archive.tables import MATCHED, arrow_schema
+from p2p_analytics.archive.tables import BATCH, MATCHED, arrow_schema
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, frame_of_polars
@@ -79,7 +79,7 @@ def read_balances(folder: ArchiveFolder, manifest: Manifest) -> pd.DataFrame:
 
 def read_other_days(folder: ArchiveFolder, manifest: Manifest, balances: pd.DataFrame) -> OtherDays:
     """Return the days with rows that come from no statement file of which the balances are known, by service."""
-    names = [*DATED, "file"]
+    names = [*DATED, "file", BATCH]
     entry = manifest.small.get("statements")
     rows = arrow_schema("statements").empty_table() if entry is None else folder.read(entry, columns=names)
     return list_other_days(folder, manifest.payments, frame_of(rows.select(names)), balances)

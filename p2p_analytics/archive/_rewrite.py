@@ -12,7 +12,7 @@ from p2p_analytics.archive import _merge
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, Entry, Manifest, list_starts
 from p2p_analytics.archive._recovery import recover_payments, recover_people, recover_statements
 from p2p_analytics.archive._user import require_user
-from p2p_analytics.archive.imports.balances import drop_derived, find_other_days
+from p2p_analytics.archive.imports.balances import find_other_days
 from p2p_analytics.archive.imports.histories import (
     drop_undecided,
     fill_origins,
@@ -31,7 +31,7 @@ from p2p_analytics.archive.imports.rows import (
     require_ids,
     select_further,
 )
-from p2p_analytics.archive.tables import BATCH, SCHEMAS, arrow_schema
+from p2p_analytics.archive.tables import BATCH, MERGED, SCHEMAS, arrow_schema
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames import schema
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DATED: Final = ("payment_id", "date_created")
-_MERGED: Final = 0  # the number of the import for what comes with a merge
 _UNLISTED: Final = "is in the archive, but the service does not list it any more; it stays as it was"
 
 
@@ -218,9 +217,8 @@ def _merge_statements(  # noqa: PLR0913 - the history, and what the archive hold
         require_ids(given)
         rows = infer_origins(name_rows(given, name), stated)
         further, listed = select_further(rows, stored.rows), read_listed(folder, payments)
-        found = drop_derived(drop_undecided(stated), tables["statement_balances"])
-        problems = [tables["statement_problems"], found.assign(**{BATCH: _MERGED})]
-        merged = merge_rows(stored, listed, further, _MERGED, problems)
+        problems = [tables["statement_problems"], drop_undecided(stated).assign(**{BATCH: MERGED})]
+        merged = merge_rows(stored, listed, further, MERGED, problems)
         tables |= list_tables(merged.stored, merged.problems)
         changes = changes._replace(added=changes.added + merged.plan.new, changed=changes.changed + merged.plan.changed)
     fields |= {kind: write_table(folder, kind, frame, fields.get(kind), account) for kind, frame in tables.items()}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Constants = dict[str, str | None]  # texts by the column that holds them in every row
 
 BATCH: Final = "batch"  # the number of the import that wrote a row of a statement
+MERGED: Final = 0  # the number for what comes with a merge
 MATCHED: Final = "counterparty_matched"  # in histories: how a name in a statement became a person
 _STATEMENTS: Final = {**schema.PAYMENTS, **schema.STATEMENT, **MICROSECONDS, **schema.ORIGIN, BATCH: schema.WHOLE}
 SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from p2p_analytics.archive.tables import BATCH, SCHEMAS
+from p2p_analytics.archive.tables import BATCH, MERGED, SCHEMAS
 from p2p_analytics.currencies import UNKNOWN_CURRENCY
 from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.row_currencies import fill_codes
@@ -18,6 +18,7 @@ from p2p_analytics.frames.schema import (
     FOLLOWS_A_GAP,
     PLACE,
     PROBLEMS,
+    WHOLE,
     select_payments,
     set_dtypes,
 )
@@ -84,13 +85,13 @@ def find_other_days(listed: pd.DataFrame, stated: pd.DataFrame, balances: pd.Dat
     listed : DataFrame
         ``payment_id`` and ``date_created`` of the payments that the service listed.
     stated : DataFrame
-        The same columns and ``file`` of the rows of statements.
+        The same columns, ``file`` and ``batch`` of the rows of statements.
     balances : DataFrame
         `BALANCES` of the archive.
     """
     from p2p_analytics.statements import SERVICE
 
-    is_known = stated["file"].isin(list(balances["file"]))
+    is_known = _has_balances(stated, balances)
     is_in_file = is_among(listed["payment_id"], stated.loc[is_known, "payment_id"])
     days = listed.loc[~is_in_file, "date_created"].dropna().dt.floor("D").unique()
     ends = stated[~is_known].groupby("file", dropna=False)["date_created"].agg(["min", "max"]).dropna()
@@ -105,7 +106,7 @@ def list_problems(problems: pd.DataFrame, balances: pd.DataFrame, read_other_day
     Parameters
     ----------
     problems : DataFrame
-        PROBLEMS and PLACE of the archive.
+        PROBLEMS, PLACE and ``batch`` of the archive.
     balances : DataFrame
         `BALANCES` of the archive.
     read_other_days : callable
@@ -116,7 +117,7 @@ def list_problems(problems: pd.DataFrame, balances: pd.DataFrame, read_other_day
     from p2p_analytics.statements import list_once, reconcile_balances
 
     found = reconcile_balances(balances).problems
-    is_kept_gap = ((problems["problem"] == FOLLOWS_A_GAP) & ~problems["file"].isin(list(balances["file"]))).any()
+    is_kept_gap = ((problems["problem"] == FOLLOWS_A_GAP) & ~_has_balances(problems, balances)).any()
     other_days: OtherDays = {}
     if is_kept_gap or any(problem.problem == FOLLOWS_A_GAP for problem in found):
         other_days = read_other_days()
@@ -131,8 +132,17 @@ def list_problems(problems: pd.DataFrame, balances: pd.DataFrame, read_other_day
 
 def drop_derived(problems: pd.DataFrame, balances: pd.DataFrame) -> pd.DataFrame:
     """Return problems without those of balances that an archive holds, because `list_problems` derives these."""
-    is_derived = problems["problem"].isin(_DERIVED) & problems["file"].isin(list(balances["file"]))
+    is_derived = problems["problem"].isin(_DERIVED) & _has_balances(problems, balances)
     return problems[~is_derived].reset_index(drop=True)
+
+
+def _has_balances(rows: pd.DataFrame, balances: pd.DataFrame) -> pd.Series[bool]:
+    """Return whether rows or problems are of an import that has brought balances of their file, or of a later one.
+
+    A name is not enough: a file of a merged history, or of an import of an earlier version, can have the same one.
+    """
+    first = rows["file"].map(balances.groupby("file")[BATCH].min()).astype(WHOLE)
+    return ((rows[BATCH] != MERGED) & (first <= rows[BATCH])).fillna(value=False).astype(bool)
 
 
 def select_gaps(problems: pd.DataFrame, files: Collection[str]) -> pd.DataFrame:
@@ -159,7 +169,7 @@ def set_balance(me: Me, rows: pd.DataFrame, balances: pd.DataFrame) -> Me:
     """
     from p2p_analytics.statements import find_balance
 
-    others = rows.loc[~rows["file"].isin(list(balances["file"])), "date_created"].max()
+    others = rows.loc[~_has_balances(rows, balances), "date_created"].max()
     last = balances[["last_date", "period_end"]].max().max()
     if others == others and not last >= others:  # noqa: PLR0124 - NaT
         return me

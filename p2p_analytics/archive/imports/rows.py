@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from p2p_analytics.archive.tables import BATCH, SCHEMAS
+from p2p_analytics.archive.tables import BATCH, MERGED, SCHEMAS
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.arrow import is_among, table_of
 from p2p_analytics.frames.merge_sources import (
@@ -231,6 +231,9 @@ def _unite(versions: pd.DataFrame) -> _United:
     """Return the rows to store of versions, and their problems."""
     from p2p_analytics.statements import unite_payments
 
+    is_merged = versions[BATCH] == MERGED
+    if is_merged.any():  # of equal rows the one of an import stays, because its balances are known
+        versions = _concat(versions[~is_merged], versions[is_merged])
     united = unite_payments(versions)
     tables = (sort_frame(set_dtypes(table, _COLUMNS)[list(_COLUMNS)]) for table in (united.payments, united.versions))
     return _United(StoredRows(*tables), united.problems[_PROBLEM])

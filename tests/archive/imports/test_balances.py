@@ -233,3 +233,27 @@ def test_a_spoiled_copy_of_the_same_name(files, tmp_path) -> None:
     assert [file for file, *_ in _list(archive.history().problems)] == ["q3.csv"]
     archive.import_(_read(files["q3"]))
     assert _list(archive.history().problems) == [], "a row too many was after the others"
+
+
+@pytest.mark.parametrize("name", ["statement.csv", "{}.csv"])
+def test_merged_files_with_the_name_of_an_imported_one(tmp_path, name) -> None:
+    """Every download is called statement.csv: Q2, which only a merge brings, keeps its balance, problem and rows."""
+    rows = {**ROWS, "q0": [("2023-12-20", "-1.00", "100.00")], "bad": [ROWS["q2"][0], ("2024-06-20", "-20.50", "93.50")]}
+    paths = {}
+    for quarter, lines in rows.items():
+        (tmp_path / quarter).mkdir()
+        paths[quarter] = write_file(tmp_path / quarter / name.format(quarter), lines)
+    archive = _import(tmp_path / "a", [paths["q1"]])
+    archive.merge(_read(paths["q2"]).history())
+    archive.import_(_read(paths["q0"]))
+    history = archive.history()
+    assert (history.me.balance_cents, f"{history.fetched_at:%Y-%m-%d}") == (9150, "2024-06-20")
+    archive.import_(_read(paths["q3"]))
+    assert _list(archive.history().problems) == [], "the rows of Q2 explain the change of -0.50"
+    archive = p2p.open_archive(tmp_path / "b")
+    archive.merge(_read(paths["bad"]).history())
+    found = [(paths["bad"].name, DOES_NOT_ADD_UP)]  # 112.00 less 20.50 is 91.50, and not 93.50
+    for quarter in ("q1", "bad"):
+        assert [(file, problem) for file, _, problem in _list(archive.history().problems)] == found
+        archive.import_(_read(paths[quarter]))
+    assert [(file, problem) for file, _, problem in _list(archive.history().problems)] == found, "not twice"
