@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.archive._folder import PEOPLE_FILE
-from p2p_analytics.archive._rewrite import DATED, list_other_days
-from p2p_analytics.archive.imports.balances import list_problems
+from p2p_analytics.archive._rewrite import list_other_rows
+from p2p_analytics.archive.imports.balances import STATED, list_problems
 from p2p_analytics.archive.imports.people import BY_USERNAME, NamesOfPeople, PeopleFile, match_names, read_aliases
-from p2p_analytics.archive.tables import BATCH, MATCHED, arrow_schema
+from p2p_analytics.archive.tables import MATCHED, arrow_schema
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, frame_of_polars
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.archive._manifest import Manifest
-    from p2p_analytics.archive.imports.balances import OtherDays
     from p2p_analytics.archive.imports.people import Match
+    from p2p_analytics.statements import OtherRows
 
 _COLUMNS: Final = {**schema.PAYMENTS, **schema.STATEMENT, MATCHED: schema.TEXT}
 _NAMES: Final = ("counterparty_name", "counterparty_username")
@@ -66,7 +66,7 @@ def read_problems(folder: ArchiveFolder, manifest: Manifest, problems: pd.DataFr
 
     kept = folder.read_frame(manifest.small["statement_problems"])
     balances = read_balances(folder, manifest)
-    found = list_problems(kept, balances, lambda: read_other_days(folder, manifest, balances))
+    found = list_problems(kept, balances, lambda: read_other_rows(folder, manifest, balances))
     listed = problems.reindex(columns=list(found)).astype(dict(schema.PLACE))
     return pd.concat([listed, found], ignore_index=True)
 
@@ -77,12 +77,11 @@ def read_balances(folder: ArchiveFolder, manifest: Manifest) -> pd.DataFrame:
     return frame_of(arrow_schema("statement_balances").empty_table()) if entry is None else folder.read_frame(entry)
 
 
-def read_other_days(folder: ArchiveFolder, manifest: Manifest, balances: pd.DataFrame) -> OtherDays:
-    """Return the days with rows that come from no statement file of which the balances are known, by service."""
-    names = [*DATED, "file", BATCH]
+def read_other_rows(folder: ArchiveFolder, manifest: Manifest, balances: pd.DataFrame) -> OtherRows:
+    """Return the rows that moved the balance and come from no statement file of which the balances are known."""
     entry = manifest.small.get("statements")
-    rows = arrow_schema("statements").empty_table() if entry is None else folder.read(entry, columns=names)
-    return list_other_days(folder, manifest.payments, frame_of(rows.select(names)), balances)
+    rows = arrow_schema("statements").empty_table() if entry is None else folder.read(entry, columns=[*STATED])
+    return list_other_rows(folder, manifest.payments, frame_of(rows.select([*STATED])), balances)
 
 
 def read_file(folder: ArchiveFolder) -> PeopleFile:

@@ -16,7 +16,7 @@ from p2p_analytics.archive._manifest import STATEMENT_KINDS, Manifest
 from p2p_analytics.archive._recovery import read_journal, settle_imports, write_journal
 from p2p_analytics.archive._rewrite import (
     get_stored,
-    list_other_days,
+    list_other_rows,
     list_tables,
     name_account,
     read_listed,
@@ -335,7 +335,7 @@ def _list_problems(folder: ArchiveFolder, known: _Known, tables: Mapping[str, pd
     balances = tables["statement_balances"]
     entries = known.manifest.payments if known.manifest else ()
     return list_problems(
-        tables["statement_problems"], balances, lambda: list_other_days(folder, entries, tables["statements"], balances)
+        tables["statement_problems"], balances, lambda: list_other_rows(folder, entries, tables["statements"], balances)
     )
 
 

@@ -12,7 +12,7 @@ from p2p_analytics.archive import _merge
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, Entry, Manifest, list_starts
 from p2p_analytics.archive._recovery import recover_payments, recover_people, recover_statements
 from p2p_analytics.archive._user import require_user
-from p2p_analytics.archive.imports.balances import find_other_days
+from p2p_analytics.archive.imports.balances import MOVES, find_other_rows
 from p2p_analytics.archive.imports.histories import (
     drop_undecided,
     fill_origins,
@@ -51,14 +51,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from p2p_analytics.archive._folder import ArchiveFolder
-    from p2p_analytics.archive.imports.balances import OtherDays
     from p2p_analytics.history import Baseline, History
     from p2p_analytics.records import Me
+    from p2p_analytics.statements import OtherRows
 
 
 log = logging.getLogger(__name__)
 
-DATED: Final = ("payment_id", "date_created")
 _UNLISTED: Final = "is in the archive, but the service does not list it any more; it stays as it was"
 
 
@@ -276,15 +275,15 @@ def read_listed(folder: ArchiveFolder, payments: Sequence[Entry]) -> pd.DataFram
     return frame_of(pa.concat_tables([none, *(folder.read(entry, columns=[*LISTED]) for entry in payments)]))
 
 
-def list_other_days(
+def list_other_rows(
     folder: ArchiveFolder, payments: Sequence[Entry], stated: pd.DataFrame, balances: pd.DataFrame
-) -> OtherDays:
-    """Return the days of rows of the service and of statements that `find_other_days` finds."""
+) -> OtherRows:
+    """Return the rows of the service and of statements that `find_other_rows` finds."""
     import pyarrow as pa
 
-    none = arrow_schema("payments").empty_table().select([*DATED])
-    listed = pa.concat_tables([none, *(folder.read(entry, columns=[*DATED]) for entry in payments)])
-    return find_other_days(frame_of(listed), stated, balances)
+    none = arrow_schema("payments").empty_table().select([*MOVES])
+    listed = pa.concat_tables([none, *(folder.read(entry, columns=[*MOVES]) for entry in payments)])
+    return find_other_rows(frame_of(listed), stated, balances)
 
 
 def _find_start(baseline: Baseline | None, previous: Manifest | None, history: History) -> datetime | None:

@@ -11,7 +11,7 @@ from p2p_analytics.archive._all_payments import (
     read_balances,
     read_file,
     read_names,
-    read_other_days,
+    read_other_rows,
     read_problems,
 )
 from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder
@@ -138,9 +138,9 @@ class StatementArchive:
 
         manifest = self._require_manifest()
         balances = read_balances(self._folder, manifest)
-        other_days = read_other_days(self._folder, manifest, balances)
+        others = read_other_rows(self._folder, manifest, balances)
         rows = balances.assign(account=str(manifest.me.user.id)).astype({"account": TEXT})
-        table = reconcile_balances(rows, other_days).table
+        table = reconcile_balances(rows, others).table
         mode = settings.privacy(privacy)
         return Mask(strict=mode == settings.STRICT).frame(table) if mode else table
 

@@ -27,7 +27,7 @@ from p2p_analytics.statements._versions import (
     separate_payments,
     unite_payments,
 )
-from p2p_analytics.statements.balances import find_balance
+from p2p_analytics.statements.balances import OtherRow, OtherRows, find_balance
 from p2p_analytics.statements.formats import SERVICE
 from p2p_analytics.statements.transactions import ACCOUNT as OTHER_ACCOUNT
 from p2p_analytics.statements.transactions import NAME_AS_HANDLE, UNDECIDED
@@ -39,6 +39,8 @@ __all__ = [
     "SERVICE",
     "UNDECIDED",
     "OtherFile",
+    "OtherRow",
+    "OtherRows",
     "Problem",
     "Reading",
     "StatementFormat",

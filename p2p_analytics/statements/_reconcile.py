@@ -25,13 +25,14 @@ from p2p_analytics.statements.balances import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import date, datetime
+    from collections.abc import Collection, Iterator, Mapping
+    from datetime import datetime
 
     import pandas as pd
     import polars as pl
 
     from p2p_analytics.statements._format import Problem
+    from p2p_analytics.statements.balances import OtherRows
 
 __all__ = ["Reconciled", "reconcile", "reconcile_balances", "running_balance"]
 
@@ -90,20 +91,17 @@ def reconcile(
     return Reconciled(frame_joined(joined), balances, list_balance_problems(joined))
 
 
-def reconcile_balances(
-    balances: pd.DataFrame, other_days: Mapping[str | None, Sequence[date]] | None = None
-) -> Reconciled:
+def reconcile_balances(balances: pd.DataFrame, others: OtherRows | None = None) -> Reconciled:
     """Return the same for the balances of files that were read earlier, of which the rows are not known.
 
     Parameters
     ----------
     balances : DataFrame
         `BALANCES`.
-    other_days : mapping of str or None to sequence of date, optional
-        The days with rows that come from elsewhere, in order, by service; under None those of any service. Their months
-        are covered, and a change of the balance around such a day is no gap.
+    others : OtherRows, optional
+        Rows that come from elsewhere. A change of the balance that they explain to the cent is no gap.
     """
-    joined = join_files(list_balances(balances), other_days)
+    joined = join_files(list_balances(balances), others)
     return Reconciled(frame_joined(joined), balances, list_balance_problems(joined))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
+from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from p2p_analytics.archive.tables import BATCH, MERGED, SCHEMAS
 from p2p_analytics.currencies import UNKNOWN_CURRENCY
+from p2p_analytics.display import format_money
 from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import (
@@ -18,22 +19,29 @@ from p2p_analytics.frames.schema import (
     FOLLOWS_A_GAP,
     PLACE,
     PROBLEMS,
+    TEXT,
     WHOLE,
     select_payments,
     set_dtypes,
 )
+from p2p_analytics.money import to_units
+from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     import pandas as pd
 
     from p2p_analytics.records import Me
+    from p2p_analytics.statements import OtherRows
 
-    OtherDays = Mapping[str | None, Sequence[date]]
-    ReadDays = Callable[[], OtherDays]
+    ReadRows = Callable[[], OtherRows]
 
 _ORDER: Final = ("currency", "service", "product", "first_date", "last_date", "file", "format")
+# What `find_other_rows` needs of payments and of rows of statements.
+MOVES: Final = ("payment_id", "status", "date_created", "date_completed", "flow_cents", "currency", "source")
+STATED: Final = (*MOVES, "funding_source", "file", BATCH)
+_OWN_MONEY: Final = ("balance", "cash")  # the last word of a funding source that is the balance itself
 _DERIVED: Final = (DOES_NOT_ADD_UP, FOLLOWS_A_GAP)
 # The values of these problems, in archives of which the files' balances are not known.
 _DAY: Final = r"\d{4}-\d\d-\d\d"
@@ -73,34 +81,47 @@ def merge_balances(known: pd.DataFrame, given: pd.DataFrame, account: str, batch
     return pd.concat(parts).sort_values(list(_ORDER), na_position="last", ignore_index=True)
 
 
-def find_other_days(listed: pd.DataFrame, stated: pd.DataFrame, balances: pd.DataFrame) -> OtherDays:
-    """Return the days that rows of no file of which the balances are known are about, by service.
+def find_other_rows(listed: pd.DataFrame, stated: pd.DataFrame, balances: pd.DataFrame) -> OtherRows:
+    """Return the rows that moved the balance and are in no file of which the balances are known.
 
-    These are payments that the service listed, each with its day, and rows of a merged history or of files that an
-    earlier version imported: the days from the first to the last row of each file. The service of these is not known:
-    they are under None.
+    These are settled payments that the service listed, and settled rows of a merged history or of files that an earlier
+    version imported, of which the service is not known. A row counts when it is completed. A payment that is pending in
+    a file and settled by what the service says moved the balance later.
 
     Parameters
     ----------
     listed : DataFrame
-        ``payment_id`` and ``date_created`` of the payments that the service listed.
+        The columns `MOVES` of the payments that the service listed.
     stated : DataFrame
-        The same columns, ``file`` and ``batch`` of the rows of statements.
+        The columns `STATED` of the rows of statements.
     balances : DataFrame
-        `BALANCES` of the archive.
+        `BALANCES` of the archive, with ``batch``.
     """
-    from p2p_analytics.statements import SERVICE
+    import pandas as pd
 
+    from p2p_analytics.statements import SERVICE, OtherRow, OtherRows
+
+    stated = stated[stated["status"] == Status.SETTLED.value]
     is_known = _has_balances(stated, balances)
-    is_in_file = is_among(listed["payment_id"], stated.loc[is_known, "payment_id"])
-    days = listed.loc[~is_in_file, "date_created"].dropna().dt.floor("D").unique()
-    ends = stated[~is_known].groupby("file", dropna=False)["date_created"].agg(["min", "max"]).dropna()
-    spans = ((first.date(), last.date()) for first, last in zip(ends["min"], ends["max"], strict=True))
-    within = {first + timedelta(days=day) for first, last in spans for day in range((last - first).days + 1)}
-    return {SERVICE: sorted(instant.date() for instant in days), None: sorted(within)}
+    is_further = (listed["status"] == Status.SETTLED.value) & ~is_among(listed["payment_id"], stated["payment_id"])
+    others = stated[~is_known]
+    ends = others.groupby(["file", BATCH], dropna=False)["date_created"].agg(["min", "max"]).dropna()
+    source = others["funding_source"].fillna("").str.strip().str.lower()
+    is_own = (source == "") | source.str.endswith(_OWN_MONEY)
+    parts = [listed[is_further].assign(service=SERVICE), others[is_own].assign(service=None)]
+    rows = pd.concat([part[[*MOVES, "service"]].astype({"service": TEXT}) for part in parts], ignore_index=True)
+    rows = rows.assign(at=rows["date_completed"].fillna(rows["date_created"]), currency=fill_codes(rows))
+    rows = rows[rows["at"].notna() & (rows["flow_cents"] != 0).fillna(value=True)].sort_values("at", kind="stable")
+    return OtherRows(
+        [
+            OtherRow(row["at"].to_pydatetime(), row["flow_cents"], row["currency"], row["service"])
+            for row in _list_rows(rows[["at", "flow_cents", "currency", "service"]])
+        ],
+        list(zip(ends["min"].dt.to_pydatetime(), ends["max"].dt.to_pydatetime(), strict=True)),
+    )
 
 
-def list_problems(problems: pd.DataFrame, balances: pd.DataFrame, read_other_days: ReadDays) -> pd.DataFrame:
+def list_problems(problems: pd.DataFrame, balances: pd.DataFrame, read_others: ReadRows) -> pd.DataFrame:
     """Return the problems that an archive keeps, as far as they are open, and those of its balances, each once.
 
     Parameters
@@ -109,22 +130,22 @@ def list_problems(problems: pd.DataFrame, balances: pd.DataFrame, read_other_day
         PROBLEMS, PLACE and ``batch`` of the archive.
     balances : DataFrame
         `BALANCES` of the archive.
-    read_other_days : callable
-        Returns what `find_other_days` does; it is called only if there is a gap.
+    read_others : callable
+        Returns what `find_other_rows` does; it is called only if there is a gap.
     """
     import pandas as pd
 
-    from p2p_analytics.statements import list_once, reconcile_balances
+    from p2p_analytics.statements import OtherRows, list_once, reconcile_balances
 
     found = reconcile_balances(balances).problems
     is_kept_gap = ((problems["problem"] == FOLLOWS_A_GAP) & ~_has_balances(problems, balances)).any()
-    other_days: OtherDays = {}
+    others = OtherRows()
     if is_kept_gap or any(problem.problem == FOLLOWS_A_GAP for problem in found):
-        other_days = read_other_days()
-        found = reconcile_balances(balances, other_days).problems
+        others = read_others()
+        found = reconcile_balances(balances, others).problems
     columns = {**PROBLEMS, **PLACE}
     derived = pd.DataFrame(found, columns=["file", "line", "payment_id", "field", "value", "problem"])
-    kept = _drop_closed(drop_derived(problems, balances), balances, other_days)
+    kept = _drop_closed(drop_derived(problems, balances), balances, others)
     kept = kept.assign(line=kept["line"].mask(kept["line"] == 0))  # of a whole file, in archives of earlier versions
     listed = pd.concat([kept, set_dtypes(derived, columns)], ignore_index=True)
     return list_once(listed, balances, [BATCH])[list(columns)]
@@ -178,7 +199,7 @@ def set_balance(me: Me, rows: pd.DataFrame, balances: pd.DataFrame) -> Me:
     return msgspec.structs.replace(me, balance_cents=find_balance(balances, set(codes)))
 
 
-def _drop_closed(problems: pd.DataFrame, balances: pd.DataFrame, other_days: OtherDays) -> pd.DataFrame:
+def _drop_closed(problems: pd.DataFrame, balances: pd.DataFrame, others: OtherRows) -> pd.DataFrame:
     """Return problems without those of files of which no balances are known, and which other files or rows resolve."""
     import numpy as np
 
@@ -191,11 +212,10 @@ def _drop_closed(problems: pd.DataFrame, balances: pd.DataFrame, other_days: Oth
     ]
     sound = [(name, currency, first, last) for name, currency, is_sound, first, last in spans if is_sound]
     covered = [(first, last) for *_, first, last in spans]
-    covered += [(day, day) for days in other_days.values() for day in days]
     is_open = [
         not (
             (row["problem"] == DOES_NOT_ADD_UP and _is_replaced(row["value"], sound))
-            or (row["problem"] == FOLLOWS_A_GAP and _is_filled(row["value"], covered))
+            or (row["problem"] == FOLLOWS_A_GAP and _is_filled(row["value"], covered, others))
         )
         for row in _list_rows(problems)
     ]
@@ -214,19 +234,41 @@ def _is_replaced(value: str, sound: Sequence[tuple[str, str, date, date]]) -> bo
     )
 
 
-def _is_filled(value: str, covered: Sequence[tuple[date, date]]) -> bool:
-    """Return whether there are rows between two files, and in each month between them unless the balance changed."""
+def _is_filled(value: str, covered: Sequence[tuple[date, date]], others: OtherRows) -> bool:
+    """Return whether there are files between two others, and in each month between them unless the balance changed.
+
+    Rows of no file explain a change of the balance to the cent, or it stays.
+    """
     match = _GAP.match(value)
     if match is None:
         return False
     start, end = (date.fromisoformat(match[name]) for name in ("start", "end"))
+    if match["changed"] and _is_explained(value, start, end, others):
+        return True
+    spans = [] if match["changed"] else [(first.date(), last.date()) for first, last in others.spans]
     within = [
-        (first, last) for first, last in covered if start < last and first < end and (first, last) != (start, end)
+        (first, last)
+        for first, last in (*covered, *spans)
+        if start < last and first < end and (first, last) != (start, end)
     ]
     inside = [(max(first, start), min(last, end)) for first, last in within]
     months = {month for first, last in inside for month in range(_number(first), _number(last) + 1)}
     needed = () if match["changed"] else range(_number(start) + 1, _number(end))
     return bool(inside) and months >= set(needed)
+
+
+def _is_explained(value: str, start: date, end: date, others: OtherRows) -> bool:
+    """Return whether the rows between two days moved the balance by what the value of a gap says."""
+    moved: dict[str, list[int | None]] = {}
+    for row in others.rows:
+        if start < row.at.date() < end and f", {row.currency}, " in value:
+            moved.setdefault(row.currency, []).append(row.cents)
+    amounts = (
+        format_money(to_units(sum(filter(None, cents))), currency=None if code == UNKNOWN_CURRENCY else code)
+        for code, cents in moved.items()
+        if None not in cents
+    )
+    return any(f"the balance changed by {amount}" in value for amount in amounts)
 
 
 def _number(day: date) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from p2p_analytics.statements.balances._continuity import Balance, Period, Seam, join_files
+from p2p_analytics.statements.balances._continuity import Balance, OtherRow, OtherRows, Period, Seam, join_files
 from p2p_analytics.statements.balances._differences import list_balance_problems
 from p2p_analytics.statements.balances._explanations import MOST_STEPS, Change, Explanations, find_explanations
 from p2p_analytics.statements.balances._order import GROUP, OrderedRows, order_rows
@@ -23,6 +23,8 @@ __all__ = [
     "Change",
     "Explanations",
     "OrderedRows",
+    "OtherRow",
+    "OtherRows",
     "Period",
     "Seam",
     "find_balance",

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from p2p_analytics.currencies import UNKNOWN_CURRENCY
 from p2p_analytics.display import format_count
 from p2p_analytics.money import format_cents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import date
 
     import polars as pl
-
-    # Days that rows from elsewhere are about, in order, by service; under None those of any service.
-    OtherDays = Mapping[str | None, Sequence[date]]
 
 
 _DAY: Final = timedelta(days=1)
@@ -65,11 +63,34 @@ class Balance:
         return Period(self.stated.start or self.dates.start, self.stated.end or self.dates.end)
 
 
+class OtherRow(NamedTuple):
+    """A row that is in no file of which the balance is known: when and by how much it moved the balance.
+
+    ``service`` is None, and ``cents`` too, if it is not known.
+    """
+
+    at: datetime
+    cents: int | None
+    currency: str
+    service: str | None = None
+
+
+class OtherRows(NamedTuple):
+    """Rows that moved the balance, in the order of their instants, from a sync, a merge or an import without balances.
+
+    ``spans`` are the first and last instants of files of which only the rows are known: they are about these days.
+    """
+
+    rows: Sequence[OtherRow] = ()
+    spans: Sequence[tuple[datetime, datetime]] = ()
+
+
 class Seam(NamedTuple):
     """What connects a file with the file before.
 
-    ``days`` and ``months`` count those between the two that no file is about. ``is_filled`` says whether there are rows
-    of these days from elsewhere, so that a change of the balance does not show that rows are missing.
+    ``days`` and ``months`` count those between the two that no file is about. ``is_filled`` says whether rows from
+    elsewhere explain the change of the balance to the cent. ``others`` is how many there are of a gap that they do not
+    explain, and ``others_cents`` by how much they moved the balance; None if it is not known.
     """
 
     before: Balance | None = None
@@ -78,18 +99,23 @@ class Seam(NamedTuple):
     months: int = 0
     is_overlap: bool = False
     is_filled: bool = False
+    others: int = 0
+    others_cents: int | None = None
     remarks: tuple[str, ...] = ()
 
 
 class _Covered:
-    """The days that files are about, and those with rows that come from elsewhere, of each account and subaccount.
+    """The days that files are about, of each account and subaccount, and the rows that come from elsewhere.
 
-    A file without rows in a currency leaves no days of it out. A month with rows from elsewhere is covered as a whole.
+    A file without rows in a currency leaves no days of it out. Files of which only the rows are known cover the months
+    of these.
     """
 
-    def __init__(self, balances: Iterable[Balance], other_days: OtherDays) -> None:
+    def __init__(self, balances: Iterable[Balance], others: OtherRows) -> None:
         self._spans: dict[tuple[str | None, tuple[str, str]], list[tuple[datetime, datetime]]] = defaultdict(list)
-        self._days = other_days
+        self._rows = others.rows
+        self._instants = [row.at for row in others.rows]
+        self._months = [(_find_month(start)[0], _find_month(end)[1]) for start, end in others.spans]
         self._sorted: dict[tuple[str | None, tuple[str, str]], list[tuple[datetime, datetime]]] = {}
         for balance in balances:
             start, end = balance.period
@@ -101,23 +127,17 @@ class _Covered:
         key = balance.account, balance.subaccount
         if key not in self._sorted:
             files = (self._spans.get((account, balance.subaccount), []) for account in {balance.account, None})
-            firsts = {day.replace(day=1) for days in self._list_days(balance) for day in days}
-            self._sorted[key] = sorted({*chain(*files), *map(_find_month, firsts)})
+            self._sorted[key] = sorted({*chain(*files), *self._months})
         return self._sorted[key]
 
-    def has_other_rows(self, balance: Balance, first: date, last: date) -> bool:
-        """Return whether rows of days come from elsewhere."""
-        for days in self._list_days(balance):
-            at = bisect_left(days, first)
-            if at < len(days) and days[at] <= last:
-                return True
-        return False
-
-    def _list_days(self, balance: Balance) -> list[Sequence[date]]:
-        return [self._days.get(service, ()) for service in (balance.subaccount[0], None)]
+    def list_others(self, balance: Balance, start: datetime, end: datetime) -> list[OtherRow]:
+        """Return the rows from elsewhere that moved a balance in a period."""
+        code, services = balance.currency or UNKNOWN_CURRENCY, {balance.subaccount[0], None}
+        rows = self._rows[bisect_left(self._instants, start) : bisect_right(self._instants, end)]
+        return [row for row in rows if row.currency == code and row.service in services]
 
 
-def join_files(balances: Iterable[Balance], other_days: OtherDays | None = None) -> list[tuple[Balance, Seam]]:
+def join_files(balances: Iterable[Balance], others: OtherRows | None = None) -> list[tuple[Balance, Seam]]:
     """Return the balances by account, currency, subaccount and period, each with its seam; those without a period last.
 
     A file follows the one that ends last of those before it; none follows a file that another one replaces. Where two
@@ -126,7 +146,7 @@ def join_files(balances: Iterable[Balance], other_days: OtherDays | None = None)
     """
     listed = sorted(balances, key=_sort_key)
     replaced = {id(balance) for balance in find_replaced(listed)}
-    covered = _Covered(listed, other_days or {})
+    covered = _Covered(listed, others or OtherRows())
     joined: list[tuple[Balance, Seam]] = []
     before: Balance | None = None
     for balance in listed:
@@ -191,8 +211,8 @@ def _find_days(balance: Balance) -> tuple[date, date]:
 
 
 def _find_month(day: date) -> tuple[datetime, datetime]:
-    """Return the first and the last instant of the month that begins with a day."""
-    first = datetime.combine(day, time.min, UTC)
+    """Return the first and the last instant of the month of a day."""
+    first = datetime.combine(day.replace(day=1), time.min, UTC)
     return first, (first + timedelta(days=31)).replace(day=1) - timedelta(microseconds=1)
 
 
@@ -211,23 +231,39 @@ def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
         gap = balance.opening - (before.closing - moved_after)
         if gap and touches and before.rows is None:
             gap = None  # the file before may have rows of the first instant of this one
-    is_filled = bool(gap) and _is_filled(before, balance, covered)
+    rows = _list_others(before, balance, covered)
+    moved = None if any(row.cents is None for row in rows) else sum(row.cents or 0 for row in rows)
+    is_filled = bool(rows) and moved == gap
     days = months = 0
     if not common and not is_overlap:
-        days, months = _count_gap(before, balance, covered)
-        months = 0 if gap == 0 or is_filled else months  # there was nothing to list, or it comes from elsewhere
+        days, months = (0, 0) if is_filled else _count_gap(before, balance, covered)
+        months = 0 if gap == 0 else months  # there was nothing to list
         remarks += _describe_gap(days, months)
     if gap:
-        amount = " ".join(filter(None, [format_cents(gap), balance.currency]))
         reason = "rows of these days come from elsewhere" if is_filled else "rows are missing"
+        amount = _format_amount(gap, balance)
         remarks.append(f"The balance changed by {amount} between the file before and this one: {reason}.")
-    return Seam(before, gap, days, months, is_overlap or common > 0, is_filled, tuple(remarks))
+    others = len(rows) if not is_filled and (gap or days or months) else 0
+    if others:
+        remarks.append(f"{describe_others(others, _format_amount(moved, balance))}.")
+    return Seam(before, gap, days, months, is_overlap or common > 0, is_filled, others, moved, tuple(remarks))
 
 
-def _is_filled(before: Balance, balance: Balance, covered: _Covered) -> bool:
-    """Return whether rows from elsewhere are of the days between two files, or of their last and first day."""
+def describe_others(count: int, amount: str | None) -> str:
+    """Return a clause about rows from elsewhere that do not explain a gap."""
+    rows = f"{format_count(count, 'row', 'rows')} of a sync or merge in these days"
+    moved = f"moved the balance by {amount}" if amount else "moved the balance, too"
+    return f"{rows} {moved}; transfers, purchases and the like are in statement files only"
+
+
+def _list_others(before: Balance, balance: Balance, covered: _Covered) -> list[OtherRow]:
+    """Return the rows from elsewhere that moved the balance between two files."""
     end, start = before.period.end, balance.period.start
-    return end is not None and start is not None and covered.has_other_rows(balance, end.date(), start.date())
+    return covered.list_others(balance, end, start) if end and start else []
+
+
+def _format_amount(cents: int | None, balance: Balance) -> str | None:
+    return None if cents is None else " ".join(filter(None, [format_cents(cents), balance.currency]))
 
 
 def _find_overlap(before: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from p2p_analytics.display import format_count, format_money
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FOLLOWS_A_GAP
 from p2p_analytics.money import to_units
 from p2p_analytics.statements._format import Problem
-from p2p_analytics.statements.balances._continuity import find_replaced
+from p2p_analytics.statements.balances._continuity import describe_others, find_replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,4 +64,8 @@ def _list_gaps(joined: Sequence[tuple[Balance, Seam]]) -> Iterator[Problem]:
         days = [f"{instant:%Y-%m-%d}" for instant in (seam.before.period.end, balance.period.start) if instant]
         names = ", ".join(filter(None, [balance.currency or UNKNOWN_CURRENCY, balance.subaccount[1]]))
         value = f"after {seam.before.file!r}, {names}, {' to '.join(days)}: {', '.join(found)}"
+        if seam.others:
+            cents = seam.others_cents
+            amount = None if cents is None else format_money(to_units(cents), currency=balance.currency)
+            value += f"; {describe_others(seam.others, amount)}"
         yield Problem(balance.file, None, None, _FIELD, value, FOLLOWS_A_GAP)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FOLLOWS_A_GAP
+from p2p_analytics.records import Me, User
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -238,7 +240,11 @@ def test_a_spoiled_copy_of_the_same_name(files, tmp_path) -> None:
 @pytest.mark.parametrize("name", ["statement.csv", "{}.csv"])
 def test_merged_files_with_the_name_of_an_imported_one(tmp_path, name) -> None:
     """Every download is called statement.csv: Q2, which only a merge brings, keeps its balance, problem and rows."""
-    rows = {**ROWS, "q0": [("2023-12-20", "-1.00", "100.00")], "bad": [ROWS["q2"][0], ("2024-06-20", "-20.50", "93.50")]}
+    rows = {
+        **ROWS,
+        "q0": [("2023-12-20", "-1.00", "100.00")],
+        "bad": [ROWS["q2"][0], ("2024-06-20", "-20.50", "93.50")],
+    }
     paths = {}
     for quarter, lines in rows.items():
         (tmp_path / quarter).mkdir()
@@ -257,3 +263,33 @@ def test_merged_files_with_the_name_of_an_imported_one(tmp_path, name) -> None:
         assert [(file, problem) for file, _, problem in _list(archive.history().problems)] == found
         archive.import_(_read(paths[quarter]))
     assert [(file, problem) for file, _, problem in _list(archive.history().problems)] == found, "not twice"
+
+
+def test_only_rows_that_explain_the_change_close_a_gap(tmp_path, history_of, payment) -> None:
+    """January ends with 92.00 and March begins with 91.50: of the service's rows, settled ones of these days count."""
+    names = "Username,ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination,"
+    for month, number, opening, closing in [("01", 1, "100.00", "92.00"), ("03", 2, "91.50", "83.50")]:
+        lines = [
+            f"{names}Beginning Balance,Ending Balance", f"@nora,,,,,,,,,,,,${opening},",
+            f",{number},2019-{month}-05T10:00:00,Payment,Complete,x,Nora Quill,Bo Lund,- $8.00,,Venmo balance,,,",
+            f",,,,,,,,,,,,,${closing}", "",
+        ]  # fmt: skip
+        (tmp_path / f"{month}.csv").write_text("\n".join(lines), "utf-8")
+    archive = _import(tmp_path / "a", [tmp_path / "01.csv", tmp_path / "03.csv"])
+    found = "1 month without rows, the balance changed by \N{MINUS SIGN}$0.50"
+    gap = f"after '01.csv', USD, 2019-01-05 to 2019-03-05: {found}"
+    others = "1 row of a sync or merge in these days moved the balance by \N{MINUS SIGN}$20.50"
+    partly = f"{gap}; {others}; transfers, purchases and the like are in statement files only"
+    day, later = "2019-02-03T10:00:00", "2019-03-20T10:00:00"
+    steps = [
+        (payment(11, amount=0.5, status="pending", date_created=day), [gap]),
+        (payment(12, amount=0.5, status="cancelled", date_created=day), [gap]),
+        (payment(13, amount=0.5, date_created=day, date_completed=later), [gap]),
+        (payment(14, amount=20.5, date_created=day, date_completed=day), [partly]),
+        (payment(15, amount=20, action="charge", date_created="2019-01-02T10:00:00", date_completed=day), []),
+    ]
+    for made, expected in steps:
+        history = history_of(made, friends=0)
+        archive.merge(replace(history, me=Me(user=User(id="7", username="nora"))))
+        assert [value for _, value, _ in _list(archive.history().problems)] == expected
+    assert "rows of these days come from elsewhere" in archive.reconciliation()["note"].iloc[1]
