@@ -126,6 +126,20 @@ class ProblemList:
         repaired = find_repaired(listed, versions, standing)
         self.listed = [each for each, is_repaired in zip(self.listed, repaired, strict=True) if not is_repaired]
 
+    def name_payments(self, rows: pl.DataFrame) -> None:
+        """Give the problems the ids that their rows have in the end: a format lists them with the ids in the file."""
+        import polars as pl
+
+        lines = list({problem.line for problem in self.listed if problem.payment_id is not None})
+        if not lines:
+            return
+        found = rows.filter(pl.col("line").is_in(lines)).select(pl.col("file").cast(pl.String), "line", "payment_id")
+        ids = {(file, line): payment_id for file, line, payment_id in found.iter_rows()}
+        self.listed = [
+            problem if problem.payment_id is None else problem._replace(payment_id=ids.get(problem[:2], problem[2]))
+            for problem in self.listed
+        ]
+
     def to_frame(self) -> pd.DataFrame:
         """Return the problems as a frame."""
         shown = list(self.listed)

@@ -207,6 +207,7 @@ class _Reader:
         name = self._account and self._account.strip().removeprefix("@")  # formats compare the name as it is given
         rows, account_problems, handles, unnamed = name_accounts(_concatenate(self._rows), self._services, name)
         rows = separate_ids(rows, self._shared_ids)
+        self._problems.name_payments(rows)
         checked = reconcile(rows, self._find_broken(rows), self._periods, self._subaccounts, self._formats)
         rows, standing, needed, owners, ends, row_problems = find_standing(running_balance(rows), checked.table)
         files = fill_balances(list_files(rows, self._formats, self._periods), checked.table)

@@ -226,7 +226,8 @@ class Statements:
         is_of_other = self.files["account"].notna() & (self.files["account"] != chosen)
         of_others = set(self.files.loc[is_of_other, "file"]) - set(self.files.loc[~is_of_other, "file"])
         problems = self.problems[~self.problems["file"].isin(of_others)]
-        is_own = is_among(problems["payment_id"], payments["payment_id"]) | problems["payment_id"].isna()
+        others = self.payments.loc[self.payments["account_id"] != chosen, "payment_id"]
+        is_own = is_among(problems["payment_id"], payments["payment_id"]) | ~is_among(problems["payment_id"], others)
         is_checked = self.reconciliation["account"] == chosen
         balances = self.list_balances()
         is_own_balance = (balances["account"] == chosen) | (

@@ -50,6 +50,16 @@ def test_refunds_have_the_same_ids_in_any_file(at, tmp_path):
     assert _read(tmp_path, _CARD[:at]) | _read(tmp_path, _CARD[at:]) == expected
 
 
+def test_problems_of_separated_ids_stay(tmp_path):
+    """A problem of a refund, which gets an id of its own, is in the history and in the statements of the account."""
+    rows = [_CARD[0], _CARD[1].replace(",70.00", ",abc")]
+    (tmp_path / "wise.csv").write_text(_WISE + "".join(rows), encoding="utf-8")
+    statements = p2p.read_statements(tmp_path / "wise.csv", account="ada")
+    refund = f"CARD-9-refund-{_hash('5000', 'EUR', '05-03-2024')}"
+    for problems in (statements.problems, statements.history().problems, statements.select_account("ada").problems):
+        assert problems[["line", "payment_id", "value"]].to_numpy().tolist() == [[3, refund, "abc"]]
+
+
 @pytest.mark.parametrize("files", [[_FEE], [_FEE, _FEE[:1]], [_FEE[:1], _FEE], [_FEE[1:], _FEE]])
 def test_the_amounts_of_an_id_are_transactions(files, tmp_path):
     """A fee with the id of its transfer is a row of its own; a row that is twice in the file is one payment."""
