@@ -161,7 +161,8 @@ def _match(folder: ArchiveFolder, manifest: Manifest, tables: _Tables, people: p
     named = tables.only.filter(is_payment, pl.col(number).is_null(), pl.col(name).is_not_null()).select(_NAMES)
     counts = dict(named.group_by(name).len().rows())
     known = NamesOfPeople(people, seen, shown)
-    matches = match_names(counts, known, read_file(folder).lines, str(folder.path / PEOPLE_FILE))
+    place = str(folder.path / PEOPLE_FILE)
+    matches = match_names(counts, known, read_file(folder).lines, place, manifest.me.user)
     return Names(counts, matches, known, people, _list_persons(named, matches, known))
 
 

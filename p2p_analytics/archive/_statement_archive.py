@@ -28,6 +28,7 @@ from p2p_analytics.archive.imports.people import (
     PeopleFileError,
     add_suggestions,
     list_people,
+    list_unused,
     suggest_people,
     write_aliases,
 )
@@ -151,13 +152,15 @@ class StatementArchive:
         One row per name, or per suggestion of one: ``alias``, the name; ``person``, a user id, or a name where no id is
         known; ``username``, that of the person, where it is known; ``matched``, "payments" if service and statements
         show payments of the name with one person, "people.csv" if the user's file says so, else null: the person is a
-        suggestion, or unknown; ``evidence``; and ``payments``, the number of payments that only statements know.
+        suggestion, or unknown; ``evidence``; and ``payments``, the number of payments that only statements know. A line
+        of people.csv with a name that no payment has comes last, with 0 payments.
         """
         names = self._read_names()
         if names is None:
             return list_people({}, {}, [], {})
         suggestions = suggest_people(names.counts, names.known, names.matches)
-        return list_people(names.counts, names.matches, suggestions, names.known.usernames)
+        unused = list_unused(names.counts, names.known, read_file(self._folder).lines)
+        return list_people(names.counts, names.matches, suggestions, names.known.usernames, unused)
 
     def write_people(self) -> Path:
         """Write the suggestions into people.csv in the archive's folder, and return its path; the user's lines stay.

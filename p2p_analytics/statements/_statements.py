@@ -87,16 +87,27 @@ def find_common_handle(statements: Statements) -> str | None:
 
 def describe_balances(reconciliation: pd.DataFrame) -> str:
     """Return how many of the balances that files state agree with their rows, and how many files state none."""
+    if reconciliation.empty:
+        return "no balance is stated"
     checked = reconciliation["reconciled"].dropna()
-    if checked.empty:
+    # A single balance, such as that of a quiet month with one row, is stated, but leaves nothing to check.
+    is_stated = reconciliation[["reconciled", "opening_cents", "closing_cents"]].notna().any(axis="columns")
+    alone = int(is_stated.sum()) - len(checked)
+    if not is_stated.any():
         return "no balance is stated"
     wrong = int((~checked).sum())
-    has_balance = reconciliation["reconciled"].notna().groupby(reconciliation["file"]).any()
+    has_balance = is_stated.groupby(reconciliation["file"]).any()
     without = int((~has_balance).sum())
-    in_others = len(reconciliation) - len(checked) - int((~reconciliation["file"].map(has_balance)).sum())
+    in_others = int((~is_stated & reconciliation["file"].map(has_balance)).sum())
+    unchecked = f"{format_count(alone, 'balance', 'balances')} with nothing to check"
+    if checked.empty:
+        counted = unchecked
+    else:
+        counted = f"{len(checked) - wrong:,} of {format_count(len(checked), 'balance', 'balances')} reconciled"
+        counted += f", {wrong:,} wrong" if wrong else ""
+        counted += f", {unchecked}" if alone else ""
     return (
-        f"{len(checked) - wrong:,} of {format_count(len(checked), 'balance', 'balances')} reconciled"
-        + (f", {wrong:,} wrong" if wrong else "")
+        counted
         + (f", {format_count(without, 'file states', 'files state')} none" if without else "")
         + (f", {in_others:,} in other currencies not stated" if in_others else "")
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import itertools
 import re
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from p2p_analytics.records import User
+
 BY_PAYMENTS: Final = "payments"
 BY_FILE: Final = "people.csv"
 BY_USERNAME: Final = "username"
@@ -29,6 +32,7 @@ COLUMNS: Final = ("alias", "person", "evidence")
 _OPEN: Final = "?"  # before a person who is only suggested
 _BY_USERNAME: Final = "user:"  # not "@", with which a spreadsheet begins a formula
 _ROUNDED: Final = re.compile(r"\d[.,]\d+[eE]\+?\d+")
+_MOST_COMPARED: Final = 20  # lines for which the nearest name is looked for
 _PEOPLE: Final = dict.fromkeys(("alias", "person", "username", "matched", "evidence"), schema.TEXT)
 
 
@@ -141,8 +145,12 @@ class NamesOfPeople:
         return spelled if username and self.find(spelled) == user_id else user_id
 
 
-def match_names(names: Iterable[str], known: NamesOfPeople, aliases: Sequence[Alias], file: str) -> dict[str, Match]:
+def match_names(
+    names: Iterable[str], known: NamesOfPeople, aliases: Sequence[Alias], file: str, owner: User | None = None
+) -> dict[str, Match]:
     """Return the match of each name that has one: those of payments, unless the user decided otherwise in the file.
+
+    The evidence says if the user made the owner of the account the person of a name.
 
     Raises
     ------
@@ -163,7 +171,9 @@ def match_names(names: Iterable[str], known: NamesOfPeople, aliases: Sequence[Al
         by_payments = found.get(target) or known.match(target)
         if user_id is None and by_payments is not None and decided.get(target) != "":
             user_id = by_payments.user_id
-        found[name] = Match(user_id, name if user_id else target, BY_FILE, f"{file} says so")
+        is_owner = owner is not None and (user_id == owner.id or target in {owner.display_name, owner.username})
+        why = f"{file} says so" + (", but this is the holder of the account" if is_owner else "")
+        found[name] = Match(user_id, name if user_id else target, BY_FILE, why)
     return found
 
 
@@ -188,13 +198,28 @@ def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[
             for other in spellings[folded[name]] - united
             if other != name and (other in known.ids or _rank(other) < _rank(name))
         }
-        if len(alike) == 1:
-            found.append(Alias(name, _OPEN + min(alike), f"{min(alike)} differs in case, accents or blanks alone"))
+        persons = {other for other in alike if other in known.ids}
+        if alike and len(set().union(*(known.ids[each] for each in persons))) <= 1:  # of several, one stays
+            other = min(persons or alike, key=_rank)
+            found.append(Alias(name, _OPEN + other, f"{other} differs in case, accents or blanks alone"))
             continue
         full = full_names.find(folded[name])
         if len(full) == 1 and spellings[full[0]].isdisjoint(united):
             other = min(spellings[full[0]], key=lambda each: (each not in known.ids, *_rank(each)))
             found.append(Alias(name, _OPEN + other, f"{other} may be the name in full"))
+    return found
+
+
+def list_unused(names: Collection[str], known: NamesOfPeople, aliases: Sequence[Alias]) -> list[Alias]:
+    """Return the user's lines without effect, because no payment has their name; the evidence says so."""
+    used = {name.strip() for name in (*names, *known.ids, *(row.person for row in aliases))}
+    lines = [row for row in aliases if not row.is_open and row.alias.strip() not in used]
+    found = []
+    for at, row in enumerate(lines):
+        alike = difflib.get_close_matches(row.alias, sorted(names), n=1) if at < _MOST_COMPARED else []
+        nearest = f"; nearest: {alike[0]!r}" if alike else ""
+        why = f"{BY_FILE}, line {row.line}: no payment of a statement has the name {row.alias!r}{nearest}"
+        found.append(row._replace(evidence=why))
     return found
 
 
@@ -208,10 +233,11 @@ def list_people(
     matches: Mapping[str, Match],
     open_rows: Iterable[Alias],
     usernames: Mapping[str, str],
+    unused: Iterable[Alias] = (),
 ) -> pd.DataFrame:
     """Return the names of statements: matched ones first, then suggestions, then the others, each by name.
 
-    ``usernames`` has the username of each user id.
+    ``usernames`` has the username of each user id. Lines of the user without effect come last, with no payments.
     """
     import pandas as pd
 
@@ -227,6 +253,7 @@ def list_people(
         rows.append((row.alias, person, username, None, row.evidence, counts[row.alias]))
     named = {row[0] for row in rows}
     rows += [(name, None, None, None, None, counts[name]) for name in sorted(counts) if name not in named]
+    rows += [(row.alias, None, None, None, row.evidence, 0) for row in unused]
     return pd.DataFrame(rows, columns=[*_PEOPLE, "payments"]).astype({**_PEOPLE, "payments": "int64"})
 
 
@@ -314,6 +341,7 @@ def _read_decisions(
 ) -> dict[str, str]:
     """Return the person of each alias that the user decided on: an id, a name, or empty to keep the name apart."""
     decided: dict[str, str] = {}
+    stripped = {name.strip(): name for name in wanted}
     for row in aliases:
         if row.is_open:
             continue
@@ -332,7 +360,7 @@ def _read_decisions(
                 place,
                 f"the archive knows no person {clean_line(person)}: write a name, an id or user: and a username.",
             )
-        alias = row.alias if row.alias in wanted else row.alias.strip()
+        alias = row.alias if row.alias in wanted else stripped.get(row.alias.strip(), row.alias.strip())
         if decided.setdefault(alias, person) != person:
             other = clean_line(decided[alias])
             raise PeopleFileError(place, f"{row.alias!r} is {other} in another line: keep one of the lines.")

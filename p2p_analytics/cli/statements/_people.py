@@ -42,13 +42,15 @@ def _people(options: argparse.Namespace) -> None:
     people = archive.people
     is_matched = people["matched"].notna()
     is_suggested = ~is_matched & people["person"].notna()
-    groups = {"matched": is_matched, "suggested": is_suggested, "others": ~is_matched & ~is_suggested}
+    is_unused = people["payments"] == 0
+    groups = {"matched": is_matched, "suggested": is_suggested, "others": ~is_matched & ~is_suggested & ~is_unused}
     counts = {name: int(people.loc[rows, "alias"].nunique()) for name, rows in groups.items()}
     rows = people[is_matched | is_suggested]
     lines = [
         *(_align([_HEADER, *_describe_rows(rows.head(_MOST_ROWS))]) if len(rows) else []),
         *([f"... and {len(rows) - _MOST_ROWS:,} more, in {path}"] if len(rows) > _MOST_ROWS else []),
         *_describe_counts(people[groups["others"]], counts),
+        *(f"Without effect: {why}" for why in people.loc[is_unused, "evidence"].head(_MOST_ROWS)),
         *_advise(counts, str(path)),
     ]
     names = people.astype(object).where(people.notna(), None).to_dict("records")

@@ -205,6 +205,19 @@ def test_an_older_history_sets_nothing_back(files, tmp_path) -> None:
     assert len(history.payments) == 6
 
 
+def test_balances_of_single_rows_are_stated(tmp_path) -> None:
+    """Two quiet months state a balance each, which leaves nothing to check; a file without the column states none."""
+    paths = [
+        write_file(tmp_path / f"{at}.csv", [(f"2024-0{at}-10", "-8.00", balance)])
+        for at, balance in ((1, "92.00"), (2, "84.00"), (3, "76.00"))
+    ]
+    assert "2 transactions, 2 between people, 2 balances with nothing to check, 0 problems" in repr(_read(*paths[:2]))
+    paths[2].write_text(paths[2].read_text("utf-8").replace(",Balance", "").replace(",76.00", ""), "utf-8")
+    paths.append(write_file(tmp_path / "4.csv", ROWS["q3"]))
+    counted = "1 of 1 balance reconciled, 2 balances with nothing to check, 1 file states none"
+    assert counted in repr(_read(*paths))
+
+
 def test_a_copy_without_balances_hides_no_file(tmp_path) -> None:
     """Of two files that end together, the next one follows the one with a balance, so quiet months are none."""
     first = write_file(tmp_path / "a.csv", [("2024-01-10", "-8.00", "92.00")])

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import p2p_analytics as p2p
+from p2p_analytics import cli
 from p2p_analytics.archive.imports import people as people_module
 from p2p_analytics.archive.imports.people import Alias, PeopleFile, read_aliases, write_aliases
 from p2p_analytics.errors import ArchiveError, ConfigurationError
@@ -128,6 +129,22 @@ def test_suggestions_for_spellings_and_short_names(archive, history_of, payment)
         "ZOE  NUNEZ": "Zoë Núñez", "Zoë N.": "Zoë Núñez", "Ada L.": None, "Ada Lo": None, "Ada Lovelace": None,
         "Ada Long": None,
     }  # fmt: skip
+
+
+def test_lines_of_people_without_effect(archive, capsys) -> None:
+    """A misspelt name does nothing, so it is listed with the nearest one; so is the holder as another side."""
+    archive.import_(statements_of(row(1, "Sam Rivera"), row(2, "Theo"), row(3, "Bo "), row(4, "THEO"), row(5, "theo")))
+    assert people(archive)[:2] == [("THEO", "Theo", None, 1), ("theo", "Theo", None, 1)]
+    lines = ["alias,person,evidence", "theo,Ada,", "Sam Riverra,Sam,", "Bo,Bo Lund,", "Zoe,,"]
+    (archive.path / "people.csv").write_text("\n".join(lines), "utf-8")
+    shown = archive.people.set_index("alias")
+    assert shown.loc["theo", "evidence"].endswith("people.csv says so, but this is the holder of the account")
+    assert shown.loc["Bo ", "person"] == "Bo Lund", "blanks in the file of the service do not matter either"
+    nearest = "people.csv, line 3: no payment of a statement has the name 'Sam Riverra'; nearest: 'Sam Rivera'"
+    other = "people.csv, line 5: no payment of a statement has the name 'Zoe'"
+    assert shown[shown["payments"] == 0]["evidence"].to_dict() == {"Sam Riverra": nearest, "Zoe": other}
+    assert cli.main(["people", str(archive.path)]) == 0
+    assert f"\nWithout effect: {nearest}\nWithout effect: {other}\n" in capsys.readouterr().out
 
 
 def test_a_username_in_a_statement(archive, history_of, payment) -> None:
