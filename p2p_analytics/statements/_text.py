@@ -20,6 +20,11 @@ _BEFORE_JSON: Final = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
 _START: Final = 2**16  # bytes that show whether a damaged file is a statement
 _SAMPLE: Final = 512  # bytes that decide whether a file without a mark is UTF-16
 _PIECE: Final = 2**20  # bytes that are decoded at a time
+_OTHERS: Final = (  # the first bytes of files of other kinds
+    (b"%PDF-", "a PDF"),
+    (b"PK\x03\x04", "a workbook of a spreadsheet, or another zip archive"),
+    (b"\xd0\xcf\x11\xe0", "a workbook of a spreadsheet"),
+)
 _MULTIBYTE: Final = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
 
 
@@ -41,6 +46,9 @@ def to_utf8(content: bytes, name: str) -> Text:
     StatementError
         The bytes are no text, a line is longer than a statement has, or there is a NUL character.
     """
+    kind = next((words for start, words in _OTHERS if content[:_SAMPLE].lstrip().startswith(start)), "")
+    if kind:
+        raise StatementError(f"{name} is {kind}, which cannot be read: download the CSV file instead.")
     if not begins_as_json(content):  # all of which may be one line
         _require_short_lines(content, name)
     encoding, start = _find_encoding(content)
@@ -52,9 +60,12 @@ def to_utf8(content: bytes, name: str) -> Text:
             utf8 = utf8.decode(encoding).encode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, start + error.start) + 1
-        if encoding != "utf-8" or start or _MULTIBYTE.search(content[: error.start]):
+        has_text = b"\0" not in content[:_START] or encoding != "utf-8"
+        if has_text and (encoding != "utf-8" or start or _MULTIBYTE.search(content[: error.start])):
             raise StatementError(f"{name}, line {line}: the text is damaged: download the file again.") from None
         try:
+            if not has_text:
+                raise error
             utf8, is_windows = content.decode("cp1252").encode(), True
         except UnicodeDecodeError:
             raise StatementError(f"{name} is no text, so no statement: choose the CSV or JSON file.") from None

@@ -48,6 +48,12 @@ def pack(folder: Path, members: dict[str, bytes], name: str = "s.zip") -> Path:
         (_A + b"," * 5_000 + b"\n", "line 8: the row has 5,001 cells"),
         (_A + b'"' + b"x\n" * 100_000, "a cell is larger than a statement has"),
         (b"\x89PNG\r\n\x1a\n\x81\x8d" + bytes(range(128, 256)), "is no text"),
+        (b"\x7fELF\0\0\xc3\xa9\xff", "is no text"),
+        (
+            b"%PDF-1.7\n%\xc3\xa4\xff\n1 0 obj\n",
+            "file.csv is a PDF, which cannot be read: download the CSV file instead",
+        ),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "file.csv is a workbook of a spreadsheet, which"),
         (b"\xff\xfe" + _A.decode().encode("utf-16-le")[:-1], "the text is damaged"),
         ("Zoë".encode() + _A[:-20] + b"\xff\xfe", "the text is damaged"),
         (_A.replace(b"2410000000000000117", b"2.41E+18"), r"line 2: the id 2\.41E\+18 was rounded"),
