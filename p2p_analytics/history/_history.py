@@ -217,10 +217,16 @@ def _require_frame(part: str, frame: object, columns: Sequence[str]) -> None:
 def require_history(value: object, *, what: str) -> None:
     """Raise a ConfigurationError unless the value is a `History`, a SchemaError if a ``payment_id`` is repeated."""
     if not isinstance(value, History):
+        advice = describe_history_call(value)
         raise ConfigurationError(
-            f"{what} needs a History, such as the result of load_history, not {type(value).__name__}."
+            f"{what} needs a History, such as the result of load_history, not {type(value).__name__}{advice}."
         )
     require_unique_ids(value.payments, what=what)  # the frame may have been changed since the history was built
+
+
+def describe_history_call(value: object) -> str:
+    """Return the end of a sentence about a value that has a history, such as an archive; empty for any other."""
+    return ": call .history() of it" if callable(getattr(value, "history", None)) else ""
 
 
 def mask_history(history: History, mask: Mask, *, strict: bool) -> History:

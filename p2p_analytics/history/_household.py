@@ -13,7 +13,7 @@ from p2p_analytics.frames.people import merge_people
 from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import KIND_TRANSFER, PAYMENTS, SOURCE_API, STATEMENT, require, set_dtypes
 from p2p_analytics.history._combine import adopt_handles, combine
-from p2p_analytics.history._history import History
+from p2p_analytics.history._history import History, describe_history_call
 from p2p_analytics.records import Me, User
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ def _list_members(given: Sequence[Any]) -> list[History]:
     """Return one history per account, in the order of the accounts."""
     kinds = sorted({name_type(each) for each in given if not isinstance(each, History)})
     if kinds or not given:
-        raise ConfigurationError(f"household needs histories, not {', '.join(kinds) or 'an empty list'}.")
+        advice = next(filter(None, map(describe_history_call, given)), "").replace("it", "each")
+        raise ConfigurationError(f"household needs histories, not {', '.join(kinds) or 'an empty list'}{advice}.")
     if len({(history.private, history.strict) for history in given}) > 1:
         raise ConfigurationError(
             "household cannot unite a history in privacy mode with one that is not, or days with months: unite the "

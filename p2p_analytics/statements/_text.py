@@ -65,7 +65,7 @@ def to_utf8(content: bytes, name: str) -> Text:
             raise StatementError(f"{name}, line {line}: the text is damaged: download the file again.") from None
         try:
             if not has_text:
-                raise error
+                raise
             utf8, is_windows = content.decode("cp1252").encode(), True
         except UnicodeDecodeError:
             raise StatementError(f"{name} is no text, so no statement: choose the CSV or JSON file.") from None

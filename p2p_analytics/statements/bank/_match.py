@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from p2p_analytics import settings
 from p2p_analytics.errors import ConfigurationError, describe_type
 from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, TEXT, WHOLE, require
+from p2p_analytics.history import describe_history_call
 from p2p_analytics.statements.bank._assignment import Row, assign
 from p2p_analytics.statements.bank._bank_file import BankRow, read_bank
 from p2p_analytics.times import find_zone
@@ -183,7 +184,10 @@ def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], 
 
     frame = getattr(payments, "payments", payments)
     if not isinstance(frame, pd.DataFrame):
-        raise ConfigurationError(f"payments is what read_statements returns, not {describe_type(payments)}.")
+        raise ConfigurationError(
+            "payments is what read_statements returns, or a history, not "
+            f"{describe_type(payments)}{describe_history_call(payments)}."
+        )
     require(frame.columns, _NEEDED, what="match_bank", instead="what read_statements returns")
     settled = frame[(frame["status"] == Status.SETTLED) & frame["date_created"].notna() & frame["flow_cents"].notna()]
     columns = [settled[name] if name in settled else pd.Series(index=settled.index) for name in (*_NEEDED, *_OPTIONAL)]

@@ -214,7 +214,7 @@ def test_privacy_mode(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        ((5, make_bank()), {}, "payments is what read_statements returns, not an int"),
+        ((5, make_bank()), {}, "payments is what read_statements returns, or a history, not an int"),
         ((make_payments(), 5), {}, "bank is a CSV file or a frame, not an int"),
         ((make_payments(), make_bank()), {"days": -1}, "days=-1 is not valid"),
         ((make_payments(), make_bank()), {"days": True}, "days=True is not valid"),
