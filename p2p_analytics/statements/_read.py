@@ -19,7 +19,7 @@ from p2p_analytics.statements._files import ProblemList, fill_balances, list_fil
 from p2p_analytics.statements._format import NoHeaderError, Problem, Table
 from p2p_analytics.statements._payments import build_payments
 from p2p_analytics.statements._reconcile import reconcile, running_balance
-from p2p_analytics.statements._registry import HeaderFinder, describe_nearest
+from p2p_analytics.statements._registry import HeaderFinder, describe_nearest, find_service
 from p2p_analytics.statements._rows import ROWS, encode_rows, polars_schema, slice_by_files
 from p2p_analytics.statements._sources import find_files, read_batches
 from p2p_analytics.statements._statements import SKIPPED, Statements
@@ -254,7 +254,7 @@ class _Reader:
         self._formats[label] = statement_format.name
         service = statement_format.service or statement_format.name
         self._services[label] = service
-        self._subaccounts[label] = service, ""
+        self._subaccounts[label] = find_service(statement_format.name), ""
         self._add_problems(part.problems)
         if part.ragged or part.overfull:
             self._irregular[label] = (part.ragged, part.overfull)
@@ -288,7 +288,7 @@ class _Reader:
             self._add_problems(reading.problems)
             self._periods |= {labels.get(file, file): period for file, period in reading.periods.items()}
             for file, name in reading.subaccounts.items():
-                self._subaccounts[labels[file]] = self._services[labels[file]], name
+                self._subaccounts[labels[file]] = self._subaccounts[labels[file]][0], name
         self._pending.clear()
         self._pending_rows = self._pending_parts = 0
 

@@ -256,7 +256,9 @@ def _cut_head(utf8: bytes) -> bytes:
 
 def _require_width(row: Sequence[str], name: str, line: int) -> None:
     if len(row) > _MOST_CELLS:
-        raise StatementError(f"{name}, line {line}: the row has {len(row):,} cells, which no statement has.")
+        raise StatementError(
+            f"{name}, line {line}: the row has {len(row):,} cells, which no statement has: download it again."
+        )
 
 
 def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
@@ -316,7 +318,10 @@ class _FileSize:
         """Count a further header."""
         self.parts += 1
         if self.parts > _MOST_PARTS:
-            raise StatementError(f"{self._name} has more than {_MOST_PARTS:,} headers, which no statement has.")
+            raise StatementError(
+                f"{self._name} has more than {_MOST_PARTS:,} headers, which no statement has: import the files that "
+                "it is made of."
+            )
 
 
 class _PartBuilder:

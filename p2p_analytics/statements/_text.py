@@ -121,6 +121,7 @@ def _require_short_lines(content: bytes, name: str) -> None:
         if last < 0:
             line = content.count(b"\n", 0, position) + 1
             raise StatementError(
-                f"{name}, line {line}: the line has more than {LONGEST_LINE // 2**10} kB, which no statement has."
+                f"{name}, line {line}: the line has more than {LONGEST_LINE // 2**10} kB, which no statement has: "
+                "download the file again."
             )
         position = last + 1

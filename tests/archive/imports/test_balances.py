@@ -279,16 +279,19 @@ def test_merged_files_with_the_name_of_an_imported_one(tmp_path, name) -> None:
 
 
 def test_only_rows_that_explain_the_change_close_a_gap(tmp_path, history_of, payment) -> None:
-    """January ends with 92.00 and March begins with 91.50: of the service's rows, settled ones of these days count."""
-    names = "Username,ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination,"
-    for month, number, opening, closing in [("01", 1, "100.00", "92.00"), ("03", 2, "91.50", "83.50")]:
-        lines = [
-            f"{names}Beginning Balance,Ending Balance", f"@nora,,,,,,,,,,,,${opening},",
-            f",{number},2019-{month}-05T10:00:00,Payment,Complete,x,Nora Quill,Bo Lund,- $8.00,,Venmo balance,,,",
-            f",,,,,,,,,,,,,${closing}", "",
-        ]  # fmt: skip
-        (tmp_path / f"{month}.csv").write_text("\n".join(lines), "utf-8")
+    """January ends with 92.00 and March begins with 91.50: of the service's rows, settled ones of these days count.
+
+    The file of March is in the form for businesses, of the same holder: both are about one balance.
+    """
+    names = "Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination"
+    names += ",Beginning Balance,Ending Balance"
+    row = "Payment,Complete,x,Nora Quill,Bo Lund,- $8.00,$0.00,Venmo balance,,"
+    january = [f"Username,ID,Datetime,{names}", "@nora" + "," * 12 + "$100.00,", f",1,2019-01-05T10:00:00,{row},"]
+    march = [f"Transaction ID,Date,Time (UTC),{names}", "," * 12 + "$91.50,", f"2,03/05/2019,10:00:00,{row},"]
+    for month, lines, closing in [("01", january, "$92.00"), ("03", march, "$83.50")]:
+        (tmp_path / f"{month}.csv").write_text("\n".join([*lines, "," * 13 + closing, ""]), "utf-8")
     archive = _import(tmp_path / "a", [tmp_path / "01.csv", tmp_path / "03.csv"])
+    assert archive.history().me.balance_cents == 8350
     found = "1 month without rows, the balance changed by \N{MINUS SIGN}$0.50"
     gap = f"after '01.csv', USD, 2019-01-05 to 2019-03-05: {found}"
     others = "1 row of a sync or merge in these days moved the balance by \N{MINUS SIGN}$20.50"
