@@ -126,7 +126,7 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     people, flow = build("spend_by_friend"), build("monthly_flow")
     ages, requests = build("pending_ageing"), build("pending_requests")
     own = (
-        _build_header(history, payments)
+        _build_header(history, payments, as_instant(as_of))
         | _build_people(people)
         | _build_months(flow)
         | _build_requests(ages, requests)
@@ -199,25 +199,35 @@ def _build_environment(zone: ZoneInfo, currency: str, *, strict: bool) -> Enviro
 # Each of the following functions returns the template's variables for one section.
 
 
-def _build_header(history: History, payments: pd.DataFrame) -> dict[str, Any]:
+def _build_header(history: History, payments: pd.DataFrame, as_of: datetime) -> dict[str, Any]:
     user = history.me.user
     created = _keep_plausible(payments["date_created"])
+    about_sums = (history.describe_missing_amounts(), history.describe_wrong_files())
     return {
         "name": user.display_name or user.username or user.id,
         "handle": user.username if user.username != user.display_name else None,
         "balance": None if history.me.balance_cents is None else history.me.balance_cents / 100,
         "fetched_at": history.fetched_at,
-        "remarks": [
-            *filter(
-                None, (history.describe_start(), history.describe_missing_amounts(), history.describe_wrong_files())
-            )
-        ],
+        "remarks": [*filter(None, (history.describe_start(), *about_sums, _describe_later(payments, as_of)))],
         "created": [created.min(), created.max()] if len(created) else [],
         "payment_count": len(payments),
         "friend_count": len(history.friends),
         "other_kinds": display.describe_kinds(count_other_kinds(history.payments)),
         "outside_count": int((payments["direction"].isna() & payments["status"].isin(["settled", "pending"])).sum()),
     }
+
+
+def _describe_later(payments: pd.DataFrame, as_of: datetime) -> str:
+    """Return a sentence about the open payments after the moment to which ages are counted; empty without any."""
+    later = int((payments["status"].eq("pending") & payments["date_created"].gt(as_of)).sum())
+    if not later:
+        return ""
+    verb = "is" if later == 1 else "are"
+    return (
+        f"{display.format_count(later, 'pending payment', 'pending payments')} {verb} later than "
+        f"{as_of:%Y-%m-%d %H:%M} UTC, to which ages are counted, and {verb} shown as new: choose a later as_of "
+        "(--as-of)."
+    )
 
 
 def _build_people(people: pd.DataFrame) -> dict[str, Any]:

@@ -369,3 +369,15 @@ def test_bad_settings() -> None:
         render_report(report_history([]), as_of=AS_OF, tz="Mars/Olympus")
     with pytest.raises(ConfigurationError, match="is not an instant: give a datetime"):
         render_report(report_history([]), as_of="someday")
+
+
+def test_ages_before_the_payments_are_announced() -> None:
+    """Requests that are later than the moment to which ages are counted look new; the top of the page says so."""
+    head, _, _ = render_report(report_history(PAYMENT_ROWS), as_of="2001-01-01", only=["categories"]).partition(
+        "<main>"
+    )
+    assert "2 pending payments are later" in head
+    assert "later than 2001-01-01 00:00 UTC, to which ages are counted" in head
+    assert "to which ages are counted" not in render_report(
+        report_history(PAYMENT_ROWS), as_of=AS_OF, only=["recurring"]
+    )
