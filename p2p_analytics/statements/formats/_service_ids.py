@@ -76,5 +76,5 @@ def _refuse(rows: pl.DataFrame) -> None:
     file, line, text = rows.select("file", "line", "id").row(0)
     raise StatementError(
         f"{file}, line {line}: the id {text} was rounded by a spreadsheet or another program, and cannot be restored: "
-        "download the file again and do not save it with one."
+        "download the file again and do not save it with one, or leave it out if it is a copy."
     )
