@@ -123,13 +123,15 @@ def shorten_paths(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
 def read_batches(entries: Sequence[_Entry], on_progress: Callable[[int, int], object]) -> Iterator[list[Source]]:
     """Yield the files of entries, several small ones at a time, and those before an error before it is raised.
 
+    ``on_progress`` gets the number of entries with files that the caller has taken all.
+
     Raises
     ------
     StatementError
         As `read_sources` does.
     """
     batch: list[Source] = []
-    size = 0
+    size = reported = 0
     try:
         for number, entry in enumerate(entries, 1):
             for source in read_sources(entry):
@@ -138,11 +140,15 @@ def read_batches(entries: Sequence[_Entry], on_progress: Callable[[int, int], ob
                 if size > _BATCH_BYTES:
                     yield batch
                     batch, size = [], 0
-            on_progress(number, len(entries))
+                    for done in range(reported + 1, number):
+                        on_progress(done, len(entries))
+                    reported = number - 1
     except StatementError:
         yield batch
         raise
     yield batch
+    for done in range(reported + 1, len(entries) + 1):
+        on_progress(done, len(entries))
 
 
 def read_sources(entry: _Entry) -> Iterator[Source]:

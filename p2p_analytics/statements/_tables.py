@@ -35,7 +35,7 @@ _MOST_PARTS: Final = 1_000  # of a file
 _CHUNK: Final = 20_000  # rows that are Python objects at a time
 _LONGEST_NAMES: Final = 300  # characters of column names in a message
 _WEB_PAGE: Final = ("<!doctype", "<html")
-_END: Final = "\x01"  # the last line, which an open quote would contain
+_END: Final = "\x01"  # the last line, longer if a text has one, which an open quote would contain
 
 
 @dataclass
@@ -263,7 +263,10 @@ def _require_width(row: Sequence[str], name: str, line: int) -> None:
 
 def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
     """Yield the parts of a text below its first header, row by row, with rows of any number of cells."""
-    utf8 = io.BytesIO(b"".join((body.utf8, f"\n{_END}\n".encode())))
+    end = _END
+    while end.encode() in body.utf8:
+        end += _END
+    utf8 = io.BytesIO(b"".join((body.utf8, f"\n{end}\n".encode())))
     reader = csv.reader(io.TextIOWrapper(utf8, "utf-8", newline=""), delimiter=body.delimiter)
     names = list_names()
     builder = _PartBuilder(name, body.header, body.preamble)
@@ -271,7 +274,7 @@ def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
     begin = body.line
     try:
         for row in reader:
-            if row == [_END]:
+            if row == [end]:
                 break
             if row:
                 _require_width(row, name, begin)
@@ -287,7 +290,7 @@ def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
                     builder = _PartBuilder(f"{name} (part {size.parts})", header, preamble)
             begin = body.line + reader.line_num
         else:
-            builder.close_quote()
+            builder.close_quote(end)
     except csv.Error:
         raise StatementError(f"{name}, line {begin}: a cell is larger than a statement has: is a quote open?") from None
     yield builder.finish()
@@ -368,10 +371,10 @@ class _PartBuilder:
         part.problems = [problem for problem in part.problems if problem.line not in lines]
         return removed
 
-    def close_quote(self) -> None:
-        """Report that the last cell has a quote that is never closed, so that it contains the rest of the file."""
+    def close_quote(self, end: str) -> None:
+        """Report that a quote of the last row is never closed: its cell has the rest of the file and ``end``."""
         last = self._rows[-1]
-        last[:] = [cell.removesuffix(_END + "\n").rstrip("\r\n") for cell in last]
+        last[:] = [cell.removesuffix(end + "\n").rstrip("\r\n") for cell in last]
         begin = self._lines[-1]
         self._part.ragged.add(begin)
         problem = "a quote is never closed: the rest of the file is in this cell"

@@ -25,6 +25,8 @@ _OTHERS: Final = (  # the first bytes of files of other kinds
     (b"PK\x03\x04", "a workbook of a spreadsheet, or another zip archive"),
     (b"\xd0\xcf\x11\xe0", "a workbook of a spreadsheet"),
 )
+_MARK: Final = codecs.BOM_UTF8
+_LATER_MARKS: Final = re.compile(rb"(^|[\r\n])(?:\xef\xbb\xbf)+")  # where tools have joined files
 _MULTIBYTE: Final = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
 
 
@@ -36,7 +38,7 @@ class Text(NamedTuple):
 
 
 def to_utf8(content: bytes, name: str) -> Text:
-    """Return the text of a file as valid UTF-8 without its byte order mark.
+    """Return the text of a file as valid UTF-8 without byte order marks at the start of its lines.
 
     Without a mark it is UTF-8, or UTF-16 if every second byte is zero. Text that is not UTF-8 and has no character of
     several bytes in it was saved as Windows-1252 by a spreadsheet.
@@ -73,7 +75,7 @@ def to_utf8(content: bytes, name: str) -> Text:
     if position >= 0:
         line = utf8.count(b"\n", 0, position) + 1
         raise StatementError(f"{name}, line {line}: there is a NUL character, so the file is damaged or no text.")
-    return Text(utf8, is_windows)
+    return Text(_LATER_MARKS.sub(rb"\1", utf8) if _MARK in utf8 else utf8, is_windows)
 
 
 def _require_utf8(utf8: bytes) -> None:

@@ -14,6 +14,7 @@ import p2p_analytics as p2p
 from p2p_analytics.statements._quick_csv import read_regular
 
 _A = (Path(__file__).parent / "samples/gen_a_2018.csv").read_text("utf-8")
+_E = (Path(__file__).parent / "samples/gen_e_business_2025.csv").read_text("utf-8").replace('"""', "")
 _CELLS = ("a", " ", "é", "NA", '"q"', '"a,b"', '"l\nm"', '"\r\n"', '"a""b"', '"', 'a"b', '"a"b', ' "a"', "\u2028", "")
 
 
@@ -28,6 +29,29 @@ def test_blank_lines_are_no_rows(tmp_path: Path, after: int, line_break: str) ->
     statements = p2p.read_statements(path)
     assert statements.files[["rows", "notice"]].to_numpy().tolist() == [[6, 0]]
     assert sorted(statements.payments["line"]) == [line for line in range(2, 9) if line != after + 1][:6]
+
+
+@pytest.mark.parametrize("ragged", [False, True])
+def test_byte_order_marks_between_rows_are_no_part_of_an_id(tmp_path: Path, *, ragged: bool) -> None:
+    """Where a tool has joined files, a line may begin with one; a copy of the file is known by its ids all the same."""
+    lines = _E.split("\n")
+    lines[2], lines[3] = "\ufeff" + lines[2], "\ufeff\ufeff" + lines[3] + "," * ragged
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("\r\n".join(lines), "utf-8", newline="")
+    payments = p2p.read_statements(tmp_path).payments
+    assert sorted(payments["payment_id"]) == ["4235000000000000711", "4235000000000000829"]
+    assert sorted(payments["flow_cents"]) == [-1952, 2000]
+
+
+def test_a_line_of_control_characters_ends_no_file(tmp_path: Path) -> None:
+    """It is a row with too few cells; the rows below it are read."""
+    lines = _A.split("\n")
+    lines.insert(3, "\x01")
+    (tmp_path / "a.csv").write_text("\n".join(lines) + '"open', "utf-8")
+    statements = p2p.read_statements(tmp_path)
+    assert sorted(statements.payments["line"]) == [2, 3, 4, 5, 6, 7, 8, 9]
+    assert statements.payments["payment_id"].str.isdecimal().sum() == 6
+    assert "a quote is never closed: the rest of the file is in this cell" in statements.problems["problem"].tolist()
 
 
 def test_both_readers_give_the_same_rows() -> None:
