@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.frames.schema import BALANCES, INSTANT, KINDS, TEXT, WHOLE
 from p2p_analytics.statements._repairs import find_repaired
@@ -121,24 +121,36 @@ class ProblemList:
         self._unlisted += len(problems[room:])
 
     def drop_repaired(self, versions: pl.DataFrame, standing: pl.DataFrame) -> None:
-        """Drop unreadable amounts and dates of payments that have these from other rows."""
-        listed = [(each.payment_id, each.field, each.problem) for each in self.listed]
-        repaired = find_repaired(listed, versions, standing)
-        self.listed = [each for each, is_repaired in zip(self.listed, repaired, strict=True) if not is_repaired]
+        """Drop unreadable amounts and dates of payments that have these from other rows of the account."""
+        import polars as pl
+
+        accounts = self._find_in_rows(versions, "account")
+        repaired: set[Problem] = set()
+        for account in set(accounts.values()):
+            mine = [each for each in self.listed if accounts.get(each[:2]) == account]
+            listed = [(each.payment_id, each.field, each.problem) for each in mine]
+            tables = (table.filter(pl.col("account") == account) for table in (versions, standing))
+            found = find_repaired(listed, *tables)
+            repaired.update(each for each, is_repaired in zip(mine, found, strict=True) if is_repaired)
+        self.listed = [each for each in self.listed if each not in repaired]
 
     def name_payments(self, rows: pl.DataFrame) -> None:
         """Give the problems the ids that their rows have in the end: a format lists them with the ids in the file."""
-        import polars as pl
-
-        lines = list({problem.line for problem in self.listed if problem.payment_id is not None})
-        if not lines:
-            return
-        found = rows.filter(pl.col("line").is_in(lines)).select(pl.col("file").cast(pl.String), "line", "payment_id")
-        ids = {(file, line): payment_id for file, line, payment_id in found.iter_rows()}
+        ids = self._find_in_rows(rows, "payment_id")
         self.listed = [
             problem if problem.payment_id is None else problem._replace(payment_id=ids.get(problem[:2], problem[2]))
             for problem in self.listed
         ]
+
+    def _find_in_rows(self, rows: pl.DataFrame, column: str) -> dict[tuple[Any, ...], str]:
+        """Return the text of a column, by file and line, in the rows that problems of payments are about."""
+        import polars as pl
+
+        lines = list({problem.line for problem in self.listed if problem.payment_id is not None})
+        if not lines:
+            return {}
+        found = rows.filter(pl.col("line").is_in(lines)).select(pl.col("file", column).cast(pl.String), "line")
+        return {(file, line): value for file, value, line in found.iter_rows()}
 
     def to_frame(self) -> pd.DataFrame:
         """Return the problems as a frame."""
