@@ -133,14 +133,26 @@ def _find_dtype(name: str) -> DType:
 
 
 def _filter(frame: nw.LazyFrame[Any], status: Status | None, *, has_kinds: bool) -> nw.LazyFrame[Any]:
-    col = nw.col
+    schema = frame.collect_schema()
     conditions = []
     if has_kinds:
         # A coalesced column is compared with the statistics of Parquet files.
-        conditions.append(col("kind").fill_null(frames.KIND_PAYMENT) == frames.KIND_PAYMENT)
+        kind = _find_words("kind", schema["kind"], frames.KIND_PAYMENT).fill_null(frames.KIND_PAYMENT)
+        conditions.append(kind == frames.KIND_PAYMENT)
     if status:
-        conditions += [col("status") == status.value, (col("direction") == "in") | (col("direction") == "out")]
+        direction = _find_words("direction", schema["direction"], "in", "out")
+        conditions.append(_find_words("status", schema["status"], status.value) == status.value)
+        conditions.append((direction == "in") | (direction == "out"))
     return frame.filter(*conditions) if conditions else frame
+
+
+def _find_words(name: str, dtype: DType, *words: str) -> nw.Expr:
+    """Return a text column that can be compared with words, and filled with them.
+
+    An Enum without them stays null, or is refused by Polars; other categoricals take longer as text.
+    """
+    is_without = isinstance(dtype, nw.Enum) and not {*words} <= {*dtype.categories}
+    return nw.col(name).cast(nw.String()) if is_without else nw.col(name)
 
 
 def _is_castable(found: DType, wanted: DType) -> bool:
