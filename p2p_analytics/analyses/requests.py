@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.analyses._parts.by import check_by
+from p2p_analytics.analyses._parts.by import GROUP, check_by
 from p2p_analytics.frames.schema import SOURCE_API, SOURCE_STATEMENT
 from p2p_analytics.vocabulary import Action, Status
 
@@ -178,7 +178,7 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
     Raises
     ------
     ConfigurationError
-        ``by`` is not a text column of the frame, or is a column of the result.
+        ``by`` is not a text column of the frame, is a column of the result, or has a name that not every engine reads.
     SchemaError
         The frame lacks a column or holds other types.
 
@@ -213,14 +213,13 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
     col = nw.col
     has_dates = ~col("date_created").is_null() & ~col("date_completed").is_null()
     charges = opened.frame.filter(col("action") == Action.CHARGE.value, has_dates, _has_both())
-    waited = charges.select(by, waited_us=col("date_completed") - col("date_created"))
+    waited = charges.select(col(by).alias(GROUP), waited_us=col("date_completed") - col("date_created"))
     ranks = {"days_p50": 50, "days_p90": 90, "days_p99": 99, "days_max": 100}
-    wanted = _engine.Ranked([by], "waited_us", {name: _engine.Rank(rank) for name, rank in ranks.items()})
-    found = _engine.find_ranked(waited, wanted)
-    table = found.with_columns(
-        **{name: _engine.days(name) for name in _DAYS if name != "payments"}, payments=col("values")
+    wanted = _engine.Ranked([GROUP], "waited_us", {name: _engine.Rank(rank) for name, rank in ranks.items()})
+    found = _engine.find_ranked(waited, wanted).sort(GROUP, nulls_last=True)
+    table = found.select(
+        col(GROUP).alias(by), col("values").alias("payments"), *(_engine.days(name).alias(name) for name in ranks)
     )
-    table = table.sort(by, nulls_last=True)
     return _engine.to_result(table, payments, {by: _engine.TEXT, **_DAYS})
 
 

@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.accounts import add_account, list_keys
-from p2p_analytics.analyses._parts.by import check_by
+from p2p_analytics.analyses._parts.by import GROUP, check_by
 
 if TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoFrameT
@@ -59,7 +59,7 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
     Raises
     ------
     ConfigurationError
-        ``by`` is not a text column of the frame, or is a column of the result.
+        ``by`` is not a text column of the frame, is a column of the result, or has a name that not every engine reads.
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
@@ -88,8 +88,8 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
     )
     col = nw.col
     sums = (
-        opened.frame.with_columns(col("amount_cents").abs())
-        .group_by(*keys, by, "status")
+        opened.frame.select(*keys, col(by).alias(GROUP), "status", col("amount_cents").abs())
+        .group_by(*keys, GROUP, "status")
         .agg(col("amount_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(["amount_cents", "payments"]))
     )
@@ -97,12 +97,15 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
     table = (
         _engine.collect_here(sums, payments, what="status_mix")
         .with_columns(
-            # Without names for the sums, which the column `by` might have.
-            share=_engine.share("payments", col("payments").sum().over(*keys, by)),
-            share_of_amount=_engine.share("amount_cents", col("amount_cents").sum().over(*keys, by)),
+            share=_engine.share("payments", col("payments").sum().over(*keys, GROUP)),
+            share_of_amount=_engine.share("amount_cents", col("amount_cents").sum().over(*keys, GROUP)),
             amount=_engine.units("amount_cents"),
         )
-        .sort(*keys, by, "payments", "status", descending=[*(False for _ in keys), False, True, False], nulls_last=True)
-    )
+        .sort(
+            *keys, GROUP, "payments", "status",
+            descending=[*(False for _ in keys), False, True, False], nulls_last=True,
+        )
+        .select(*keys, col(GROUP).alias(by), *_COLUMNS)
+    )  # fmt: skip
     columns = add_account({by: _engine.TEXT, **_COLUMNS}, by_account=by_account)
     return _engine.to_result(table, payments, columns, opened.currency)

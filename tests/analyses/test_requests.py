@@ -127,6 +127,17 @@ def test_no_requests(payments: Builder, rows_of: Reader) -> None:
     assert rows_of(request_outcomes(payments())) == rows_of(time_to_settle(payments())) == []
 
 
+@pytest.mark.parametrize("by", ["values", "waited_us", "_sorted", "_count", "by_value", "a.b"])
+def test_a_column_of_the_users_own(convert: Builder, build: Builder, rows_of: Reader, by: str) -> None:
+    """``by`` may be any text column, whatever names the query itself uses."""
+    rows = [charge("settled", -1, days) for days in (1, 3, 2)]
+    found = time_to_settle(convert(build(rows).assign(**{by: ["x", "x", None]})), by=by)
+    assert [tuple(row.items())[:3] for row in rows_of(found)] == [
+        ((by, "x"), ("payments", 2), ("days_p50", 1.0)),
+        ((by, None), ("payments", 1), ("days_p50", 2.0)),
+    ]
+
+
 @pytest.mark.parametrize(
     ("by", "said"), [("payments", "is a column of the result"), ("directoin", "did you mean 'dir")]
 )

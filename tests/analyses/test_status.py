@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -64,14 +65,35 @@ def test_by_is_a_text_column(build: Builder, by: object) -> None:
         status_mix(build([{}]), by=by)
 
 
-@pytest.mark.parametrize("by", ["date_of_trip", "is_rent", "fee_share", "number", "all_payments", "all_cents", "first"])
-def test_a_column_of_the_users_own(build: Builder, rows_of: Reader, by: str) -> None:
+@pytest.mark.parametrize("by", ["date_of_trip", "all_payments", "by_value", "values", "a.b"])
+def test_a_column_of_the_users_own(convert: Builder, build: Builder, rows_of: Reader, by: str) -> None:
     """``by`` may be any text column, whatever its name."""
-    frame = build([{"amount_cents": 100}, {"amount_cents": 300}, {}]).assign(**{by: ["x", "x", None]})
+    frame = convert(build([{"amount_cents": 100}, {"amount_cents": 300}, {}]).assign(**{by: ["x", "x", None]}))
     assert _values(rows_of(status_mix(frame, by=by))) == [
         ("x", "settled", 2, 1.0, 4.0, 1.0),
         (None, "settled", 1, 1.0, 0.0, 0.0),
     ]
+
+
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        ("Share", "differs from the column 'share' of the result in capital letters only: rename it"),
+        ("*", "is a pattern of several columns: rename it"),
+        ("^a.*$", "is a pattern of several columns: rename it"),
+    ],
+)
+def test_a_name_that_an_engine_reads_in_another_way(convert: Builder, build: Builder, by: str, said: str) -> None:
+    """A column that some engine cannot distinguish by its name is refused on every engine."""
+    frame = convert(build([{"amount_cents": 100}]).assign(**{by: ["x"]}))
+    with pytest.raises(ConfigurationError, match=re.escape(f"by={by!r} {said}")):
+        status_mix(frame, by=by)
+
+
+def test_a_column_without_a_name(build: Builder) -> None:
+    """It is refused: engines do not agree on it."""
+    with pytest.raises(ConfigurationError, match="by='' is a column without a name: rename it"):
+        status_mix(build([{}]).assign(**{"": ["x"]}), by="")
 
 
 @pytest.mark.parametrize(

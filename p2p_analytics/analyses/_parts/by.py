@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.errors import ConfigurationError
@@ -13,9 +13,13 @@ if TYPE_CHECKING:
 
     from narwhals.stable.v2.typing import IntoFrame
 
+GROUP: Final = "by_value"  # within a query, so that a column of any name can be `by`
+
 
 def check_by(by: object, payments: IntoFrame, taken: Collection[str], *, what: str) -> None:
-    """Refuse a ``by`` that is not a text column of the frame, or is a column of the result.
+    """Refuse a ``by`` that is not a text column of the frame, or has a name of the result or of no single column.
+
+    Capital and small letters are the same in names, as DuckDB and Spark have it.
 
     Raises
     ------
@@ -27,6 +31,8 @@ def check_by(by: object, payments: IntoFrame, taken: Collection[str], *, what: s
     names = _engine.read_names(payments, what=what)
     if isinstance(by, str) and by in taken:
         raise ConfigurationError(f"by={by!r} is a column of the result: name another text column, like 'action'.")
+    if by in names and (advice := _find_clash(str(by), taken)):
+        raise ConfigurationError(f"by={by!r} {advice}: rename it, or name another text column, like 'action'.")
     if by in names and _engine.is_text_column(payments, str(by)):
         return
     _engine.open_frame(payments, ["status", "amount_cents"], what=what)  # a frame of something else comes first
@@ -37,3 +43,13 @@ def check_by(by: object, payments: IntoFrame, taken: Collection[str], *, what: s
     else:
         advice = f"did you mean {near[0]!r}, or another like 'action'" if near else "name one, like 'action'"
     raise ConfigurationError(f"by={by!r} is not a text column of the frame: {advice}.")
+
+
+def _find_clash(by: str, taken: Collection[str]) -> str:
+    """Return why some engine cannot distinguish a column by its name; empty if all can."""
+    if by == "*" or (by.startswith("^") and by.endswith("$")):
+        return "is a pattern of several columns"
+    same = next((name for name in taken if name.lower() == by.lower()), None)
+    if same:
+        return f"differs from the column {same!r} of the result in capital letters only"
+    return "" if by else "is a column without a name"
