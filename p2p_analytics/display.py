@@ -70,6 +70,11 @@ def format_month(instant: datetime | None, zone: ZoneInfo) -> str:
     return format_day(instant, zone).partition(" ")[2]
 
 
+def format_moment(instant: datetime, zone: ZoneInfo) -> str:
+    """Return the date and time of an instant in a zone, such as "31 May 2024, 18:30"."""
+    return f"{format_day(instant, zone)}, {to_zone(instant, zone):%H:%M}"
+
+
 def describe_start(since: datetime, *, has_older: bool = True) -> str:
     """Return a sentence about the date from which a history holds all payments; of older ones, pending ones at most."""
     moment = f"{since:%Y-%m-%dT%H:%M:%SZ}".removesuffix("T00:00:00Z")

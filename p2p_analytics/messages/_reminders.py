@@ -10,7 +10,7 @@ from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames.perspective import UNREGISTERED
 from p2p_analytics.frames.row_currencies import find_currency
 from p2p_analytics.history import require_history
-from p2p_analytics.times import find_zone
+from p2p_analytics.times import as_instant, find_zone
 from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME: Final = 60
 _LONGEST_NOTE: Final = 200
+_FEWEST_DIGITS: Final = 7  # of a phone number
 _END: Final = "Could you pay it when you have a moment? Thank you!"
 
 
 def reminders(history: History, *, as_of: datetime | date | str, tz: str | ZoneInfo = "UTC") -> pd.DataFrame:
     """Return a polite text to copy for each request of the user that is not paid yet; nothing is sent.
 
-    One row per pending request that the user made. The texts have no control characters and no line breaks.
+    One row per pending request that the user made; requests later than ``as_of`` are left out. The texts have
+    no control characters and no line breaks.
 
     Columns
     -------
@@ -46,7 +48,8 @@ def reminders(history: History, *, as_of: datetime | date | str, tz: str | ZoneI
     ----------
     history : History
     as_of : datetime, date or str
-        The instant at which ages end; a date means its first instant, a missing zone means UTC.
+        The instant at which ages end, and until which requests count; a date means its first instant, a missing zone
+        means UTC.
     tz : str or ZoneInfo
         The zone of dates in the texts; in privacy mode it is UTC.
 
@@ -65,27 +68,28 @@ def reminders(history: History, *, as_of: datetime | date | str, tz: str | ZoneI
     require_history(history, what="reminders")
     zone = find_zone("UTC") if history.private else find_zone(tz)
     find_currency(history.payments, what="reminders", advice="choose one, like history.select_currency({})")
-    return write_reminders(pending_requests(history.payments, as_of), history.payments, history, zone)
+    return write_reminders(pending_requests(history.payments, as_of), history, zone, as_instant(as_of))
 
 
-def write_reminders(requests: pd.DataFrame, payments: pd.DataFrame, history: History, zone: ZoneInfo) -> pd.DataFrame:
-    """Return the table of `reminders` for the pending payments of a table of `pending_requests`.
+def write_reminders(requests: pd.DataFrame, history: History, zone: ZoneInfo, as_of: datetime) -> pd.DataFrame:
+    """Return the table of `reminders` for a table of `pending_requests`.
 
     Parameters
     ----------
     requests : DataFrame
-        The result of `p2p_analytics.pending_requests` for ``payments``.
-    payments : DataFrame
-        PAYMENTS.
+        The result of `p2p_analytics.pending_requests` for payments of the history.
     history : History
-        That of the payments, of which the first names and the privacy mode are read.
     zone : ZoneInfo
         That of the dates.
+    as_of : datetime
+        That of the ages; later requests are left out.
     """
     import pandas as pd
 
-    own = payments.loc[payments["action"] == Action.CHARGE.value, "payment_id"]
-    rows = requests[(requests["direction"] == "in") & requests["payment_id"].isin(own)].reset_index(drop=True)
+    own = history.payments.loc[history.payments["action"] == Action.CHARGE.value, "payment_id"]
+    is_later = requests["date_created"] > as_of
+    is_own = (requests["direction"] == "in") & requests["payment_id"].isin(own)
+    rows = requests[is_own & ~is_later].reset_index(drop=True)
     people = history.people.drop_duplicates("user_id").set_index("user_id")["first_name"]
     first_names = rows["counterparty_id"].map(people)
     if history.strict:
@@ -120,10 +124,14 @@ def _write_reminder(request: dict[str, Any], zone: ZoneInfo, *, strict: bool) ->
 
 def _find_greeting(request: dict[str, Any]) -> str:
     """Return the name of a person as they are addressed; empty for an address, which is no name."""
-    first_name = display.clean_line(request["first_name"])
-    name = display.clean_line(request["counterparty_name"])
-    is_address = "@" in name or display.is_phone(name) or name in UNREGISTERED.values()
-    return _cut(first_name or ("" if is_address else name), _LONGEST_NAME)
+    names = (display.clean_line(request[column]) for column in ("first_name", "counterparty_name"))
+    return _cut(next((name for name in names if name and not _is_address(name)), ""), _LONGEST_NAME)
+
+
+def _is_address(name: str) -> bool:
+    """Return whether a name is an email address, a phone number in any form, or the words for an unknown person."""
+    is_phone = sum(map(str.isdigit, name)) >= _FEWEST_DIGITS and not any(map(str.isalpha, name))
+    return is_phone or "@" in name or name in UNREGISTERED.values()
 
 
 def _cut(text: str, longest: int) -> str:

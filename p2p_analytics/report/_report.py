@@ -130,7 +130,7 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
         | _build_people(people)
         | _build_months(flow)
         | _build_requests(ages, requests)
-        | _build_reminders(requests, payments, history, zone)
+        | _build_reminders(requests, history, zone, as_instant(as_of))
         | _build_problems(history.problems, private=history.private)
     )
     options = {"spending_over_time": {"by": "category", "every": own["period"]}}
@@ -187,11 +187,12 @@ def _build_environment(zone: ZoneInfo, currency: str, *, strict: bool) -> Enviro
         "share": display.format_share,
         "text": display.clean_text,
         "shorten": _shorten,
+        "note": lambda text: _shorten(display.clean_text(text)) if display.clean_line(text) else "no note",
         "day": lambda instant: (display.format_month if strict else display.format_day)(instant, zone),
         "date": lambda date: f"{date.day} {display.MONTH_NAMES[date.month - 1]} {date.year}",
         "key": _find_key,
         "digest": lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii"),
-        "moment": lambda instant: f"{display.format_day(instant, zone)}, {display.to_zone(instant, zone):%H:%M}",
+        "moment": partial(display.format_moment, zone=zone),
     }
     return environment
 
@@ -264,12 +265,10 @@ def _build_requests(ages: pd.DataFrame, requests: pd.DataFrame) -> dict[str, Any
     }
 
 
-def _build_reminders(
-    requests: pd.DataFrame, payments: pd.DataFrame, history: History, zone: ZoneInfo
-) -> dict[str, Any]:
+def _build_reminders(requests: pd.DataFrame, history: History, zone: ZoneInfo, as_of: datetime) -> dict[str, Any]:
     """Return the reminders of the requests that are listed."""
     listed = requests.head(plots.count_shown(len(requests), _MOST_REQUESTS))
-    return {"reminders": write_reminders(listed, payments, history, zone)["text"].tolist()}
+    return {"reminders": write_reminders(listed, history, zone, as_of)["text"].tolist()}
 
 
 def _build_problems(problems: pd.DataFrame, *, private: bool) -> dict[str, Any]:

@@ -228,8 +228,10 @@ class Explorer(NotebookDisplay):
         people = fill_usernames(self.table, self._history.people)
         html = analysis_to_html(people, _TITLES[name], self._period.tzinfo, self._date_format)
         if name == _REQUESTS:
-            texts = write_reminders(self.table.head(MOST_ROWS), rows, self._history, self._period.tzinfo)["text"]
-            html += reminders_to_html(texts.tolist())
+            texts = write_reminders(
+                self.table.head(MOST_ROWS), self._history, self._period.tzinfo, as_instant(self._as_of)
+            )
+            html += reminders_to_html(texts["text"].tolist())
         if lacks_audiences(name, rows):
             return "", html
         drawn = base64.b64encode(self._draw("svg")).decode("ascii")

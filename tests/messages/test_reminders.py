@@ -57,8 +57,18 @@ def test_the_texts() -> None:
         "payment_id", "counterparty_id", "counterparty_username", "counterparty_name", "note", "amount",
         "date_created", "age_days", "text",
     ]  # fmt: skip
+    earlier = p2p.reminders(report_history(ROWS, people=PEOPLE), as_of="2024-06-28T12:00:00Z")
+    assert earlier["payment_id"].tolist() == ["1", "4", "5"]  # those made later are left out, those of unknown date not
     empty = p2p.reminders(report_history(ROWS[5:]), as_of=AS_OF)
     assert (len(empty), empty.dtypes.to_dict()) == (0, table.dtypes.to_dict())
+
+
+def test_who_is_greeted() -> None:
+    """A phone number in any form is no name; a name with a number is one, as is one without letters."""
+    names = ["+1 555 010 0199", "(555) 010-0199", "555.010.0199", "+44 20 7946 0018", "Ada 2", "🌵 7"]
+    rows = [_request(at, "2024-06-01T12:00:00Z", name, None) for at, name in enumerate(names)]
+    texts = p2p.reminders(report_history(rows), as_of=AS_OF)["text"]
+    assert [text.partition(" a friendly")[0] for text in texts] == ["Hi,"] * 4 + ["Hi Ada 2,", "Hi 🌵 7,"]
 
 
 def test_privacy_mode() -> None:
@@ -100,6 +110,7 @@ def test_the_report_and_the_explorer_list_them() -> None:
     assert items.count("<li>") == 5
     assert f"<bdi>{TEXTS[0]}</bdi>" in items
     assert f"<bdi>{escaped.replace(chr(34), '&#34;')}</bdi>" in items
+    assert page.count("<bdi>no note</bdi>") == 2  # of spaces only, and none
     assert 'reminders">' not in p2p.render_report(report_history(ROWS[5:]), as_of=AS_OF, only=["pending_requests"])
     explorer = p2p.Explorer(history, as_of=AS_OF, tz="America/New_York")
     explorer.analysis.value = "pending_requests"

@@ -17,8 +17,8 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         add_parser,
         "reminders",
         "print a polite text to copy for each of your requests that is still open",
-        "Print a polite text for each of your requests that is still open, the oldest first. Nothing is sent: copy the "
-        "texts that you want to send. Needs no token.",
+        "Print a polite text for each of your requests that is still open, the oldest first; those after --as-of are "
+        "left out. Nothing is sent: copy the texts that you want to send. Needs no token.",
     )
     add_currency(reminders)
     _arguments.add_view(reminders)
@@ -28,21 +28,30 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _reminders(options: argparse.Namespace) -> None:
     """Print the reminders of an archive."""
-    from p2p_analytics.display import NO_NAME, clean_line, format_count, format_phone
+    from p2p_analytics.display import NO_NAME, clean_line, format_count, format_moment, format_phone
     from p2p_analytics.messages import reminders
+    from p2p_analytics.times import as_instant, find_zone
 
     history = read_history(options, what="a list of reminders")
-    table = reminders(history, as_of=options.as_of or history.fetched_at, tz=options.tz)
+    as_of = as_instant(options.as_of or history.fetched_at)
+    zone = "UTC" if history.private else options.tz
+    table = reminders(history, as_of=as_of, tz=zone)
     plain = table.astype(object).where(table.notna(), None)
     rows = plain.to_dict("records")
     count = format_count(len(rows), "request of yours is", "requests of yours are")
     end = "; nothing is sent: copy the texts that you want to send." if rows else "."
-    lines = [f"{count} still open{end}{_output.describe_privacy(history)}"]
+    moment = f"{format_moment(as_of, find_zone(zone))} ({zone})"
+    lines = [f"{count} still open as of {moment}{end}{_output.describe_privacy(history)}"]
     for row in rows:
         username = f" @{row['counterparty_username']}" if row["counterparty_username"] else ""
         lines += ["", clean_line(f"{format_phone(row['counterparty_name'] or NO_NAME)}{username}"), row["text"]]
     for row in rows:
         row["date_created"] = row["date_created"] and row["date_created"].isoformat()
     _output.print_summary(
-        options, "\n".join(lines), archive=options.archive, reminders=rows, privacy=_output.privacy_mode(history)
+        options,
+        "\n".join(lines),
+        archive=options.archive,
+        as_of=as_of.isoformat(),
+        reminders=rows,
+        privacy=_output.privacy_mode(history),
     )

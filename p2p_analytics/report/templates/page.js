@@ -3,9 +3,11 @@
 "use strict";
 (() => {
   const FEWEST_TO_FILTER = 6;
-  const collator = new Intl.Collator("en");
+  const collator = new Intl.Collator("en", {numeric: true}); // line 7 is before line 36
   const fold = text => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  const read = cell => "key" in cell.dataset ? cell.dataset.key && Number(cell.dataset.key) : cell.textContent;
+  const readText = cell => [...cell.childNodes].map(node => node.textContent).join(" ").trim();
+  const readNumbers = cell => readText(cell).replace(/(?<=\d),(?=\d{3})/g, ""); // 1,000 is one number
+  const read = cell => "key" in cell.dataset ? cell.dataset.key && Number(cell.dataset.key) : readNumbers(cell);
   const compare = (one, other) => typeof one === "number" ? one - other : collator.compare(one, other);
 
   function sort(rows, column, sign) {
