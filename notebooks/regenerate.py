@@ -9,6 +9,7 @@ import copy
 import json
 import re
 import sys
+import tempfile
 from pathlib import Path
 
 import nbformat
@@ -34,8 +35,10 @@ def regenerate(path: Path) -> None:
         record_timing=False,
         resources={"metadata": {"path": str(path.parent)}},
     )
-    client.create_kernel_manager().transport = "ipc"  # over TCP, the kernel warns that its messages are not encrypted
-    client.execute()
+    manager = client.create_kernel_manager()
+    with tempfile.TemporaryDirectory() as sockets:
+        manager.transport, manager.ip = "ipc", f"{sockets}/kernel"  # over TCP, the kernel warns of missing encryption
+        client.execute()
     for cell in notebook.cells:
         if cell.id in before and _hide_run(cell) == _hide_run(before[cell.id]):
             cell.update(before[cell.id])

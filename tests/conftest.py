@@ -7,11 +7,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
 pytest.register_assert_rewrite("support")
+settings.register_profile("untimed", deadline=None)  # a loaded machine is no failure
+settings.load_profile("untimed")
 pytest_plugins = [
     "support.archives.histories",
     "support.isolation",

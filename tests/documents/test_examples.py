@@ -10,6 +10,8 @@ from codeop import CommandCompiler
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import matplotlib.pyplot as plt
+
 import p2p_analytics as p2p
 from p2p_analytics import cli
 
@@ -52,6 +54,7 @@ def test_examples_run(
             if name.startswith("test_") and callable(value):
                 value(tmp_path)
     finally:
+        plt.close("all")
         for value in names.values():
             if isinstance(value, p2p.TokenForm):
                 value.close()
