@@ -153,10 +153,10 @@ def test_a_file_of_another_holder_is_listed(folder, capsys) -> None:
     code, printed = _run(capsys, *words, "--dry-run")
     assert code == 0
     assert f"{line}, as you asked\n" in printed
-    assert "3 files, 2 of 2 balances reconciled, 1 file states none, 3 problems\n" in printed
+    assert "3 files, 2 of 2 balances reconciled, 1 file states none, 4 problems\n" in printed
     values = json.loads(_run(capsys, *words, "--json")[1])
     other = {"file": "gen_e_business_2025.csv", "account": "Sandhill Choir", "transactions": 2}
-    assert (values["other_accounts"], values["problems"]) == ([other], 3)
+    assert (values["other_accounts"], values["problems"]) == ([other], 4)
     problems = p2p.open_archive(folder).history().problems
     assert problems.loc[problems["field"] == "account", "value"].tolist() == ["Sandhill Choir"]
 
@@ -168,7 +168,7 @@ def test_the_archive_knows_the_holder_too(folder, capsys) -> None:
     assert plan.other_accounts == ()
     code, printed = _run(capsys, "import", folder, BUSINESS, "--account", "nora-quill")
     assert code == 0
-    assert "1 file, no balance is stated, 1 problem\n" in printed
+    assert "1 file, no balance is stated, 2 problems\n" in printed
     assert "gen_e_business_2025.csv says that it is of Sandhill Choir: 2 transactions are" in printed
     problems = p2p.open_archive(folder).history().problems
     assert problems.loc[problems["field"] == "account", ["file", "value"]].values.tolist() == [
