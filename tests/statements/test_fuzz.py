@@ -7,6 +7,7 @@ import csv
 import io
 import os
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,7 @@ def count_rows(content: bytes) -> int | None:
         with contextlib.suppress(UnicodeDecodeError, UnicodeError):
             text = content.decode(encoding)
             break
+    text = re.sub("(^|[\r\n])\ufeff+", r"\1", text)  # byte order marks at the start of lines are no content
     rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
     headers = [number for number, row in enumerate(rows) if {"Type", "Status", "From", "To"} <= set(row)]
     return len(rows) - headers[0] - 1 if len(headers) == 1 else None
