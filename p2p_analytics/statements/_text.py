@@ -25,7 +25,6 @@ _OTHERS: Final = (  # the first bytes of files of other kinds
     (b"PK\x03\x04", "a workbook of a spreadsheet, or another zip archive"),
     (b"\xd0\xcf\x11\xe0", "a workbook of a spreadsheet"),
 )
-_MARK: Final = codecs.BOM_UTF8
 _LATER_MARKS: Final = re.compile(rb"(^|[\r\n])(?:\xef\xbb\xbf)+")  # where tools have joined files
 _MULTIBYTE: Final = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
 
@@ -75,7 +74,7 @@ def to_utf8(content: bytes, name: str) -> Text:
     if position >= 0:
         line = utf8.count(b"\n", 0, position) + 1
         raise StatementError(f"{name}, line {line}: there is a NUL character, so the file is damaged or no text.")
-    return Text(_LATER_MARKS.sub(rb"\1", utf8) if _MARK in utf8 else utf8, is_windows)
+    return Text(_LATER_MARKS.sub(rb"\1", utf8) if codecs.BOM_UTF8 in utf8 else utf8, is_windows)
 
 
 def _require_utf8(utf8: bytes) -> None:
