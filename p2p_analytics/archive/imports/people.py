@@ -29,6 +29,7 @@ BY_FILE: Final = "people.csv"
 BY_USERNAME: Final = "username"
 _SEPARATOR_LINE: Final = "sep="
 COLUMNS: Final = ("alias", "person", "evidence")
+_NEEDED: Final = ("alias", "person")  # what a user types; the evidence is ours
 _OPEN: Final = "?"  # before a person who is only suggested
 _BY_USERNAME: Final = "user:"  # not "@", with which a spreadsheet begins a formula
 _ROUNDED: Final = re.compile(r"\d[.,]\d+[eE]\+?\d+")
@@ -278,12 +279,13 @@ def read_aliases(body: bytes, file: str) -> PeopleFile:
             next(reader)
         names = next(reader, [])
         header = [name.strip().casefold() for name in names]
-        if set(COLUMNS) - set(header):
-            raise ArchiveError(f"{file} needs the columns {', '.join(COLUMNS)} in its first line: restore them.")
+        if set(_NEEDED) - set(header):
+            raise ArchiveError(f"{file} needs the columns {' and '.join(_NEEDED)} in its first line: restore them.")
         rows = [(reader.line_num, [restore_text(cell) for cell in cells]) for cells in reader]
     except csv.Error as error:
         raise ArchiveError(f"{file}, line {reader.line_num}: {error}; correct the line.") from None
-    width = max([len(names), *(len(cells) for _, cells in rows)])
+    header += [name for name in COLUMNS if name not in header]
+    width = max([len(header), *(len(cells) for _, cells in rows)])
     places = [header.index(name) for name in COLUMNS]
     others = [place for place in range(width) if place not in places]
     found = []

@@ -158,7 +158,7 @@ def test_a_username_in_a_statement(archive, history_of, payment) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name,who\nBo,8\n", "needs the columns alias, person, evidence"),
+        ("name,who\nBo,8\n", "needs the columns alias and person"),
         ("", "needs the columns"),
         ("alias,person,evidence\nBo,88,\n", "line 2: the archive knows no person 88"),
         ("alias,person,evidence\nBo,user:cy,\n", "knows no person user:cy"),
@@ -189,6 +189,21 @@ def test_a_file_that_cannot_be_followed(archive, history_of, payment, text, mess
         with pytest.raises(ArchiveError, match=message) as caught:
             call()
         assert "people.csv" in str(caught.value)
+
+
+def test_a_file_of_two_columns(archive, history_of, payment) -> None:
+    """The evidence is the archive's own: a line typed without it counts, and so does a longer one."""
+    archive.merge(history_of(payment(1, target=BO), friends=0))
+    archive.import_(statements_of(seen(2, "Bobby"), seen(3, "Robert"), account="7"))
+    (archive.path / "people.csv").write_text("person,alias\nuser:bo,Bobby\n8,Robert,as Bo says\n", "utf-8")
+    assert ids(archive) == {"1": "8", "2": "8", "3": "8"}
+    archive.write_people()
+    lines = (archive.path / "people.csv").read_text("utf-8-sig").splitlines()
+    assert lines == [
+        '"alias","person","evidence"',
+        '"Bobby","user:bo",""',
+        '"Robert","8","as Bo says"',
+    ]
 
 
 @settings(max_examples=200, deadline=None)
