@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from p2p_analytics.frames.currency import units
     from p2p_analytics.history import History, combine, household, load_history
     from p2p_analytics.messages import reminders
-    from p2p_analytics.report import render_report
+    from p2p_analytics.report import render_report, render_year
     from p2p_analytics.statements import Statements, read_statements, register_format
     from p2p_analytics.statements.bank import match_bank
     from p2p_analytics.widgets import Explorer, TokenForm
@@ -100,6 +100,7 @@ __all__ = [
     "register_format",
     "reminders",
     "render_report",
+    "render_year",
     "request_outcomes",
     "sandbox",
     "sensitive_notes",
@@ -153,6 +154,7 @@ _HOMES = {
     "register_format": "statements",
     "reminders": "messages",
     "render_report": "report",
+    "render_year": "report",
     "request_outcomes": "analyses",
     "sensitive_notes": "analyses",
     "spend_by_friend": "analyses",

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.analyses._parts.as_of import parse_as_of
 from p2p_analytics.arguments import parse_duration
-from p2p_analytics.times import MICROSECOND
+from p2p_analytics.times import MICROSECOND, parse_as_of, to_microseconds
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def split_bills(
       bill_id   note  people  asked  collected  still_open
     0      11  Pizza       2   25.0       12.5        12.5
     """
-    moment = parse_as_of(as_of)
+    moment = to_microseconds(parse_as_of(as_of))
     gap = parse_duration("within", within) // MICROSECOND
     col = nw.col
     opened = _engine.open_frame(

@@ -11,8 +11,8 @@ import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.accounts import ACCOUNT, add_account, list_keys
-from p2p_analytics.analyses._parts.as_of import parse_as_of
 from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.times import parse_as_of, to_microseconds
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def pending_ageing(
     3        in  30 to 90 days         2    21.5           64
     6       out    1 to 7 days         1     5.0            2
     """
-    moment = parse_as_of(as_of)
+    moment = to_microseconds(parse_as_of(as_of))
     days = _check_edges(edges)
     col = nw.col
     keys = list_keys(by_account=by_account)
@@ -222,7 +222,7 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
     1               Ada     9.0   taxi        57
     2               Ben     5.0   rent         2
     """
-    moment = parse_as_of(as_of)
+    moment = to_microseconds(parse_as_of(as_of))
     opened = _engine.open_frame(
         payments,
         ["payment_id", "direction", "counterparty_id", "counterparty_name", "note", "amount_cents", "date_created"],

@@ -10,9 +10,8 @@ import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
-from p2p_analytics.analyses._parts.as_of import parse_as_of
 from p2p_analytics.analyses._series import FEWEST, cadence
-from p2p_analytics.times import END_US, FIRST_US, find_zone
+from p2p_analytics.times import END_US, FIRST_US, find_zone, parse_as_of, to_microseconds
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def recurring(
       counterparty_name  cadence  amount next_expected   state
     0               Ada  monthly   500.0    2024-06-01  active
     """
-    moment, zone = parse_as_of(as_of), find_zone(tz)
+    moment, zone = to_microseconds(parse_as_of(as_of)), find_zone(tz)
     col = nw.col
     needed = ["direction", "amount_cents", "counterparty_id", "counterparty_name", "date_created", "note"]
     opened = _engine.open_frame(payments, needed, status=Status.SETTLED, what="recurring")

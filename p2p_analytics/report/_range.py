@@ -54,13 +54,12 @@ def select_days(history: History, since: date | str | None, until: date | str | 
         return Range(history, "", history.fetched_at)
     if first and last and last < first:
         raise ConfigurationError(f"The last day, {last}, is before the first, {first}: exchange them.")
-    is_settled = history.payments["status"] == Status.SETTLED.value
-    moments = history.payments["date_completed"].where(is_settled).fillna(history.payments["date_created"])
+    moments = _find_moments(history.payments)
     is_wanted, end = moments.notna(), history.fetched_at
     if first:
-        is_wanted &= moments >= _begin(first, zone)
+        is_wanted &= moments >= begin_day(first, zone)
     if last:
-        after = _begin(last + timedelta(days=1), zone)
+        after = begin_day(last + timedelta(days=1), zone)
         is_wanted, end = is_wanted & (moments < after), min(end, after)
     days = f"from {first} to {last}" if first and last else f"from {first} on" if first else f"until {last}"
     sentence = f"Only payments {days} are counted: {int(is_wanted.sum()):,} of {len(moments):,} transactions."
@@ -68,6 +67,23 @@ def select_days(history: History, since: date | str | None, until: date | str | 
     if end < history.fetched_at:  # the balance is that of the time of the data
         chosen = replace(chosen, me=msgspec.structs.replace(chosen.me, balance_cents=None))
     return Range(chosen, sentence, end)
+
+
+def select_until(history: History, moment: datetime) -> History:
+    """Return the payments up to a moment, each at the time that counts for `select_days`, and those without a date."""
+    moments = _find_moments(history.payments)
+    return _select_payments(history, moments.isna() | (moments <= moment))
+
+
+def begin_day(day: date, zone: ZoneInfo) -> datetime:
+    """Return the first instant of a day."""
+    return datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)
+
+
+def _find_moments(payments: pd.DataFrame) -> pd.Series[Any]:
+    """Return the time that counts for each payment: of completion if it settled and that is known, else of creation."""
+    is_settled = payments["status"] == Status.SETTLED.value
+    return payments["date_completed"].where(is_settled).fillna(payments["date_created"])
 
 
 def _select_payments(history: History, is_wanted: pd.Series[Any]) -> History:
@@ -87,8 +103,3 @@ def _parse_day(name: str, value: date | str | None) -> date | None:
     if day is None or day.year not in _YEARS:
         raise ConfigurationError(f"{name} is a day such as 2024-05-31, not {value!r}.")
     return day
-
-
-def _begin(day: date, zone: ZoneInfo) -> datetime:
-    """Return the first instant of a day."""
-    return datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)

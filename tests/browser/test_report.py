@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from p2p_analytics.report import render_report
+from p2p_analytics.report import render_report, render_year
 from support.browser_tabs import DESK, PHONE, check_page, open_tab
 from support.reports import long_history, payment_row, report_history
 
@@ -94,6 +94,26 @@ def test_difficult_texts_and_amounts_fit(browser: Browser, tmp_path: Path, width
         page.goto(write(render_report(make_difficult_history(), as_of=AS_OF), tmp_path))
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         assert page.evaluate(TOO_WIDE) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_year_in_review_fits(browser: Browser, tmp_path: Path, scheme: Any) -> None:
+    """On phone and desktop, difficult texts and amounts too; its policy permits its style, and there is no message."""
+    pages = {
+        "private": render_year(long_history(years=2, payments=300), as_of=AS_OF),
+        "real": render_year(make_difficult_history(), as_of=AS_OF, privacy=False),
+    }
+    with open_tab(browser, viewport=PHONE, color_scheme=scheme) as page:
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        for name, text in pages.items():
+            page.goto(write(text, tmp_path))
+            page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+            for width in (320, PHONE["width"], DESK["width"]):
+                page.set_viewport_size({"width": width, "height": 844})
+                assert page.evaluate(TOO_WIDE) == [], (name, width)
+                check_page(page, tmp_path, f"year-{name}-{width}-{scheme}")
+        assert said == []
 
 
 @pytest.mark.parametrize("viewport", [PHONE, DESK])

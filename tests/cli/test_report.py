@@ -81,6 +81,37 @@ def test_some_days_and_analyses(archive_path, tmp_path, capsys) -> None:
     assert (tmp_path / "r.MD").read_text().startswith("# Payments of ")
 
 
+@pytest.mark.usefixtures("draw_nothing")
+def test_a_year_in_review(archive_path, tmp_path, monkeypatch, capsys) -> None:
+    """It is in privacy mode unless that is switched off, and has the last year or the given one."""
+    monkeypatch.chdir(tmp_path)
+    words = ["report", archive_path, "--template", "year"]
+    assert cli.main(words) == 0
+    said, mode = capsys.readouterr().out.splitlines()
+    assert (said, mode) == (
+        "The year 2024 in review of 2 payments, in year.html",
+        "Privacy mode: names and amounts are invented.",
+    )
+    page = (tmp_path / "year.html").read_text()
+    assert "Privacy mode: names and amounts are invented." in page
+    assert cli.main([*words, "--privacy", "strict", "--out", "s.html"]) == 0
+    assert "Strict privacy mode: " in (tmp_path / "s.html").read_text()
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    capsys.readouterr()
+    assert cli.main([*words, "--no-privacy", "--out", "r.md"]) == 0
+    assert capsys.readouterr().out == "The year 2024 in review of 2 payments, in r.md\n"
+    assert "Names and amounts are real." in (tmp_path / "r.md").read_text()
+    assert cli.main([*words, "--year", "2011", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["payments"] == 0
+    assert "No payment settled in 2011; " in (tmp_path / "year.html").read_text()
+    for wrong, sentence in {
+        ("--year", "2024"): "--year is for the year in review: add --template year.",
+        ("--template", "year", "--since", "2024-01-01"): "choose it with --year, not --since.",
+    }.items():
+        assert cli.main(["report", archive_path, *wrong]) == 2
+        assert sentence in capsys.readouterr().err
+
+
 def test_a_privacy_mode_that_is_none_is_wrong_use(archive_path, tmp_path, capsys) -> None:
     """It ends with 2 and says which there are, and nothing is written."""
     with pytest.raises(SystemExit) as caught:

@@ -50,7 +50,10 @@ def test_nothing_private_is_in_anything(service, tmp_path: Path) -> None:
 def test_the_search_would_find_each_secret(service, tmp_path: Path) -> None:
     """Without privacy mode each of them is there, in pages, tables, plots and files; so the search can fail."""
     service[1]["/v1/payments"]["data"] = [*SENT, *STRANGE][::-1]
-    made = artefacts_of(load(service, on_bad_record="report"), tmp_path)
+    history = load(service, on_bad_record="report")
+    year = p2p.render_year(history, as_of=AS_OF)  # in privacy mode by itself
+    assert find_secrets({"year": year.encode()}, [*SECRETS, *STRANGE_SECRETS]) == []
+    made = artefacts_of(history, tmp_path)
     found = find_secrets(made, [*SECRETS, *STRANGE_SECRETS])
     assert {secret for _, secret in found} == {*SECRETS, *STRANGE_SECRETS}
     assert find_secrets({"explorer": made["explorer status_mix 0"]}, [str(tmp_path)])
@@ -59,6 +62,7 @@ def test_the_search_would_find_each_secret(service, tmp_path: Path) -> None:
         "payments.csv", "friends.csv", "spend_by_friend", "spend_by_friend.csv", "spend_by_friend.parquet",
         "spend_by_friend unpacked",
         "pending_requests", "spend_by_friend texts", "spend_by_friend svg none", "spend_by_friend svg path",
+        "year in review", "year in Markdown",
         "pending_requests svg none", "monthly_flow", "explorer spend_by_friend 0", "explorer pending_requests 2",
     }  # fmt: skip
 

@@ -86,6 +86,7 @@ def test_pages_escape_them(tmp_path: Path) -> None:
     statements = read("gen_d_2025", (*MARKUP[:4], *CONTROLS[:6]), tmp_path / FILE)
     history = statements.history()
     report = p2p.render_report(history, as_of=history.fetched_at)
+    year = p2p.render_year(history, as_of=history.fetched_at, privacy=False)
     explorer = p2p.Explorer(history, as_of=history.fetched_at)
     state = dependency_state(explorer.widget)
     shown = "".join(view["state"].get("value", "") for view in state.values() if view["model_name"] == "HTMLModel")
@@ -93,7 +94,8 @@ def test_pages_escape_them(tmp_path: Path) -> None:
     page = ParsedPage(report)
     assert "<script>alert(1)</script>" in page.text
     assert '<img src=x onerror="alert(1)">' in page.text
-    for html in (statements._repr_html_(), history._repr_html_(), report, shown):
+    assert '<img src=x onerror="alert(1)">' in ParsedPage(year).text
+    for html in (statements._repr_html_(), history._repr_html_(), report, year, shown):
         tags = ParsedPage(html).tags
         assert [tag for tag, _ in tags].count("script") == (html is report)  # its own, which its policy knows by hash
         assert not any(key.startswith("on") for _, attributes in tags for key in attributes)

@@ -100,6 +100,7 @@ def test_a_load_leaves_no_token_behind(server, tmp_path, caplog, capfd, recwarn)
         shown += [client._transport.cache, vars(client._transport.cache), history.payments.attrs, history.me]
     export_all(history, tmp_path, as_of=server.now)
     (tmp_path / "report.html").write_text(p2p.render_report(history, as_of=server.now))
+    (tmp_path / "year.html").write_text(p2p.render_year(history, as_of=server.now, privacy=False))
     for name in catalogue.CATALOGUE:
         table = catalogue.build_table(name, history.payments, history, as_of=server.now)
         p2p.to_csv(table, tmp_path / f"{name}.csv")

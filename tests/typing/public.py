@@ -80,6 +80,7 @@ assert_type(p2p.spending_over_time(archive.scan("polars"), every="week", by="cat
 assert_type(p2p.plots.status_mix(p2p.status_mix(history.payments)), Axes)
 assert_type(p2p.plots.mark_private(p2p.plots.status_mix(p2p.status_mix(history.payments))), Axes)
 assert_type(p2p.render_report(history, as_of=datetime.now(UTC)), str)
+assert_type(p2p.render_year(history, as_of=datetime.now(UTC), year=2024, privacy="strict"), str)
 assert_type(p2p.read_csv(Path("payments.csv")), pd.DataFrame)
 assert_type(p2p.read_parquet("payments.parquet", privacy="strict"), pd.DataFrame)
 

@@ -192,6 +192,8 @@ def artefacts_of(history: p2p.History, folder: Path) -> dict[str, bytes]:
         "card": history._repr_html_().encode(),
         "report": p2p.render_report(history, as_of=AS_OF).encode(),
         "report in Markdown": p2p.render_report(history, as_of=AS_OF, kind="markdown").encode(),
+        "year in review": p2p.render_year(history, as_of=AS_OF, privacy=False).encode(),
+        "year in Markdown": p2p.render_year(history, as_of=AS_OF, privacy=False, kind="markdown").encode(),
         "reminders": render_table(p2p.reminders(history, as_of=AS_OF)),
     }
     for name, table in tables_of(history).items():

@@ -1,0 +1,208 @@
+"""The year in review: the figures of one year, in privacy mode unless real names are asked for."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from datetime import date
+from typing import Any
+
+import pytest
+
+from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.report import render_year
+from support.reports import ParsedPage, payment_row, report_history
+
+pytestmark = pytest.mark.usefixtures("draw_nothing")
+AS_OF = "2024-06-30T12:00:00Z"
+EVIL = '<img src=x onerror="alert(1)"> & {{ 7 * 7 }}'
+BEN = {"counterparty_id": "2", "counterparty_name": "Ben 🌲"}
+EVE = {"counterparty_id": "3", "counterparty_name": EVIL}
+CY = {"counterparty_id": "4", "counterparty_name": "Cy Da"}
+DEE = {"counterparty_id": "5", "counterparty_name": "Dee Marlow"}
+
+
+def _pay(number: int, day: str, cents: int, who: dict[str, str], **fields: Any) -> dict[str, Any]:
+    moment = day if "T" in day else f"{day}T09:00:00Z"
+    flow = {"direction": "out", "flow_cents": -cents} if cents > 0 else {"direction": "in", "flow_cents": -cents}
+    return payment_row(number, moment, **{**flow, "note": "Pizza", **who, **fields})
+
+
+def _ask(number: int, day: str, cents: int, status: str, **fields: Any) -> dict[str, Any]:
+    return _pay(number, day, -cents, EVE, action="charge", status=status, **fields)
+
+
+def _at(day: str) -> dict[str, Any]:
+    return {"date_completed": payment_row(0, day, flow_cents=0)["date_created"]}
+
+
+ROWS = [
+    _pay(1, "2022-12-31", 100, BEN),
+    _pay(2, "2023-01-05", 1000, BEN),
+    _pay(3, "2023-03-05", 2000, CY),
+    _pay(4, "2023-12-31T20:00:00Z", 10000, DEE, **_at("2024-01-02T09:00:00Z")),  # completed in January 2024
+    _pay(5, "2024-01-10", 4010, EVE),
+    _pay(6, "2024-01-20", 290, BEN, note="Rent"),
+    _pay(7, "2024-02-10", -1234, BEN),
+    _ask(8, "2024-02-01T00:00:00Z", 700, "settled", **_at("2024-02-03T12:00:00Z")),  # after 2.5 days
+    _ask(9, "2024-03-01", 500, "cancelled"),
+    _ask(10, "2024-03-02", 999, "pending"),
+    _pay(11, "2024-07-01", 99900, BEN),  # after the moment of the page
+]
+
+
+def _read_figures(page: str) -> dict[str, str]:
+    """Return the figures at the head of a page: name to value and words."""
+    found = re.findall(r"<div><dt>(.*?)</dt><dd>(.*?)<small>(.*?)</small></dd></div>", page)
+    return {name: html.unescape(f"{value}, {words}") for name, value, words in found}
+
+
+def test_the_figures_of_a_year() -> None:
+    """Each number of the page, worked out by hand from the rows above; the last year up to `as_of` is the default."""
+    page = render_year(report_history(ROWS), as_of=AS_OF, privacy=False)
+    assert _read_figures(page) == {
+        "Payments": "5, settled, sent or received",
+        "People": "3, 2 for the first time",
+        "Busiest month": "Jan, 3 payments",
+        "Sent": "$143.00, to others",  # 100.00 + 40.10 + 2.90
+        "Received": "$19.34, from others",  # 12.34 + 7.00
+        "Net": "−$123.66, received less sent",  # noqa: RUF001 - a minus sign
+        "Requests paid": "1 of 2, of your requests that are not open any more",
+        "Half of them paid within": "2.5 days, from request to payment",
+    }
+    text = ParsedPage(page).text
+    for words in (
+        "2024 in payments Rosa <Vale> , until 30 Jun 2024 Names and amounts are real.",
+        # January to May: 10 + 20 = 30 dollars in 2023; 143 is 113 more, which is 376.7 % of 30.
+        "Spending in 2024 until the end of May is 376.7% above the same months of 2023.",
+        "Dee Marlow $100.00 $0.00 −$100.00 1 69.9%",  # noqa: RUF001
+        f"{EVIL} $40.10 $7.00 −$33.10 2 28.0%",  # noqa: RUF001
+        "Ben 🌲 $2.90 $12.34 $9.44 2 2.0%",
+        "Together $143.00 $19.34 −$123.66 5",  # noqa: RUF001
+        "food $140.10 $19.34 −$120.76 4 98.0%",  # noqa: RUF001 - pizza: 100.00 + 40.10; 12.34 + 7.00
+        "2024-01 $143.00 $0.00 −$143.00 3 −$143.00 2024-02 $0.00 $19.34 $19.34 2 −$123.66",  # noqa: RUF001
+    ):
+        assert words in text
+    assert "999" not in text
+    assert re.findall(r'<section id="(\w+)">', page) == ["spend_by_friend", "categories", "monthly_flow", "activity"]
+
+
+def test_a_year_that_is_over() -> None:
+    """It has no end, all months are compared, and no person is new in the first year of all."""
+    early = [_pay(20, "2021-12-01", 100, BEN), _pay(21, "2022-06-01", 2900, CY)]  # with 1.00 in December: 30.00
+    page = render_year(report_history([*ROWS, *early]), as_of=date(2024, 6, 30), year=2023, privacy=False)
+    figures = _read_figures(page)
+    assert figures["Busiest months"] == "Jan and Mar, 1 payment each"
+    assert figures["People"] == "2, none for the first time"
+    assert "Requests paid" not in figures
+    assert "until" not in ParsedPage(page).text.partition("Payments")[0]
+    assert 'class="findings"' not in page  # 30 dollars in both years
+    more = [*ROWS, *early, _pay(22, "2023-12-30", 300, CY)]
+    page = render_year(report_history(more), as_of=AS_OF, year=2023, privacy=False)
+    assert "Spending in 2023 was 10.0% above that of 2022." in ParsedPage(page).text
+    first = render_year(report_history(ROWS), as_of=AS_OF, year=2022, privacy=False)
+    assert _read_figures(first)["People"] == "1, with payments"
+    assert "Busiest" not in first
+
+
+def test_the_zone_decides_on_the_year() -> None:
+    """Three o'clock in the morning of New Year in UTC is the old year in New York; in privacy mode it is UTC."""
+    history = report_history([_pay(1, "2024-01-01T03:00:00Z", 100, BEN)])
+    for zone, year in (("UTC", 2024), ("America/New_York", 2023)):
+        page = render_year(history, as_of=AS_OF, tz=zone, privacy=False)
+        assert f"<h1>{year} in payments</h1>" in page
+        assert f"the zone {zone}." in page
+        assert "<h1>2024 in payments</h1>" in render_year(history, as_of=AS_OF, tz=zone)
+
+
+def test_privacy_mode_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names, notes and amounts are invented and counts are real, unless they are switched off at the call itself."""
+    history = report_history(ROWS)
+    counts = {"Payments": "5", "People": "3", "Busiest month": "Jan", "Requests paid": "1 of 2"}
+    for variable, privacy, says in (
+        ("0", None, "Privacy mode: "),
+        ("", True, "Privacy mode: "),
+        ("strict", None, "Strict privacy mode: "),
+        ("", "strict", "Strict privacy mode: "),
+    ):
+        monkeypatch.setenv("P2P_PRIVACY", variable)
+        page = render_year(history, as_of=AS_OF, privacy=privacy)
+        text = ParsedPage(page).text
+        assert says in text
+        assert "Names and amounts are real" not in text
+        assert not re.search(r"Rosa|Vale|Ben|Dee|Marlow|img src=x|143\.00|19\.34|100\.00|food|Pizza", text)
+        figures = _read_figures(page)
+        assert {name: figures[name].partition(",")[0] for name in counts} == counts
+        assert "Half of them paid within" not in figures
+        assert re.findall(r'<section id="(\w+)">', page) == ["spend_by_friend", "monthly_flow"]
+        assert "Left out, because they are about the words of notes or times of day: " in text
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    assert "Dee Marlow" in render_year(history, as_of=AS_OF, privacy=False)
+    masked = history.masked()
+    assert render_year(masked, as_of=AS_OF, privacy=False) == render_year(masked, as_of=AS_OF)
+
+
+def test_an_empty_year_says_so() -> None:
+    """One sentence, with the years that have payments; the year of `as_of` where there are none at all."""
+    page = render_year(report_history(ROWS), as_of=AS_OF, year=2019)
+    assert "No payment settled in 2019; the payments are from 2022 to 2024." in ParsedPage(page).text
+    assert "<dl" not in page
+    assert "<section" not in page
+    nothing = report_history([_ask(1, "2023-03-01", 500, "pending")])
+    assert "No payment settled in 2024." in ParsedPage(render_year(nothing, as_of=AS_OF)).text
+    assert "2024 in payments" in render_year(nothing, as_of=AS_OF, kind="markdown")
+    undated = {**_pay(2, "2023-01-05", 1000, BEN), "date_created": None}
+    text = ParsedPage(render_year(report_history([undated]), as_of=AS_OF)).text
+    assert "1 settled payment is in no year: without a date, or with one before 1970." in text
+
+
+def test_it_is_a_page_without_script_that_loads_nothing() -> None:
+    """The policy permits the page's own style and figures in data addresses, and all text is escaped."""
+    page = render_year(report_history(ROWS), as_of=AS_OF, privacy=False)
+    parsed = ParsedPage(page)
+    assert parsed.open == []
+    (style,) = re.findall("<style>(.*?)</style>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    (policy,) = [attributes["content"] for _, attributes in parsed.tags if "http-equiv" in attributes]
+    assert policy == (
+        f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+    assert {tag for tag, _ in parsed.tags}.isdisjoint({"script", "link", "iframe", "object", "form", "base"})
+    assert not any(name.startswith("on") or name == "style" for _, attributes in parsed.tags for name in attributes)
+    assert {(attributes["href"] or "")[:1] for tag, attributes in parsed.tags if tag == "a"} == {"#"}
+    assert re.findall(r"(?:https?:)?//[\w.]+|url\(|@import", re.sub(r"base64,[\w+/=]+", "", page)) == []
+
+
+def test_markdown_has_the_same_figures() -> None:
+    """Figures, sentences and tables, escaped."""
+    text = render_year(report_history(ROWS), as_of=AS_OF, privacy=False, kind="markdown")
+    assert text.startswith("# 2024 in payments\n\nRosa \\<Vale\\>, until 30 Jun 2024\n")
+    assert "- Sent: \\$143.00 · to others" in text
+    assert "| Dee Marlow | \\$100.00 | \\$0.00 |" in text
+    assert "<" not in text.replace("\\<", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"year": 1969}, r"year is a whole number from 1970 to 2199, not 1969"),
+        ({"year": "2024"}, r"year is a whole number from 1970 to 2199, not '2024'"),
+        ({"as_of": "then"}, r"as_of='then' is not an instant"),
+        ({"kind": "pdf"}, r"kind is 'html' or 'markdown', not 'pdf'"),
+        ({"privacy": "no"}, r"privacy is True, \"strict\", False, or None"),
+        ({"tz": "Mars"}, r"Mars"),
+    ],
+)
+def test_wrong_arguments(options: dict[str, Any], words: str) -> None:
+    """Each is refused with the value and what it can be."""
+    with pytest.raises(ConfigurationError, match=words):
+        render_year(report_history([]), **{"as_of": AS_OF, "privacy": False, **options})
+
+
+def test_several_currencies_are_refused() -> None:
+    """Amounts of two currencies are never added."""
+    rows = [_pay(at, "2024-01-05", 1000, BEN, currency=code) for at, code in enumerate(["GBP", "EUR"])]
+    with pytest.raises(SchemaError, match="render_year needs payments in one currency, not in"):
+        render_year(report_history(rows), as_of=AS_OF)
