@@ -3,11 +3,15 @@
 A pandas frame against pandas, a Polars scan and a DuckDB view of Parquet files against lazy Polars and SQL on the same
 files. Each pair is compared before it is measured. Notes that only word lists can judge, and series of payments, are
 finished in Python and have no counterpart by hand: `sensitive_notes`, `exposure`, `recurring`.
+
+``BENCH=analyses=polars,status_mix,1000000`` measures the engines, analyses and numbers of rows that it names, in more
+rounds, and all of a kind of which it names none.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 import tempfile
 import time
 from functools import partial
@@ -27,12 +31,13 @@ from synthetic import AS_OF, ZONE
 import p2p_analytics as p2p
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     AddRow = Callable[..., None]
 
 SMALL, SIZES = 1_000, (1_000_000, 10_000_000)
 ROUNDS = {SMALL: 50, SIZES[0]: 3, SIZES[1]: 1}
+MORE_ROUNDS = 5  # times those, of chosen analyses
 FRIENDS = pd.DataFrame({"user_id": [str(2 * 10**18 + at) for at in range(0, synthetic.PEOPLE, 2)]})
 RULES = synthetic.write_rules()
 PEERS = {"pandas": "pandas by hand", "polars": "Polars by hand", "duckdb": "SQL by hand"}
@@ -60,6 +65,14 @@ CASES: dict[str, tuple[Callable[[Any], Any], tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+class Choice(NamedTuple):
+    """What to measure."""
+
+    engines: Collection[str] = PEERS
+    names: Collection[str] = CASES
+    sizes: Collection[int] = SIZES
+
+
 class Pair(NamedTuple):
     """An analysis and its counterpart, both until the table is in memory."""
 
@@ -69,33 +82,59 @@ class Pair(NamedTuple):
     theirs: Callable[[], Any]
 
 
-def measure(add_row: AddRow) -> None:
+def measure(add_row: AddRow, words: str = "") -> None:
     """Add a row for each analysis, engine and size; the growth with the size; and the times of Spark."""
-    took: dict[tuple[str, str], list[float]] = {}
+    choice, times = (_read(words), MORE_ROUNDS) if words else (Choice(), 1)
+    took: dict[tuple[str, str], list[tuple[float, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for number in SIZES:
+        for number in choice.sizes:
             files = Path(folder) / str(number)
             files.mkdir()
             payments = synthetic.build_payments(number)
             synthetic.write_parquet(payments, files)
-            for engine, peer in PEERS.items():
+            for engine in choice.engines:
                 ratios = []
-                for pair in pair_up(engine, payments, files):
-                    (cpu, peer_cpu), (wall, peer_wall) = best_of(pair.ours, pair.theirs, rounds=ROUNDS[number])
+                for pair in pair_up(engine, choice.names, payments, files):
+                    (cpu, peer_cpu), (wall, peer_wall) = best_of(pair.ours, pair.theirs, rounds=ROUNDS[number] * times)
                     ratios.append(cpu / peer_cpu)
-                    took.setdefault((pair.name, engine), []).append(cpu)
+                    took.setdefault((pair.name, engine), []).append((cpu, peer_cpu))
                     add_row(
-                        f"{pair.name}, {number:,}", peer, f"{ratios[-1]:.2f}x",
+                        f"{pair.name}, {number:,}", PEERS[engine], f"{ratios[-1]:.2f}x",
                         wanted=f"{WANTED[engine]}x or less",
                         note=f"wall {wall / peer_wall:.2f}x, {1_000 * cpu:,.0f} ms",
                     )  # fmt: skip
                 mean = math.prod(ratios) ** (1 / len(ratios))
-                add_row(f"geometric mean of these, {number:,}", peer, f"{mean:.2f}x", wanted=MEAN_WANTED[engine])
-            if number == SIZES[0]:
+                wanted = MEAN_WANTED[engine]
+                add_row(f"geometric mean of these, {number:,}", PEERS[engine], f"{mean:.2f}x", wanted=wanted)
+            if number == SIZES[0] and not words:
                 spark_times.measure(add_row, files)
-    for (name, engine), (less, more) in took.items():
-        add_row(f"{name}, ten times the payments", engine, f"{more / less:.1f}x", wanted="11x or less")
-    for pair in pair_up("pandas", synthetic.build_payments(SMALL)):
+    if {*SIZES} <= {*choice.sizes}:
+        add_growth(add_row, took)
+    if not words:
+        measure_few(add_row)
+
+
+def _read(words: str) -> Choice:
+    given = dict.fromkeys(words.split(","))
+    known = [*PEERS, *CASES, *map(str, SIZES)]
+    if unknown := [word for word in given if word not in known]:
+        sys.exit(f"There is no {' or '.join(unknown)} to measure; there is {', '.join(known)}.")
+    engines, names = ([word for word in given if word in kind] for kind in (PEERS, CASES))
+    sizes = [size for size in SIZES if str(size) in given]
+    return Choice(engines or PEERS, names or CASES, sizes or SIZES)
+
+
+def add_growth(add_row: AddRow, took: dict[tuple[str, str], list[tuple[float, float]]]) -> None:
+    """Add a row for each analysis and engine: the CPU time of more payments as a multiple, and that of its peer."""
+    for (name, engine), times in took.items():
+        growth, peer_growth = (more / less for less, more in zip(*times, strict=True))
+        note = f"{PEERS[engine]} {peer_growth:.1f}x"
+        add_row(f"{name}, ten times the payments", engine, f"{growth:.1f}x", wanted="11x or less", note=note)
+
+
+def measure_few(add_row: AddRow) -> None:
+    """Add a row for each analysis of a small pandas frame: what it takes longer."""
+    for pair in pair_up("pandas", CASES, synthetic.build_payments(SMALL)):
         (cpu, peer_cpu), _ = best_of(pair.ours, pair.theirs, rounds=ROUNDS[SMALL])
         above = f"{1_000 * (cpu - peer_cpu):+.1f} ms"
         note = f"{1_000 * cpu:.1f} ms in all"
@@ -114,14 +153,15 @@ def best_of(*works: Callable[[], object], rounds: int) -> tuple[tuple[float, ...
     return tuple(cpu), tuple(wall)
 
 
-def pair_up(engine: str, payments: pd.DataFrame, files: Path | None = None) -> Iterable[Pair]:
-    """Yield each analysis on an engine with its counterpart, after a check that both give the same table."""
+def pair_up(engine: str, names: Iterable[str], payments: pd.DataFrame, files: Path | None = None) -> Iterable[Pair]:
+    """Yield analyses on an engine with their counterparts, after a check that both give the same table."""
     if engine == "duckdb":
         connection = duckdb.connect()
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute(f"CREATE VIEW payments AS FROM '{files}/*.parquet'")
         connection.register("friends", FRIENDS)
-    for name, (call, given) in CASES.items():
+    for name in names:
+        call, given = CASES[name]
         if engine == "pandas":
             ours, theirs = partial(call, payments), partial(getattr(pandas_by_hand, name), payments, *given)
         elif engine == "polars":

@@ -2,7 +2,7 @@
 
 Ratios are medians of CPU time over alternated rounds where other work on the machine would move wall time. Each part
 is a module in this folder, with its targets. ``make bench BENCH="frames paging"`` runs some parts and writes no file;
-``BENCH=scale=27500000`` gives a part its size.
+``BENCH=scale=27500000`` and ``BENCH=analyses=polars,status_mix`` say what to measure of a part.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 def main(*names: str) -> int:
     """Print one row for each benchmark; 1 where the service failed under load, else 0."""
-    sizes = dict(name.partition("=")[::2] for name in names)
-    if unknown := set(sizes) - set(PARTS):
+    chosen = dict(name.partition("=")[::2] for name in names)
+    if unknown := set(chosen) - set(PARTS):
         sys.exit(f"There is no {' or '.join(sorted(unknown))} to run; there is {', '.join(PARTS)}.")
     table = Table()
-    parts = sizes or dict.fromkeys(PARTS, "")
-    failed = [PARTS[name](table.add_row, *([int(size)] if size else [])) for name, size in parts.items()]
+    parts = chosen or dict.fromkeys(PARTS, "")
+    failed = [PARTS[name](table.add_row, *([of] if of else [])) for name, of in parts.items()]
     if not names:
         table.write()
     return 1 if any(failed) else 0

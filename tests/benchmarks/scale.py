@@ -54,8 +54,9 @@ ANALYSES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def measure(add_row: AddRow, payments: int = PAYMENTS) -> None:
+def measure(add_row: AddRow, number: str = str(PAYMENTS)) -> None:
     """Add the time of writing a folder, and a row with the peak of memory for each analysis and engine."""
+    payments = int(number)
     with tempfile.TemporaryDirectory() as parent:
         folder = f"{parent}/town"
         accounts = max(2, payments // PER_ACCOUNT)
