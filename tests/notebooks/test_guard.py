@@ -26,6 +26,7 @@ def test_the_example_reports_are_there() -> None:
         "04_statements",
         "05_your_own_question",
         "06_at_scale",
+        "07_year_in_review",
         "dashboard",
     ]
 
