@@ -25,6 +25,7 @@ include_patterns = [
 ]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 nb_execution_mode = "off"  # notebooks are shown with their stored outputs
+nb_render_markdown_format = "gfm"  # outputs in Markdown have tables
 autodoc_typehints = "none"  # the docstrings name the types
 napoleon_custom_sections = [("Columns", "params_style")]
 napoleon_use_ivar = True
