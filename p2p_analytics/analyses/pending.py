@@ -131,11 +131,11 @@ def pending_ageing(
     needed = [*keys, "direction", "date_created", "amount_cents"]
     opened = _engine.open_frame(payments, needed, status=Status.PENDING, what="pending_ageing")
     undated = len(days) + 1
-    number = nw.when(col("date_created").is_null()).then(nw.lit(undated))
-    for band, edge in reversed([*enumerate(days, start=1)]):
-        number = number.when(col("date_created") <= max(moment - edge * _DAY, _EARLIEST)).then(nw.lit(band))
+    number = nw.lit(0)  # of edges that the age has reached
+    for edge in days:
+        number = number + (col("date_created") <= max(moment - edge * _DAY, _EARLIEST)).cast(nw.Int64())
     sums = (
-        opened.frame.with_columns(col("amount_cents").abs(), number=number.otherwise(nw.lit(0)))
+        opened.frame.with_columns(col("amount_cents").abs(), number=number.fill_null(undated))
         .group_by(*keys, "direction", "number")
         .agg(col("amount_cents").sum(), oldest_us=col("date_created").min(), payments=nw.len())
     )

@@ -94,10 +94,12 @@ class DuckDB:
             DuckDB.check(relation, what)
             return _usual.Unusual(0, 1, is_one_kind=False)
         parts = [relation.filter(each) for each in conditions] or [relation.limit(0)]
-        unusual = reduce(type(relation).union, parts).aggregate("count(*) AS unusual")
-        rows, zone, others = relation.aggregate(f"count(*) AS every, {_ZONE}").cross(unusual).fetchall()[0]
+        found = reduce(type(relation).union, parts).aggregate(f"{_ZONE}, count(*) AS unusual")
+        if _usual.list_amounts(types):
+            found = found.cross(relation.aggregate("count(*) AS every"))
+        zone, others, *rows = found.fetchall()[0]
         _refuse_other_zone(zone, what)
-        return _usual.Unusual(rows, others, is_one_kind=False)
+        return _usual.Unusual(sum(rows), others, is_one_kind=False)
 
     @staticmethod
     def load_table(native: DuckDBPyRelation, table: pa.Table) -> nw.LazyFrame[Any]:

@@ -24,7 +24,8 @@ _SQL_OF_CURRENCY: Final = {
 class Unusual(NamedTuple):
     """How many rows a frame has, how many unusual values, and whether each row is of the kind "payment".
 
-    A row may count several times. That all are payments is said only where it is quicker to find out than to compare.
+    The number of rows matters to sums of amounts, and may be 0 without any. A row may count several times. That all are
+    payments is said only where it is quicker to find out than to compare.
     """
 
     rows: int
