@@ -97,7 +97,7 @@ docs: .venv/.all
 pictures: .venv/.all
 	$(RUN)/python docs/make_pictures.py
 
-bench: .venv/.all .venv/.peers-bench .venv/.spark
+bench: .venv/.all .venv/.peers-bench .venv/.profiling .venv/.spark
 	$(RUN)/python tests/benchmarks/bench.py $(BENCH)
 
 soak: .venv/.all .venv/.lowest
@@ -146,6 +146,14 @@ clean:
 
 .venv/.peers-bench: .venv/.made tests/benchmarks/requirements.txt constraints.txt
 	@$(call beside,.venv/peers-bench,tests/benchmarks/requirements.txt,peers of tests/benchmarks,rows say so)
+
+# This peer needs older versions of packages than the toolkit: without an environment of its own, its rows say so.
+.venv/.profiling: .venv/.made tests/benchmarks/pages/requirements.txt
+	@rm -rf .venv/profiling; uv=$$(command -v uv || echo .tools/bin/uv); set -- --quiet -r tests/benchmarks/pages/requirements.txt; \
+	if { test -x "$$uv" && "$$uv" venv --quiet --python $(RUN)/python .venv/profiling && "$$uv" pip install \
+	--python .venv/profiling/bin/python "$$@"; } || { $(PYTHON) -m venv --clear .venv/profiling && \
+	.venv/profiling/bin/python -m pip install "$$@"; }; then touch $@; else rm -rf .venv/profiling; \
+	echo "ydata-profiling cannot be installed here: the rows of make bench about it say so." >&2; fi
 
 # PySpark takes half a gigabyte, so it is installed only where Java is, without which it is of no use.
 .venv/.spark: .venv/.made tests/spark/requirements.txt constraints.txt

@@ -18,6 +18,7 @@ import paging
 import scale
 import service
 import statements
+from pages import report
 from table import Table
 
 import p2p_analytics as p2p
@@ -66,6 +67,7 @@ PARTS = {
     "analyses": analyses.measure,
     "archive": in_town(archive.measure),
     "statements": statements.measure,
+    "report": report.measure,
     "paging": paging.measure,
     "loading": loading.measure,
     "service": service.measure,

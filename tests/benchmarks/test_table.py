@@ -71,3 +71,13 @@ def test_the_row_without_dlt(tmp_path: Path) -> None:
     ((peer, result),) = rows
     assert peer == "dlt to DuckDB"
     assert result.startswith("dlt is not installed")
+
+
+def test_the_row_without_ydata_profiling(tmp_path: Path) -> None:
+    """Without it, one row reports that, and nothing is drawn."""
+    rows = []
+    compare = runpy.run_path(str(HERE / "pages" / "report.py"))["compare"]
+    compare(lambda name, peer, result: rows.append((peer, result)), tmp_path / "nothing")
+    ((peer, result),) = rows
+    assert peer == "ydata-profiling"
+    assert result.startswith("ydata-profiling is not installed")
