@@ -11,7 +11,7 @@ from p2p_analytics.frames.perspective import UNREGISTERED
 from p2p_analytics.frames.row_currencies import find_currency
 from p2p_analytics.history import require_history
 from p2p_analytics.times import as_instant, find_zone
-from p2p_analytics.vocabulary import Action
+from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -86,7 +86,9 @@ def write_reminders(requests: pd.DataFrame, history: History, zone: ZoneInfo, as
     """
     import pandas as pd
 
-    own = history.payments.loc[history.payments["action"] == Action.CHARGE.value, "payment_id"]
+    payments = history.payments
+    is_open = payments["status"] == Status.PENDING.value
+    own = payments.loc[is_open & (payments["action"] == Action.CHARGE.value), "payment_id"]
     is_later = requests["date_created"] > as_of
     is_own = (requests["direction"] == "in") & requests["payment_id"].isin(own)
     rows = requests[is_own & ~is_later].reset_index(drop=True)

@@ -89,7 +89,8 @@ def _find_moments(payments: pd.DataFrame) -> pd.Series[Any]:
 def _select_payments(history: History, is_wanted: pd.Series[Any]) -> History:
     payments = history.payments[is_wanted].reset_index(drop=True)
     ids = history.problems["payment_id"]
-    problems = history.problems[ids.isna() | ids.isin(payments["payment_id"])].reset_index(drop=True)
+    known = payments.loc[payments["payment_id"].isin(ids.dropna()), "payment_id"]
+    problems = history.problems[ids.isna() | ids.isin(known)].reset_index(drop=True)
     return replace(history, payments=payments, problems=problems)
 
 

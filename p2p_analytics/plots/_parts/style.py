@@ -21,6 +21,7 @@ from p2p_analytics.plots._parts.text import TEXT, style_text, to_drawable, to_dr
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    import narwhals.stable.v2 as nw
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from narwhals.stable.v2.typing import IntoFrame
@@ -76,10 +77,15 @@ def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[
     except DuplicateError:
         raise SchemaError(f"{what} needs a frame with distinct column names; pass {instead}.") from None
     require(frame.columns, needed, what=what, instead=instead)
-    return {
-        name: [None if absent else value for value, absent in zip(column.to_list(), column.is_null(), strict=True)]
-        for name, column in frame.to_dict(as_series=True).items()
-    }
+    return {name: _list_values(column) for name, column in frame.to_dict(as_series=True).items()}
+
+
+def _list_values(column: nw.Series[Any]) -> list[Any]:
+    """Return the values of a column, None for null."""
+    values, nulls = column.to_list(), column.is_null()
+    if not nulls.any():
+        return values
+    return [None if absent else value for value, absent in zip(values, nulls, strict=True)]
 
 
 def prepare_axes(ax: Axes | None, *, height: float) -> Axes:
