@@ -1,6 +1,7 @@
 """Draw the pictures of the README and the documentation again: ``make pictures``.
 
-Everyone in them lives in the sandbox's invented town. The report needs Chromium; without it, only the plots are drawn.
+Everyone in them lives in the sandbox's invented town. The pages need Chromium; without it, only the plots are drawn.
+Without fonts for Chinese, Korean and emoji (Debian: fonts-noto-cjk, fonts-noto-color-emoji) some names show as boxes.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 FOLDER = Path(__file__).with_name("pictures")
-REPORT = "report.png"
+REPORT, YEAR = "report.png", "year.png"
 STATEMENTS = Path(__file__).parents[1] / "data" / "statements"
 GALLERY = Path(__file__).with_name("gallery.md").read_text("utf-8")
 # The code before each picture of the gallery draws it.
 _DRAWN = re.compile(r"^```python\n([^`]*)^```\n\n!\[[^\]]*\]\(pictures/(\w+)\.png\)", re.MULTILINE)
 PLOTS = {name: code for code, name in _DRAWN.findall(GALLERY)}
-PICTURES = (REPORT, *(f"{name}.png" for name in PLOTS))
-REPORT_SIZE = "860,1136"
+PICTURES = (REPORT, YEAR, *(f"{name}.png" for name in PLOTS))
+PAGE_SIZE = "860,1136"
 PLOT_DPI = 110
 
 
@@ -83,13 +84,21 @@ def own_fonts() -> Iterator[None]:
         manager.ttflist = installed
 
 
-def photograph_report(history: p2p.History, as_of: datetime, folder: Path, chromium: str) -> None:
-    """Write a picture of the top of the report into the folder."""
+def photograph_pages(history: p2p.History, as_of: datetime, folder: Path, chromium: str) -> None:
+    """Write pictures of the tops of the report and of the year in review into the folder."""
+    masked = history.masked(key=bytes(32))  # that of each machine gives other names
+    pages = {REPORT: p2p.render_report(history, as_of=as_of), YEAR: p2p.render_year(masked, as_of=as_of, year=2024)}
+    for name, text in pages.items():
+        photograph(text, folder / name, chromium)
+
+
+def photograph(text: str, file: Path, chromium: str) -> None:
+    """Write a picture of the top of a page."""
     with tempfile.TemporaryDirectory() as scratch:
-        page = Path(scratch) / "report.html"
-        page.write_text(p2p.render_report(history, as_of=as_of), encoding="utf-8")
+        page = Path(scratch) / "page.html"
+        page.write_text(text, encoding="utf-8")
         flags = ["--headless", "--no-sandbox", "--hide-scrollbars", f"--user-data-dir={scratch}/profile"]
-        picture = [f"--window-size={REPORT_SIZE}", f"--screenshot={folder / REPORT}"]
+        picture = [f"--window-size={PAGE_SIZE}", f"--screenshot={file}"]
         command = [chromium, *flags, *picture, page.as_uri()]
         subprocess.run(command, check=True, capture_output=True, timeout=120)  # noqa: S603 - a fixed command
 
@@ -100,9 +109,9 @@ def main() -> None:
     draw_plots(history, as_of, FOLDER)
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium:
-        photograph_report(history, as_of, FOLDER, chromium)
+        photograph_pages(history, as_of, FOLDER, chromium)
     else:
-        sys.stderr.write(f"Chromium is not on PATH: {FOLDER / REPORT} stays as it is.\n")
+        sys.stderr.write(f"Chromium is not on PATH: {REPORT} and {YEAR} stay as they are.\n")
 
 
 if __name__ == "__main__":
