@@ -152,7 +152,7 @@ def test_problems_keep_their_place(history_of, payment, old, new, united) -> Non
 def test_other_dtypes_are_converted_exactly_or_refused(history_of, payment) -> None:
     """Arrow dtypes and whole floats are converted; ids as floats, numbers as dates and parts of cents are refused."""
     one = history_of(payment(1)).payments
-    packed = one.convert_dtypes(dtype_backend="pyarrow")
+    packed = one.copy().convert_dtypes(dtype_backend="pyarrow")  # pandas before 3.1.1 changes null dates of its frame
     for frame in (packed, one.assign(flow_cents=[-500.0]), one.assign(payment_id=[1]), one[one.columns[::-1]]):
         assert p2p.combine([frame]).equals(one)
     for name, value, held in (

@@ -276,7 +276,8 @@ def test_pending_requests_say_the_age_that_the_bar_shows() -> None:
     assert _texts(ax) == ["400 days", *["7 days"] * (COUNT - 2), "no date"]
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels[:3] == ["Maya, $12.50", "split $\\frac$ lol, amount not known", "\u200a_underscore, $3.00"]
-    assert labels[4] == "\u200eمحمد علي\u200e, $3.00"
+    can_shape = mpl.__version_info__ >= (3, 11)
+    assert labels[4] == ("\u200eمحمد علي\u200e, $3.00" if can_shape else "(Arabic script), $3.00")
     one = pd.DataFrame({"direction": ["in"], "counterparty_name": ["Ada"], "amount": [5.0], "age_days": [1]})
     assert _texts(_draw("pending_requests", one)) == ["1 day"]
 

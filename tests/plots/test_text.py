@@ -52,6 +52,12 @@ def test_clean(written: str | None, drawn: str) -> None:
     assert to_drawable(written) == drawn
 
 
+@pytest.fixture(autouse=True)
+def _shaping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let any matplotlib join letters, as the newer ones do: `test_plots` draws with the installed one."""
+    monkeypatch.setattr(_fonts, "_can_shape", lambda: True)
+
+
 def test_lengths() -> None:
     """The limit counts displayed characters, including the ellipsis."""
     assert to_drawable("abcdefgh", longest=5) == "abcd…"

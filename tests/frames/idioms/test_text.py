@@ -6,6 +6,7 @@ in pandas' own words.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -43,9 +44,11 @@ def test_fillna_of_the_whole_frame_by_column(payments, rows) -> None:
     assert found["target_phone"].tolist() == [row["target_phone"] or "-" for row in rows]
 
 
+@pytest.mark.skipif(pd.__version__ < "3.1", reason="pandas converts the column in silence before version 3.1")
 def test_fillna_with_a_number_is_refused(payments) -> None:
     """Pandas accepts no number in any text column."""
-    with pytest.raises((TypeError, pd.errors.Pandas4Warning), match="'int' is not supported as a fill value for str"):
+    refused = pytest.raises((TypeError, pd.errors.Pandas4Warning), match="'int' is not supported as a fill value")
+    with refused, warnings.catch_warnings(action="error"):
         payments["target_email"].fillna(0)
 
 
