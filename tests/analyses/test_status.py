@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pytest
 
 from p2p_analytics.analyses import status_mix
@@ -70,8 +69,6 @@ def test_by_is_a_text_column(build: Builder, by: object) -> None:
 def test_a_column_of_the_users_own(convert: Builder, build: Builder, rows_of: Reader, by: str) -> None:
     """``by`` may be any text column, whatever its name."""
     frame = convert(build([{"amount_cents": 100}, {"amount_cents": 300}, {}]).assign(**{by: ["x", "x", None]}))
-    if by == "a.b" and isinstance(frame, duckdb.DuckDBPyRelation) and duckdb.__version__ < "2":
-        pytest.skip("DuckDB before version 2 takes the word before the dot for a table")
     assert _values(rows_of(status_mix(frame, by=by))) == [
         ("x", "settled", 2, 1.0, 4.0, 1.0),
         (None, "settled", 1, 1.0, 0.0, 0.0),
