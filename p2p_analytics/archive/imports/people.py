@@ -284,15 +284,16 @@ def read_aliases(body: bytes, file: str) -> PeopleFile:
         rows = [(reader.line_num, [restore_text(cell) for cell in cells]) for cells in reader]
     except csv.Error as error:
         raise ArchiveError(f"{file}, line {reader.line_num}: {error}; correct the line.") from None
+    width = max([len(names), *(len(cells) for _, cells in rows)])
+    header += [""] * (width - len(header))  # cells beyond the header are the user's
     header += [name for name in COLUMNS if name not in header]
-    width = max([len(header), *(len(cells) for _, cells in rows)])
     places = [header.index(name) for name in COLUMNS]
     others = [place for place in range(width) if place not in places]
     found = []
     for line, cells in rows:
         if not any(cell.strip() for cell in cells):
             continue
-        texts = [*cells, *[""] * (width - len(cells))]
+        texts = [*cells, *[""] * (len(header) - len(cells))]
         alias, person, evidence = (texts[place] for place in places)
         if person.startswith(_OPEN):
             person = _OPEN + restore_text(person.removeprefix(_OPEN))

@@ -192,17 +192,18 @@ def test_a_file_that_cannot_be_followed(archive, history_of, payment, text, mess
 
 
 def test_a_file_of_two_columns(archive, history_of, payment) -> None:
-    """The evidence is the archive's own: a line typed without it counts, and so does a longer one."""
+    """The evidence is the archive's own: a line typed without it counts, and a longer line keeps the user's remark."""
     archive.merge(history_of(payment(1, target=BO), friends=0))
-    archive.import_(statements_of(seen(2, "Bobby"), seen(3, "Robert"), account="7"))
-    (archive.path / "people.csv").write_text("person,alias\nuser:bo,Bobby\n8,Robert,as Bo says\n", "utf-8")
-    assert ids(archive) == {"1": "8", "2": "8", "3": "8"}
+    archive.import_(statements_of(seen(2, "Bobby"), seen(3, "Robert"), seen(4, "BO"), account="7"))
+    (archive.path / "people.csv").write_text("person,alias\nuser:bo,Bobby\n8,Robert\n?Bo,BO,my remark\n", "utf-8")
+    assert ids(archive) == {"1": "8", "2": "8", "3": "8", "4": None}
     archive.write_people()
     lines = (archive.path / "people.csv").read_text("utf-8-sig").splitlines()
     assert lines == [
-        '"alias","person","evidence"',
-        '"Bobby","user:bo",""',
-        '"Robert","8","as Bo says"',
+        '"alias","person","evidence",""',
+        '"Bobby","user:bo","",""',
+        '"Robert","8","",""',
+        '"BO","?Bo","","my remark"',
     ]
 
 
