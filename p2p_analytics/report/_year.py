@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from datetime import date, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, SupportsIndex, cast
 
 from p2p_analytics import display, settings
 from p2p_analytics.analyses import catalogue
@@ -86,7 +87,7 @@ def render_year(  # noqa: PLR0913 - a history, and what to show of it
     history: History,
     *,
     as_of: datetime | date | str,
-    year: int | None = None,
+    year: SupportsIndex | None = None,
     tz: str | ZoneInfo = "UTC",
     privacy: Privacy | None = None,
     kind: Literal["html", "markdown"] = "html",
@@ -149,7 +150,7 @@ def render_year(  # noqa: PLR0913 - a history, and what to show of it
     page = template.render(
         year=chosen.number,
         name=user.display_name or user.username or user.id,
-        end=None if chosen.is_over or chosen.end < begin_day(date(chosen.number, 1, 1), zone) else chosen.end,
+        end=_find_last_moment(chosen, zone),
         private=describe_privacy(history, currency),
         figures=[*_list_figures(chosen, tables, money)],
         findings=findings,
@@ -174,7 +175,7 @@ def choose_privacy(privacy: Privacy | None = None) -> Privacy:
     return settings.privacy() or True if privacy is None else settings.privacy(privacy)
 
 
-def select_year(history: History, year: int | None, as_of: datetime | date | str, zone: ZoneInfo) -> Year:
+def select_year(history: History, year: SupportsIndex | None, as_of: datetime | date | str, zone: ZoneInfo) -> Year:
     """Return one year of a history; by default the last one in which a payment settled, up to ``as_of``.
 
     Without settled payments it is the year of ``as_of``.
@@ -189,8 +190,7 @@ def select_year(history: History, year: int | None, as_of: datetime | date | str
     years = catalogue.build_table("people_by_year", select_payments(before.payments), before, as_of=as_of, tz=zone)
     if year is None:
         year = int(years["year"].iloc[-1]) if len(years) else display.to_zone(moment, zone).year
-    if type(year) is not int or year not in _YEARS:
-        raise ConfigurationError(f"year is a whole number from {_YEARS[0]} to {_YEARS[-1]}, not {year!r}.")
+    year = _check_year(year)
     after = begin_day(date(year + 1, 1, 1), zone)
     end = min(moment, history.fetched_at, after)
     return Year(
@@ -201,6 +201,23 @@ def select_year(history: History, year: int | None, as_of: datetime | date | str
         is_over=end == after,
         years=years,
     )
+
+
+def _find_last_moment(chosen: Year, zone: ZoneInfo) -> datetime | None:
+    """Return the last moment of the data, if it ends within the year."""
+    last = chosen.end - MICROSECOND
+    return None if chosen.is_over or last < begin_day(date(chosen.number, 1, 1), zone) else last
+
+
+def _check_year(year: object) -> int:
+    """Return a year, also one of a table, such as a numpy integer."""
+    try:
+        number = -1 if isinstance(year, bool) else operator.index(cast("SupportsIndex", year))
+    except TypeError:
+        number = -1
+    if number not in _YEARS:
+        raise ConfigurationError(f"year is a whole number from {_YEARS[0]} to {_YEARS[-1]}, not {year!r}.")
+    return number
 
 
 def _list_findings(

@@ -9,6 +9,7 @@ import re
 from datetime import date
 from typing import Any
 
+import numpy as np
 import pytest
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
@@ -87,6 +88,15 @@ def test_the_figures_of_a_year() -> None:
         assert words in text
     assert "999" not in text
     assert re.findall(r'<section id="(\w+)">', page) == ["spend_by_friend", "categories", "monthly_flow", "activity"]
+
+
+def test_a_date_ends_the_day_before() -> None:
+    """A date is its first instant, so the data ends on the day before, and a year that has not begun has no end."""
+    history = report_history(ROWS)
+    page = ParsedPage(render_year(history, as_of=date(2024, 6, 30), privacy=False)).text
+    assert "2024 in payments Rosa <Vale> , until 29 Jun 2024 Names" in page
+    page = ParsedPage(render_year(history, as_of=date(2024, 1, 1), year=np.int64(2024), privacy=False)).text
+    assert "2024 in payments Rosa <Vale> Names and amounts are real. No payment settled in 2024" in page
 
 
 def test_a_year_that_is_over() -> None:
@@ -189,6 +199,7 @@ def test_markdown_has_the_same_figures() -> None:
     [
         ({"year": 1969}, r"year is a whole number from 1970 to 2199, not 1969"),
         ({"year": "2024"}, r"year is a whole number from 1970 to 2199, not '2024'"),
+        ({"year": True}, r"year is a whole number from 1970 to 2199, not True"),
         ({"as_of": "then"}, r"as_of='then' is not an instant"),
         ({"kind": "pdf"}, r"kind is 'html' or 'markdown', not 'pdf'"),
         ({"privacy": "no"}, r"privacy is True, \"strict\", False, or None"),
