@@ -170,9 +170,11 @@ def test_people_csv_is_not_quoted(tmp_path: Path, line: str) -> None:
 @pytest.mark.parametrize("mode", [True, "strict"])
 def test_balances_of_an_archive_in_privacy_mode(tmp_path: Path, mode) -> None:
     """No name of a file, id of a suggestion, account or amount is in the table, nor in an export of any ending."""
+    # Under some random keys an invented amount has the digits of a real one: workbooks write 8.2 as 8.199999999999999.
+    (settings.private_state_dir() / "privacy.key").write_bytes(KEY)
     archive = p2p.open_archive(tmp_path / "archive")
     head = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance"
-    for month, balances in {"01": ("9371.44", "9361.44"), "04": ("9361.40", "9999.99")}.items():
+    for month, balances in {"01": ("9371.44", "9361.44"), "04": ("9361.40", "7318.29")}.items():
         rows = [
             f"TRANSFER,Current,2024-{month}-{day} 10:00:00,2024-{month}-{day} 10:00:00,To Theo Marsh,-10.00,0.00,EUR,"
             f"COMPLETED,{balance}"
@@ -180,7 +182,7 @@ def test_balances_of_an_archive_in_privacy_mode(tmp_path: Path, mode) -> None:
         ]
         (tmp_path / f"{NAME}-{month}.csv").write_text("\n".join([head, *rows, ""]), "utf-8")
         archive.import_(p2p.read_statements(tmp_path / f"{NAME}-{month}.csv", account="nora-quill"))
-    secrets = [NAME, "nora-quill", "938144", "936144", "999999", "revolut-", "9371.44", "9999.99"]
+    secrets = [NAME, "nora-quill", "938144", "936144", "731829", "revolut-", "9371.44", "7318.29"]
     original, private = archive.reconciliation(), archive.reconciliation(privacy=mode)
     assert {secret for _, secret in find_secrets({"table": render_table(original)}, secrets)} >= set(secrets[:5])
     assert len(private) == len(original) == 2
