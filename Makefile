@@ -133,9 +133,8 @@ clean:
 .venv/.lowest: .venv/.made pyproject.toml
 	@rm -rf .venv/lowest; uv=$$(command -v uv || echo .tools/bin/uv); \
 	if test -x "$$uv" && "$$uv" venv --quiet --python $(RUN)/python .venv/lowest && \
-	"$$uv" pip install --quiet --python .venv/lowest/bin/python --resolution lowest-direct ".[engines,keyring,notebook]" && \
-	"$$uv" pip install --quiet --python .venv/lowest/bin/python ".[all]" && \
-	"$$uv" pip uninstall --quiet --python .venv/lowest/bin/python p2p_analytics; \
+	"$$uv" pip install --quiet --python .venv/lowest/bin/python --resolution lowest-direct -e ".[engines,keyring,notebook]" && \
+	"$$uv" pip install --quiet --python .venv/lowest/bin/python -e ".[all]"; \
 	then touch $@; else rm -rf .venv/lowest; \
 	echo "The lowest versions cannot be installed here: their tests are skipped." >&2; fi
 

@@ -58,7 +58,7 @@ def test_both_readers_give_the_same_rows() -> None:
     """What Arrow reads at all is what the csv module reads, with the same line numbers, also of several texts."""
     chance = random.Random(5)  # noqa: S311 - the same cases each time
     counts: Counter[int] = Counter()
-    for _ in range(4000):
+    for _ in range(1500):
         texts = [_make_text(chance) for _ in range(chance.randint(1, 3))]
         lines = [chance.randint(2, 9) for _ in texts]
         frames = read_regular([text.encode() for text in texts], lines, 3, ",")
