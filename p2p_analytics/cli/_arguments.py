@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from p2p_analytics.settings import Privacy
 
 _PRIVACY: Final = "--privacy"
+_ON: Final = "1"  # --privacy without a value; argparse parses it like a given one
 _STRICT: Final = "strict"  # the value of settings.STRICT; importing settings would slow --help down
 
 
@@ -84,7 +85,7 @@ def add_town(parser: argparse.ArgumentParser) -> None:
 
 def add_privacy(parser: argparse.ArgumentParser, summary: str) -> None:
     """Add ``--privacy`` and ``--privacy strict`` to a command."""
-    parser.add_argument(_PRIVACY, metavar=_STRICT, nargs="?", type=parse_privacy, const=True, help=summary)
+    parser.add_argument(_PRIVACY, metavar=_STRICT, nargs="?", type=parse_privacy, const=_ON, help=summary)
 
 
 def join_privacy(words: Sequence[str]) -> list[str]:
@@ -99,17 +100,22 @@ def join_privacy(words: Sequence[str]) -> list[str]:
         elif word == _STRICT:
             joined[-1] = f"{_PRIVACY}={word}"
         else:
-            joined[-1:] = [f"{_PRIVACY}=1", word]
+            joined[-1:] = [f"{_PRIVACY}={_ON}", word]
     return joined
 
 
 def parse_privacy(text: str) -> Privacy:
-    """Return the privacy mode of a ``--privacy`` value."""
-    if text == _STRICT:
-        return _STRICT
-    if text != "1":
+    """Return the privacy mode of a ``--privacy`` value, which does not weaken the strict mode of ``P2P_PRIVACY``."""
+    from p2p_analytics import settings
+    from p2p_analytics.errors import ConfigurationError
+
+    if text not in {_ON, _STRICT}:
         raise argparse.ArgumentTypeError(f"{text} is no privacy mode: write --privacy or --privacy strict")
-    return True
+    try:
+        is_strict = text == _STRICT or settings.privacy() == settings.STRICT
+    except ConfigurationError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return _STRICT if is_strict else True
 
 
 def _parse_base_url(text: str) -> str:

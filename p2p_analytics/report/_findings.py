@@ -45,7 +45,12 @@ class Finding(NamedTuple):
 
 
 def list_findings(
-    tables: Mapping[str, pd.DataFrame], payments: pd.DataFrame, *, until: datetime | None, money: Money
+    tables: Mapping[str, pd.DataFrame],
+    payments: pd.DataFrame,
+    *,
+    since: datetime | None,
+    until: datetime | None,
+    money: Money,
 ) -> list[Finding]:
     """Return the findings of a report, what can be done something about first; none if nothing stands out.
 
@@ -55,6 +60,8 @@ def list_findings(
         The tables of analyses by name. There are no findings about an analysis that is not among them.
     payments : DataFrame
         The payments between people of which the tables are made.
+    since : datetime, optional
+        The date from which the data holds all payments: months of a year that begins earlier are not compared with.
     until : datetime, optional
         The time of the data in the zone of its months: months that have ended by then are compared with a year before.
         Without it none are, and nothing is said of open requests and late series: payments are known to be missing.
@@ -75,7 +82,7 @@ def list_findings(
     if until is None:
         rules = {name: rule for name, rule in rules.items() if name not in _OF_ALL_ROWS}
     else:
-        rules["monthly_flow"] = lambda table: _compare_years(table, until)
+        rules["monthly_flow"] = lambda table: _compare_years(table, since, until)
     return [finding for name, rule in rules.items() if name in tables for finding in rule(tables[name])]
 
 
@@ -181,7 +188,7 @@ def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payment
             yield Finding("categories", (f"{name.capitalize()} is {format_share(share)} of what you sent.",))
 
 
-def _compare_years(flow: pd.DataFrame, until: datetime) -> Iterator[Finding]:
+def _compare_years(flow: pd.DataFrame, since: datetime | None, until: datetime) -> Iterator[Finding]:
     """Yield how much the money sent in a year differs from that in the same months of the year before."""
     # In January there is no ended month of the year yet: the last two whole years are compared.
     year, last = (until.year, until.month - 1) if until.month > 1 else (until.year - 1, 12)
@@ -190,6 +197,10 @@ def _compare_years(flow: pd.DataFrame, until: datetime) -> Iterator[Finding]:
         round(add_units(sent.get(f"{number}-{month:02}") for month in range(1, last + 1)) * 100)
         for number in (year - 1, year)
     )
+    if since is not None and since > until.replace(
+        year=year - 1, month=1, day=1, hour=0, minute=0, second=0, microsecond=0
+    ):
+        return
     # Payments that begin within January could lack some of it.
     has_begun = min((month for month in sent if isinstance(month, str)), default="~") < f"{year - 1}-01"
     if last < _FEWEST_MONTHS or not has_begun or not before or not now:

@@ -34,7 +34,9 @@ _AMOUNTS: Final = (
     "All amounts are multiplied by one secret factor and changed by secret noise: up to {0} by at most 74 %, "
     "{1} by 27 %, {2} by 9 %. Sums of ten payments of {1} or more are mostly within 5 % of the true proportions; "
     "sums of ten smaller ones are often not: of {3} to {4}, half are off by 8 % or more. "
-    "Counts and statuses are real."
+    "Shares and sentences follow from these amounts, and can differ from the real ones. "
+    "Counts and statuses are real: the counts of a person or month show who it is to others who can count them too, as "
+    "in a public feed."
 )
 _SIZES: Final = (20, 100, 1000, 3, 30)  # currency units in these words
 _PRIVATE: Final = "Dates are real days, in UTC."
@@ -73,6 +75,7 @@ def build_environment(zone: ZoneInfo, currency: str, *, strict: bool) -> Environ
         "money": partial(display.format_money, currency=currency),
         "share": display.format_share,
         "text": display.clean_text,
+        "line": lambda text: display.clean_line(display.clean_text(text)),
         "shorten": _shorten,
         "note": lambda text: _shorten(display.clean_text(text)) if display.clean_line(text) else "no note",
         "day": lambda instant: (display.format_month if strict else display.format_day)(instant, zone),
@@ -113,10 +116,12 @@ def build_gaps(problems: pd.DataFrame, *, private: bool) -> dict[str, Any]:
     """Return the template's variables for the gaps between statement files."""
     gaps = problems[problems["problem"] == FOLLOWS_A_GAP]
     places = [] if gaps.empty else [*zip(gaps["file"], gaps["value"], strict=True)]
-    return {
-        "gaps": [f"before {file}" if private else f"before {file}, {days}" for file, days in places[:_MOST_GAPS]],
-        "other_gaps": len(places[_MOST_GAPS:]),
-    }
+    return limit_gaps([f"before {file}" if private else f"before {file}, {days}" for file, days in places])
+
+
+def limit_gaps(gaps: Sequence[str]) -> dict[str, Any]:
+    """Return the template's variables for gaps as text."""
+    return {"gaps": gaps[:_MOST_GAPS], "other_gaps": len(gaps[_MOST_GAPS:])}
 
 
 def name_shown(rows: Sequence[Mapping[str, Any]], history: History, payments: pd.DataFrame) -> Names:

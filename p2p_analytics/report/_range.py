@@ -54,7 +54,7 @@ def select_days(history: History, since: date | str | None, until: date | str | 
         return Range(history, "", history.fetched_at)
     if first and last and last < first:
         raise ConfigurationError(f"The last day, {last}, is before the first, {first}: exchange them.")
-    moments = _find_moments(history.payments)
+    moments = find_moments(history.payments)
     is_wanted, end = moments.notna(), history.fetched_at
     if first:
         is_wanted &= moments >= begin_day(first, zone)
@@ -70,9 +70,14 @@ def select_days(history: History, since: date | str | None, until: date | str | 
 
 
 def select_until(history: History, moment: datetime) -> History:
-    """Return the payments up to a moment, each at the time that counts for `select_days`, and those without a date."""
-    moments = _find_moments(history.payments)
-    return _select_payments(history, moments.isna() | (moments <= moment))
+    """Return the payments up to a moment, each at the time that counts for `select_days`, and those without a date.
+
+    In privacy mode the payments of a day or month have its first instant: of one that begins at the moment none are
+    wanted, unless the data ends there.
+    """
+    moments = find_moments(history.payments)
+    is_later = moments >= moment if history.private and moment < history.fetched_at else moments > moment
+    return _select_payments(history, ~is_later)
 
 
 def begin_day(day: date, zone: ZoneInfo) -> datetime:
@@ -80,7 +85,7 @@ def begin_day(day: date, zone: ZoneInfo) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)
 
 
-def _find_moments(payments: pd.DataFrame) -> pd.Series[Any]:
+def find_moments(payments: pd.DataFrame) -> pd.Series[Any]:
     """Return the time that counts for each payment: of completion if it settled and that is known, else of creation."""
     is_settled = payments["status"] == Status.SETTLED.value
     return payments["date_completed"].where(is_settled).fillna(payments["date_created"])

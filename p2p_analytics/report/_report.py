@@ -129,6 +129,7 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     findings = list_findings(
         tables if history.strict else tables | {"pending_requests": requests},  # the age in months is too high
         payments,
+        since=history.since,
         until=None if history.describe_wrong_files() else display.to_zone(end, zone),
         money=partial(display.format_money, currency=currency),
     )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import operator
+from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, SupportsIndex, cast
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, SupportsIndex
 
-from p2p_analytics import display, settings
+from p2p_analytics import display
 from p2p_analytics.analyses import catalogue
 from p2p_analytics.currencies import name_currency
-from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.frames.row_currencies import find_currency
-from p2p_analytics.frames.schema import count_other_kinds, select_payments
+from p2p_analytics.frames.row_currencies import find_currency, is_in_currency
+from p2p_analytics.frames.schema import FOLLOWS_A_GAP, count_other_kinds, select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.money import add_units
 from p2p_analytics.report._findings import list_findings, list_people
@@ -20,19 +19,20 @@ from p2p_analytics.report._markdown import convert_page
 from p2p_analytics.report._page import (
     MARKDOWN,
     build_environment,
-    build_gaps,
     build_months,
     build_people,
     describe_privacy,
     draw_parts,
+    limit_gaps,
     measure_amounts,
     name_shown,
     require_kind,
     to_rows,
 )
-from p2p_analytics.report._range import begin_day, select_days, select_until
+from p2p_analytics.report._range import begin_day
 from p2p_analytics.report._sections import build_sections, choose_sections, describe_omitted
-from p2p_analytics.times import MICROSECOND, find_zone, parse_as_of
+from p2p_analytics.report._selected_year import select_year
+from p2p_analytics.times import EPOCH, MICROSECOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,37 +42,11 @@ if TYPE_CHECKING:
 
     from p2p_analytics.history import History
     from p2p_analytics.report._findings import Finding
+    from p2p_analytics.report._selected_year import SelectedYear
     from p2p_analytics.settings import Privacy
 
-_YEARS: Final = range(1970, 2200)  # that monthly_flow counts
 _SECTIONS: Final = ("spend_by_friend", "categories", "monthly_flow", "activity")
 _MOST_BUSIEST: Final = 2  # months with the same number of payments, above which none stands out
-
-
-class Year(NamedTuple):
-    """One year of a history.
-
-    Attributes
-    ----------
-    number : int
-    history : History
-        The payments of the year.
-    before : History
-        These, all earlier ones, and those without a date.
-    end : datetime
-        The instant at which the year or, if that is earlier, the data ends.
-    is_over : bool
-        Whether the data reaches the end of the year.
-    years : DataFrame
-        The table of `people_by_year` of all payments.
-    """
-
-    number: int
-    history: History
-    before: History
-    end: datetime
-    is_over: bool
-    years: pd.DataFrame
 
 
 class Figure(NamedTuple):
@@ -106,7 +80,9 @@ def render_year(  # noqa: PLR0913 - a history, and what to show of it
     as_of : datetime, date or str
         Later payments are left out; without a zone it is UTC.
     year : int, optional
-        By default the last one in which a payment settled. A payment belongs to the year in which it completed.
+        By default the last one in which a payment settled. A payment belongs to the year in which it completed. Year
+        and payments are chosen by their real dates, unless the history is in privacy mode itself: then all payments of
+        the day or month of ``as_of`` are counted, and the page says so.
     tz : str or ZoneInfo
         The zone of the year, its months and dates, such as ``America/New_York``. In privacy mode it is UTC.
     privacy : bool or "strict", optional
@@ -121,125 +97,86 @@ def render_year(  # noqa: PLR0913 - a history, and what to show of it
         ``history`` is no History, ``as_of`` is no instant, the zone, the year, the kind or the privacy mode does not
         exist, or the key of privacy mode cannot be read.
     SchemaError
-        A frame of the history lacks a column, a payment_id is repeated, or payments between people are in several
-        currencies.
+        A frame of the history lacks a column, a payment_id is repeated, or payments of the year between people are in
+        several currencies.
     """
     require_history(history, what="render_year")
     require_kind(kind)
-    mode = choose_privacy(privacy)
-    history = history.masked(strict=mode == settings.STRICT) if mode else history
-    zone = find_zone("UTC") if history.private else find_zone(tz)
+    return draw_year(select_year(history, year, as_of, tz, privacy), kind=kind)
+
+
+def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html") -> str:
+    """Return the page of a year; exceptions as for `render_year`."""
+    history, zone = chosen.history, chosen.zone
     currency = find_currency(
         history.payments, what="render_year", advice="choose one, like history.select_currency({})"
     )
-    chosen = select_year(history, year, as_of, zone)
-    payments = select_payments(chosen.history.payments)
-    build = partial(catalogue.build_table, payments=payments, history=chosen.history, as_of=as_of, tz=zone)
+    money = partial(display.format_money, currency=currency)
+    payments, before = select_payments(history.payments), select_payments(chosen.before.payments)
+    build = partial(catalogue.build_table, payments=payments, history=history, as_of=chosen.end, tz=zone)
     tables = {name: build(name) for name in ("spend_by_friend", "monthly_flow", "request_outcomes", "time_to_settle")}
-    before = select_payments(chosen.before.payments)
-    flow = catalogue.build_table("monthly_flow", before, chosen.before, as_of=as_of, tz=zone)
+    flow = build("monthly_flow", payments=before[is_in_currency(before, currency)])
+    # Only people are counted in this table, so earlier payments may be in other currencies.
+    years = build("people_by_year", payments=before.assign(currency=currency))
     own = build_people(tables["spend_by_friend"]) | build_months(tables["monthly_flow"])
     sections = choose_sections(_SECTIONS)
-    parts = [part | {"is_folded": True} for part in build_sections(sections, chosen.history, payments, build, to_rows)]
+    parts = [part | {"is_folded": True} for part in build_sections(sections, history, payments, build, to_rows)]
     tables |= {part["name"]: part["table"] for part in parts if not part["template"]}
-    money = partial(display.format_money, currency=currency)
-    findings = _list_findings(chosen, tables | {"monthly_flow": flow}, payments, zone, money)
-    names = name_shown([*own["people"], *list_people(findings)], chosen.history, payments)
+    findings = _list_findings(chosen, tables | {"monthly_flow": flow}, payments, money)
+    names = name_shown([*own["people"], *list_people(findings)], history, payments)
     user = history.me.user
     template = build_environment(zone, currency, strict=history.strict).get_template("year.html.jinja")
     page = template.render(
         year=chosen.number,
         name=user.display_name or user.username or user.id,
-        end=_find_last_moment(chosen, zone),
+        end=_find_last_moment(chosen),
         private=describe_privacy(history, currency),
-        figures=[*_list_figures(chosen, tables, money)],
+        figures=[*_list_figures(chosen, tables, years, money)],
         findings=findings,
         labels=names.labels,
         longest_amount=measure_amounts(
             *(tables["monthly_flow"][name] for name in ("sent", "received", "net", "running_net")), currency=currency
         ),
-        parts=draw_parts(parts, tables, chosen.history, names, kind=kind),
-        others=_describe_other_years(chosen.years),
-        remarks=_list_remarks(chosen, flow, zone),
-        other_kinds=display.describe_kinds(count_other_kinds(chosen.history.payments)),
+        parts=draw_parts(parts, tables, history, names, kind=kind),
+        empty=_describe_empty(chosen),
+        remarks=_list_remarks(chosen, flow),
+        other_kinds=display.describe_kinds(count_other_kinds(history.payments)),
         omitted=describe_omitted(sections, history),
         currency=name_currency(currency),
         tz=str(zone),
-        **(own | build_gaps(chosen.history.problems, private=history.private)),
+        **(own | limit_gaps(chosen.gaps)),
     )
     return convert_page(page) if kind == MARKDOWN else page
 
 
-def choose_privacy(privacy: Privacy | None = None) -> Privacy:
-    """Return the privacy mode of a year in review: the argument, else the strict one of ``P2P_PRIVACY``, else on."""
-    return settings.privacy() or True if privacy is None else settings.privacy(privacy)
-
-
-def select_year(history: History, year: SupportsIndex | None, as_of: datetime | date | str, zone: ZoneInfo) -> Year:
-    """Return one year of a history; by default the last one in which a payment settled, up to ``as_of``.
-
-    Without settled payments it is the year of ``as_of``.
-
-    Raises
-    ------
-    ConfigurationError
-        ``as_of`` is no instant, or there is no such year.
-    """
-    moment = parse_as_of(as_of)
-    before = select_until(history, moment)
-    years = catalogue.build_table("people_by_year", select_payments(before.payments), before, as_of=as_of, tz=zone)
-    if year is None:
-        year = int(years["year"].iloc[-1]) if len(years) else display.to_zone(moment, zone).year
-    year = _check_year(year)
-    after = begin_day(date(year + 1, 1, 1), zone)
-    end = min(moment, history.fetched_at, after)
-    return Year(
-        year,
-        select_days(before, date(year, 1, 1), date(year, 12, 31), zone).history,
-        select_until(before, after - MICROSECOND),
-        end,
-        is_over=end == after,
-        years=years,
-    )
-
-
-def _find_last_moment(chosen: Year, zone: ZoneInfo) -> datetime | None:
+def _find_last_moment(chosen: SelectedYear) -> datetime | None:
     """Return the last moment of the data, if it ends within the year."""
     last = chosen.end - MICROSECOND
-    return None if chosen.is_over or last < begin_day(date(chosen.number, 1, 1), zone) else last
-
-
-def _check_year(year: object) -> int:
-    """Return a year, also one of a table, such as a numpy integer."""
-    try:
-        number = -1 if isinstance(year, bool) else operator.index(cast("SupportsIndex", year))
-    except TypeError:
-        number = -1
-    if number not in _YEARS:
-        raise ConfigurationError(f"year is a whole number from {_YEARS[0]} to {_YEARS[-1]}, not {year!r}.")
-    return number
+    return None if chosen.is_over or last < chosen.begin() else last
 
 
 def _list_findings(
-    chosen: Year, tables: dict[str, pd.DataFrame], payments: pd.DataFrame, zone: ZoneInfo, money: Callable[[float], str]
+    chosen: SelectedYear, tables: dict[str, pd.DataFrame], payments: pd.DataFrame, money: Callable[[float], str]
 ) -> list[Finding]:
     """Return the findings about the sections of the page, by the rules of the report."""
+    zone = chosen.zone
     until = datetime(chosen.number + 1, 1, 1, tzinfo=zone) if chosen.is_over else display.to_zone(chosen.end, zone)
-    is_comparable = until > datetime(chosen.number, 2, 1, tzinfo=zone) and not chosen.before.describe_wrong_files()
+    is_comparable = until > datetime(chosen.number, 2, 1, tzinfo=zone) and chosen.is_whole
     shown = {name: table for name, table in tables.items() if name in _SECTIONS}
-    return list_findings(shown, payments, until=until if is_comparable else None, money=money)
+    until_known = until if is_comparable else None
+    return list_findings(shown, payments, since=chosen.since, until=until_known, money=money)
 
 
-def _list_figures(chosen: Year, tables: dict[str, pd.DataFrame], money: Callable[[float], str]) -> Iterator[Figure]:
+def _list_figures(
+    chosen: SelectedYear, tables: dict[str, pd.DataFrame], years: pd.DataFrame, money: Callable[[float], str]
+) -> Iterator[Figure]:
     """Yield the figures of a year with settled payments; those about requests only if there are some."""
     people, flow = tables["spend_by_friend"], tables["monthly_flow"]
-    count = int(people["payments"].sum())
-    if not count:
+    if not chosen.settled_count:
         return
-    yield Figure("Payments", f"{count:,}", "settled, sent or received")
-    years = chosen.years
+    yield Figure("Payments", f"{chosen.settled_count:,}", "settled, sent or received")
     new = int(years.loc[years["year"] == chosen.number, "new"].sum())
-    has_earlier = bool((years["year"] < chosen.number).any())
+    has_earlier = any(year < chosen.number for year in chosen.years)
     words = f"{f'{new:,}' if new else 'none'} for the first time" if has_earlier else "with payments"
     yield Figure("People", f"{len(people):,}", words)
     most = flow["payments"].max()
@@ -262,22 +199,40 @@ def _list_figures(chosen: Year, tables: dict[str, pd.DataFrame], money: Callable
         yield Figure("Half of them paid within", f"{days.iloc[0]:,.1f} days", "from request to payment")
 
 
-def _describe_other_years(years: pd.DataFrame) -> str:
-    """Return the years with settled payments in words; empty without any."""
-    found = years.loc[years["payments"] > 0, "year"]
-    if found.empty:
-        return ""
-    first, last = int(found.iloc[0]), int(found.iloc[-1])
-    return f"{first}" if first == last else f"{first} to {last}"
+def _describe_empty(chosen: SelectedYear) -> str:
+    """Return sentences about a year without settled payments: the years that have some, and the end of the data."""
+    years = f"{chosen.years[0]} to {chosen.years[-1]}" if len(chosen.years) > 1 else "".join(map(str, chosen.years))
+    empty = f"No payment settled in {chosen.number}{f'; the payments are from {years}' if years else ''}."
+    last = chosen.end - MICROSECOND
+    return empty if last >= chosen.begin() else f"{empty} The data ends with {_format_day(last, chosen)}."
 
 
-def _list_remarks(chosen: Year, flow: pd.DataFrame, zone: ZoneInfo) -> list[str]:
+def _list_remarks(chosen: SelectedYear, flow: pd.DataFrame) -> list[str]:
     """Return sentences about payments that are missing in the figures, or may be."""
     history = chosen.history
-    has_begun = history.since is None or history.since <= begin_day(date(chosen.number, 1, 1), zone)
-    start = "" if has_begun else history.describe_start()
     undated = int(flow.loc[flow["month"].isna(), "payments"].sum())
     count = display.format_count(undated, "settled payment is", "settled payments are")
     without_year = f"{count} in no year: without a date, or with one before 1970." if undated else ""
-    sentences = (start, history.describe_missing_amounts(), history.describe_wrong_files(), without_year)
+    is_gap = history.problems["problem"] == FOLLOWS_A_GAP  # the page says their days
+    files = replace(history, problems=history.problems[~is_gap]).describe_wrong_files()
+    undecided = ""
+    if chosen.undecided is not None:
+        day = _format_day(chosen.undecided, chosen)
+        undecided = f"All payments of {day} are counted, because privacy mode hides which of them were later."
+    sentences = (_describe_start(chosen), history.describe_missing_amounts(), files, without_year, undecided)
     return [*filter(None, sentences)]
+
+
+def _describe_start(chosen: SelectedYear) -> str:
+    """Return a sentence about the beginning of the data, if it is within the year; of payments, after January."""
+    if chosen.since is not None and chosen.since > chosen.begin():
+        return chosen.history.describe_start()
+    created = select_payments(chosen.before.payments)["date_created"].dropna()
+    first = created[created >= EPOCH].min()
+    if first != first or first < begin_day(date(chosen.number, 2, 1), chosen.zone):  # noqa: PLR0124 - NaT
+        return ""
+    return f"The payments begin with {_format_day(first, chosen)}: what was before is not known."
+
+
+def _format_day(instant: datetime, chosen: SelectedYear) -> str:
+    return (display.format_month if chosen.history.strict else display.format_day)(instant, chosen.zone)

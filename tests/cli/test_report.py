@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
+import p2p_analytics as p2p
 from p2p_analytics import cli
+from support.archives.statements import row, statements_of
+from support.reports import payment_row, report_history
+
+
+def _pay(number: int, moment: str) -> dict[str, Any]:
+    fields = {"flow_cents": -500, "direction": "out", "counterparty_id": "2", "counterparty_name": "Ben"}
+    return payment_row(number, moment, **fields)
 
 
 def test_report(archive_path, tmp_path, capsys) -> None:
@@ -89,7 +100,7 @@ def test_a_year_in_review(archive_path, tmp_path, monkeypatch, capsys) -> None:
     assert cli.main(words) == 0
     said, mode = capsys.readouterr().out.splitlines()
     assert (said, mode) == (
-        "The year 2024 in review of 2 payments, in year.html",
+        "The year 2024 in review of 1 settled payment, in year.html",
         "Privacy mode: names and amounts are invented.",
     )
     page = (tmp_path / "year.html").read_text()
@@ -99,7 +110,8 @@ def test_a_year_in_review(archive_path, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("P2P_PRIVACY", "1")
     capsys.readouterr()
     assert cli.main([*words, "--no-privacy", "--out", "r.md"]) == 0
-    assert capsys.readouterr().out == "The year 2024 in review of 2 payments, in r.md\n"
+    said, mode = capsys.readouterr().out.splitlines()
+    assert (said, mode) == ("The year 2024 in review of 1 settled payment, in r.md", "Names and amounts are real.")
     assert "Names and amounts are real." in (tmp_path / "r.md").read_text()
     assert cli.main([*words, "--year", "2011", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["payments"] == 0
@@ -107,9 +119,59 @@ def test_a_year_in_review(archive_path, tmp_path, monkeypatch, capsys) -> None:
     for wrong, sentence in {
         ("--year", "2024"): "--year is for the year in review: add --template year.",
         ("--template", "year", "--since", "2024-01-01"): "choose it with --year, not --since.",
+        (
+            "--privacy",
+            "strict",
+            "--no-privacy",
+        ): "--privacy and --no-privacy exclude each other: leave one of them out.",
+        ("--no-privacy", "--template", "year", "--privacy"): "exclude each other",
     }.items():
         assert cli.main(["report", archive_path, *wrong]) == 2
         assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("draw_nothing")
+def test_the_year_of_the_real_dates(tmp_path, monkeypatch, capsys) -> None:
+    """The year, and the count that is printed, are those of the page without privacy mode."""
+    monkeypatch.chdir(tmp_path)
+    rows = [_pay(1, "2024-05-05T10:00:00Z"), _pay(2, "2025-01-02T10:00:00Z"), _pay(3, "2025-01-03T10:00:00Z")]
+    history = replace(report_history(rows), fetched_at=datetime(2025, 2, 1, tzinfo=UTC))
+    p2p.open_archive("a").merge(history)
+    for as_of, said in (("2025-01-01", "2024 in review of 1 "), ("2025-01-02T12:00:00Z", "2025 in review of 1 ")):
+        for mode in (["--no-privacy"], [], ["--privacy", "strict"]):
+            assert cli.main(["report", "a", "--template", "year", "--as-of", as_of, *mode]) == 0
+            assert f"The year {said}settled payment, in year.html" in capsys.readouterr().out
+            page = (tmp_path / "year.html").read_text()
+            assert f"<h1>{said[:4]} in payments</h1>" in page
+            assert "<dt>Payments</dt><dd>1<small>" in page
+
+
+@pytest.mark.usefixtures("draw_nothing")
+def test_the_stricter_privacy_mode(archive_path, tmp_path, monkeypatch, capsys) -> None:
+    """`--privacy` does not weaken P2P_PRIVACY=strict; a wrong value of that is wrong use."""
+    words = ["report", archive_path, "--out", str(tmp_path / "r.html"), "--privacy"]
+    monkeypatch.setenv("P2P_PRIVACY", "strict")
+    for template in ([], ["--template", "year"]):
+        assert cli.main([*words, *template]) == 0
+        assert capsys.readouterr().out.splitlines()[1].startswith("Strict privacy mode: ")
+    monkeypatch.setenv("P2P_PRIVACY", "yes")
+    with pytest.raises(SystemExit) as caught:
+        cli.main(words)
+    assert (caught.value.code, "P2P_PRIVACY is 1 for privacy mode" in capsys.readouterr().err) == (2, True)
+
+
+@pytest.mark.usefixtures("draw_nothing")
+def test_a_year_quotes_no_line_of_people_csv(tmp_path, monkeypatch, capsys) -> None:
+    """The rows are chosen before they are masked, but an error of the archive is that of privacy mode."""
+    monkeypatch.chdir(tmp_path)
+    archive = p2p.open_archive("a")
+    archive.import_(statements_of(row(1, "Theo Marsh")))
+    (archive.path / "people.csv").write_text("alias,person,evidence\nTheo Marsh,user:zebquill,\n", "utf-8")
+    for mode, is_quoted in (([], False), (["--privacy", "strict"], False), (["--no-privacy"], True)):
+        assert cli.main(["report", "a", "--template", "year", *mode]) == 1
+        said = capsys.readouterr().err
+        assert ("zebquill" in said) == is_quoted
+        assert ("privacy mode" in said) != is_quoted
 
 
 def test_a_privacy_mode_that_is_none_is_wrong_use(archive_path, tmp_path, capsys) -> None:
@@ -151,6 +213,8 @@ def test_several_currencies_need_a_choice(tmp_path, capsys) -> None:
             "--currency GBP."
         )
     )
+    assert cli.main(["report", folder, "--out", out, "--template", "year"]) == 1
+    assert "which a year in review does not add: choose one, like --currency GBP." in capsys.readouterr().err
     assert cli.main(["report", folder, "--out", out, "--currency", "eur"]) == 0
     assert "€10.00" in (tmp_path / "r.html").read_text("utf-8")
     assert cli.main(["report", folder, "--out", out, "--currency", "CHF"]) == 1

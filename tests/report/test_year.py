@@ -6,15 +6,21 @@ import base64
 import hashlib
 import html
 import re
-from datetime import date
-from typing import Any
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
-from p2p_analytics.report import render_year
+from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FOLLOWS_A_GAP
+from p2p_analytics.report import render_report, render_year
 from support.reports import ParsedPage, payment_row, report_history
+
+if TYPE_CHECKING:
+    from p2p_analytics.history import History
 
 pytestmark = pytest.mark.usefixtures("draw_nothing")
 AS_OF = "2024-06-30T12:00:00Z"
@@ -154,8 +160,142 @@ def test_privacy_mode_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     assert render_year(masked, as_of=AS_OF, privacy=False) == render_year(masked, as_of=AS_OF)
 
 
+def test_privacy_mode_masks_what_is_chosen() -> None:
+    """Year and payments are those of the real dates: masked ones are at the beginning of their day or month."""
+    history = report_history([*ROWS, _pay(12, "2024-06-29T18:00:00Z", 500, CY), _pay(13, "2024-06-29", 500, CY)])
+    for as_of, year, count in (
+        ("2024-06-29T12:00:00Z", 2024, 6),  # between two payments of one day
+        ("2024-06-15", 2024, 5),  # strict mode shows that month as its first day
+        ("2024-01-01", 2023, 2),  # a payment of the next days is of January in strict mode
+    ):
+        for privacy in (False, True, "strict"):
+            page = render_year(history, as_of=as_of, privacy=privacy)
+            assert f"<h1>{year} in payments</h1>" in page
+            assert _read_figures(page)["Payments"].partition(",")[0] == f"{count}"
+
+
+def test_a_masked_history_knows_days_or_months_only() -> None:
+    """Of the day or month of `as_of` all payments are counted, which the page says; the next ones are not."""
+    history = report_history([*ROWS, _pay(12, "2024-06-29T18:00:00Z", 500, CY), _pay(13, "2024-06-29", 500, CY)])
+    words = "All payments of {} are counted, because privacy mode hides which of them were later."
+    for strict, as_of, count, day in (
+        (False, "2024-06-29T12:00:00Z", 7, "29 Jun 2024"),
+        (False, "2024-06-29", 5, None),
+        (True, "2024-06-15", 7, "Jun 2024"),
+        (True, "2024-06-01", 5, None),
+        (False, "2024-07-02", 8, None),  # the data ends before, apart from what was made while it was loaded
+    ):
+        page = render_year(history.masked(strict=strict), as_of=as_of)
+        assert _read_figures(page)["Payments"].partition(",")[0] == f"{count}"
+        assert (words.format(day) in page) == (day is not None)
+
+
+def _gap(file: str, value: str) -> dict[str, Any]:
+    return {"payment_id": None, "field": "balance", "file": file, "value": value, "problem": FOLLOWS_A_GAP}
+
+
+def _with_gaps(*gaps: tuple[str, str], difference: str = "") -> History:
+    problems = [_gap(*gap) for gap in gaps]
+    if difference:
+        problems.append(_gap("d.csv", difference) | {"problem": DOES_NOT_ADD_UP})
+    earlier = [_pay(30, "2021-12-01", 100, BEN), _pay(31, "2022-03-01", 900, BEN)]
+    history = report_history([*ROWS, *earlier])
+    return replace(
+        history, problems=pd.DataFrame(problems, columns=["payment_id", "field", "file", "value", "problem"])
+    )
+
+
+NAMED = "after 'x, 2023-01-01 to 2023-12-31: .csv', USD, "
+OF_2023 = NAMED + "2023-01-31 to 2023-03-01: 28 days are in no file, the balance changed by $87.65"
+OF_2022 = NAMED + "2022-02-05 to 2022-07-06: 4 months without rows, the balance changed by $65.43"
+
+
+def test_only_the_gaps_of_the_year_are_named() -> None:
+    """By their days, without balances and names of files; those of the year before end the comparison with it."""
+    history = _with_gaps(("secret.csv", OF_2023), ("hidden.csv", OF_2022))
+    days = {2022: "5 Feb 2022 to 6 Jul 2022", 2023: "1 Feb 2023 to 28 Feb 2023", 2024: None}
+    for year, expected in days.items():
+        text = ParsedPage(render_year(history, as_of=AS_OF, year=year, privacy=False)).text
+        assert text.count("leave out what no file has") == (2 if expected else 0)
+        for each in filter(None, days.values()):
+            assert text.count(f"leave out what no file has: {each} .") == (2 if each == expected else 0)
+        assert not any(words in text for words in ("secret", "hidden", "x, 2023", "87.65", "65.43", "may be missing"))
+    whole = "Spending in 2024 until the end of May is"
+    assert whole in render_year(_with_gaps(("b.csv", OF_2022)), as_of=AS_OF, privacy=False)
+    assert whole not in render_year(_with_gaps(("b.csv", OF_2023)), as_of=AS_OF, privacy=False)
+    private = ParsedPage(render_year(history, as_of=AS_OF, year=2022)).text
+    assert "leave out what no file has: 5 Feb 2022 to 6 Jul 2022 ." in private
+    strict = ParsedPage(render_year(history, as_of=AS_OF, year=2022, privacy="strict")).text
+    assert "leave out what no file has: Feb 2022 to Jul 2022 ." in strict
+    masked = ParsedPage(render_year(history.masked(), as_of=AS_OF, year=2024)).text
+    assert "leave out what no file has: days that are not known ." in masked
+
+
+@pytest.mark.parametrize(
+    ("value", "years"),
+    [
+        ("after 'a.csv', USD, 2023-10-31 to 2024-01-01: 61 days are in no file, the balance changed by $1.00", [2023]),
+        ("after 'a.csv', USD, 2023-12-31 to 2024-01-01: the balance changed by $1.00", [2023, 2024]),
+        ("after 'a.csv', USD, 2022-12-31 to 2024-01-02: 1 day is in no file", [2023, 2024]),
+        ("after 'a.csv', USD, 2023-99-31 to 2024-01-02: 1 day is in no file", [2022, 2023, 2024]),  # no such day
+    ],
+)
+def test_the_days_of_a_gap(value: str, years: list[int]) -> None:
+    """Periods that files name are in the files; the day of a row can have further rows. Without days it may be any."""
+    history = _with_gaps(("b.csv", value))
+    pages = {year: render_year(history, as_of=AS_OF, year=year, privacy=False) for year in (2022, 2023, 2024)}
+    assert [year for year, page in pages.items() if "leave out what no file has" in page] == years
+
+
+def test_a_file_of_another_year_that_does_not_add_up() -> None:
+    """It is named on the page of its own year, and ends the comparison of the next one."""
+    value = "venmo_csv, USD, {}: differ by $3.21, which without x, 2022-01-01 to 2024-12-31: would explain"
+    words = "do not add up: d.csv."
+    for days, named in (("2023-02-01 to 2023-02-28", {2023}), ("2022-05-05", {2022}), ("no dates", {2022, 2023, 2024})):
+        history = _with_gaps(difference=value.format(days))
+        pages = {year: render_year(history, as_of=AS_OF, year=year, privacy=False) for year in (2022, 2023, 2024)}
+        assert {year for year, page in pages.items() if words in page} == named
+        assert ("Spending in 2024" in pages[2024]) == (days == "2022-05-05")
+
+
+def test_data_that_begins_within_the_year() -> None:
+    """The page says so; a year is not compared with one of which only some payments were loaded."""
+    history = report_history(ROWS)
+    first = render_year(report_history(ROWS[1:]), as_of=AS_OF, year=2023, privacy=False)
+    assert "The payments begin" not in first  # in January
+    late = render_year(report_history(ROWS[2:]), as_of=AS_OF, year=2023)
+    assert "The payments begin with 5 Mar 2023: what was before is not known." in late
+    strict = render_year(report_history(ROWS[2:]), as_of=AS_OF, year=2023, privacy="strict")
+    assert "The payments begin with Mar 2023: what was before is not known." in strict
+    assert "The payments begin" not in render_year(report_history(ROWS[2:]), as_of=AS_OF, year=2024)
+    compared = "Spending in 2024 until the end of May is"
+    for since, is_compared in ((datetime(2023, 1, 1, tzinfo=UTC), True), (datetime(2023, 1, 2, tzinfo=UTC), False)):
+        part = replace(history, since=since)
+        assert (compared in render_year(part, as_of=AS_OF, privacy=False)) == is_compared
+        assert (compared in render_report(part, as_of=AS_OF)) == is_compared
+        # Also where privacy mode makes a month of the day.
+        assert ("Spending in 2024" in render_year(part, as_of=AS_OF, privacy="strict")) <= is_compared
+
+
+def test_other_currencies_in_other_years() -> None:
+    """They are not added, and do not refuse the page; a person who was paid in another one is not new."""
+    rows = [
+        _pay(1, "2022-05-05", 5000, CY, currency="USD"), _pay(2, "2023-02-05", 1000, BEN, currency="EUR"),
+        _pay(3, "2023-03-05", 9900, CY, currency="USD"), _pay(4, "2024-02-05", 2000, BEN, currency="USD"),
+        _pay(5, "2024-03-05", 2000, DEE, currency="USD"),
+    ]  # fmt: skip
+    page = render_year(report_history(rows), as_of=AS_OF, privacy=False)
+    figures = _read_figures(page)
+    assert (figures["Sent"], figures["People"]) == ("$40.00, to others", "2, 1 for the first time")
+    # 40 dollars are 59.6 % less than 99 dollars; with ten euros it would be 63.3 %.
+    assert "Spending in 2024 until the end of May is 59.6% below the same months of 2023." in page
+
+
 def test_an_empty_year_says_so() -> None:
     """One sentence, with the years that have payments; the year of `as_of` where there are none at all."""
+    later = ParsedPage(render_year(report_history(ROWS), as_of="2027-03-01", year=2025)).text
+    assert "No payment settled in 2025; the payments are from 2022 to 2024. The data ends with 30 Jun 2024." in later
+    assert "2024 in payments" in render_year(report_history([]), as_of="2027-03-01")
     page = render_year(report_history(ROWS), as_of=AS_OF, year=2019)
     assert "No payment settled in 2019; the payments are from 2022 to 2024." in ParsedPage(page).text
     assert "<dl" not in page
@@ -170,6 +310,8 @@ def test_an_empty_year_says_so() -> None:
 
 def test_it_is_a_page_without_script_that_loads_nothing() -> None:
     """The policy permits the page's own style and figures in data addresses, and all text is escaped."""
+    turned = render_year(report_history(ROWS, display_name="Rosa\u202e\u2066 Vale"), as_of=AS_OF, privacy=False)
+    assert "<title>2024 in payments: Rosa Vale</title>" in turned
     page = render_year(report_history(ROWS), as_of=AS_OF, privacy=False)
     parsed = ParsedPage(page)
     assert parsed.open == []
@@ -192,6 +334,9 @@ def test_markdown_has_the_same_figures() -> None:
     assert "- Sent: \\$143.00 · to others" in text
     assert "| Dee Marlow | \\$100.00 | \\$0.00 |" in text
     assert "<" not in text.replace("\\<", "")
+    *_, months, notes = re.split(r"\n(?:## .*|---)\n", text)  # hours are a figure only
+    assert ("2024-02" in months, notes.startswith("\nSettled payments with others are counted")) == (True, True)
+    assert "hours" not in text.lower()
 
 
 @pytest.mark.parametrize(

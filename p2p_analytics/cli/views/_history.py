@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from p2p_analytics.cli._output import Progress
     from p2p_analytics.errors import ConfigurationError
     from p2p_analytics.history import History
+    from p2p_analytics.settings import Privacy
 
 
 def add_currency(parser: argparse.ArgumentParser) -> None:
@@ -35,14 +36,40 @@ def read_history(options: argparse.Namespace, *, what: str) -> History:
     ``what`` is the thing that is in one currency, such as "a report".
     """
     from p2p_analytics.archive import open_archive
-    from p2p_analytics.frames.row_currencies import count_currencies
 
     history = open_archive(options.archive).history(privacy=options.privacy)
     if options.currency:
         return history.select_currency(options.currency)
+    require_currency(history, options, what=what)
+    return history
+
+
+def read_original(options: argparse.Namespace, privacy: Privacy) -> History:
+    """Return the rows in the chosen currency, not masked, for a page that masks them itself.
+
+    In privacy mode, the error of an archive that cannot be read is that of the mode, which quotes nothing.
+    """
+    from p2p_analytics.archive import open_archive
+    from p2p_analytics.errors import ArchiveError
+
+    archive = open_archive(options.archive)
+    history = None
+    try:
+        history = archive.history(privacy=False)
+    except ArchiveError:
+        if not privacy:
+            raise
+    if history is None:  # outside of the except block, so that the error that quotes is not the context
+        history = archive.history(privacy=privacy)
+    return history.select_currency(options.currency) if options.currency else history
+
+
+def require_currency(history: History, options: argparse.Namespace, *, what: str) -> None:
+    """Raise a ConfigurationError if the payments between people are in several currencies."""
+    from p2p_analytics.frames.row_currencies import count_currencies
+
     if len(count_currencies(history.payments)) > 1:
         raise build_currencies_error(history, options, what=what)
-    return history
 
 
 def build_currencies_error(history: History, options: argparse.Namespace, *, what: str) -> ConfigurationError:

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from p2p_analytics.cli import _arguments, _output
-from p2p_analytics.cli.views._history import add_currency, add_days, read_history, select_range
+from p2p_analytics.cli.views._history import (
+    add_currency,
+    add_days,
+    read_history,
+    read_original,
+    require_currency,
+    select_range,
+)
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -41,9 +48,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     )
     add_days(report)
     _arguments.add_view(report)
-    report.add_argument(
-        "--no-privacy", dest="privacy", action="store_const", const=False, help="show real names and amounts"
-    )
+    report.add_argument("--no-privacy", action="store_true", help="show real names and amounts")
     _arguments.add_progress(report)
     _arguments.add_json(report)
     report.set_defaults(command=_report)
@@ -64,38 +69,34 @@ def _parse_names(text: str) -> list[str]:
 
 def _report(options: argparse.Namespace) -> None:
     """Write the report of an archive to a file."""
-    from p2p_analytics.display import format_count
     from p2p_analytics.files import atomic_file
-    from p2p_analytics.frames.schema import select_payments
-    from p2p_analytics.report import choose_privacy
 
     is_year = options.template == "year"
     _refuse_options(options, is_year=is_year)
-    if is_year:
-        options.privacy = choose_privacy(options.privacy)
+    options.privacy = False if options.no_privacy else options.privacy
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
-    history = read_history(options, what="a report")
-    render = _render_year if is_year else _render_report
-    chosen, about, page = render(options, history, progress)
+    shown, count, about, page = (_render_year if is_year else _render_report)(options, progress)
     file = options.out or f"{'year' if is_year else 'report'}.html"
     with atomic_file(file) as opened:
         opened.write(page.encode())
-    count = len(select_payments(chosen.payments))
+    real = "\nNames and amounts are real." if is_year and not shown.private else ""
     _output.print_summary(
         options,
-        f"{about} of {format_count(count, 'payment', 'payments')}, in {file}{_output.describe_privacy(history)}",
+        f"{about}, in {file}{_output.describe_privacy(shown)}{real}",
         archive=options.archive,
         file=file,
         payments=count,
-        friends=len(history.friends),
-        problems=len(chosen.problems),
-        privacy=_output.privacy_mode(history),
+        friends=len(shown.friends),
+        problems=len(shown.problems),
+        privacy=_output.privacy_mode(shown),
     )
 
 
 def _refuse_options(options: argparse.Namespace, *, is_year: bool) -> None:
-    """Raise a WrongUseError for options of the other template."""
+    """Raise a WrongUseError for options of the other template, or that contradict each other."""
+    if options.no_privacy and options.privacy:
+        raise _arguments.WrongUseError("--privacy and --no-privacy exclude each other: leave one of them out.")
     if not is_year and options.year is not None:
         raise _arguments.WrongUseError("--year is for the year in review: add --template year.")
     given = [name for name in ("only", "since", "until") if getattr(options, name) is not None]
@@ -103,12 +104,13 @@ def _refuse_options(options: argparse.Namespace, *, is_year: bool) -> None:
         raise _arguments.WrongUseError(f"--template year shows one year: choose it with --year, not --{given[0]}.")
 
 
-def _render_report(
-    options: argparse.Namespace, history: History, progress: _output.Progress
-) -> tuple[History, str, str]:
-    """Return the payments of the report, its name and its text."""
+def _render_report(options: argparse.Namespace, progress: _output.Progress) -> tuple[History, int, str, str]:
+    """Return the history that the report shows, the number of its payments, a description and the text."""
+    from p2p_analytics.display import format_count
+    from p2p_analytics.frames.schema import select_payments
     from p2p_analytics.report import render_report
 
+    history = read_history(options, what="a report")
     chosen = select_range(history, options, "UTC" if history.private else options.tz, progress)
     progress.log("Drawing the report ...")
     page = render_report(
@@ -120,22 +122,23 @@ def _render_report(
         until=options.until,
         kind=_find_kind(options),
     )
-    return chosen, "The report", page
+    count = len(select_payments(chosen.payments))
+    return chosen, count, f"The report of {format_count(count, 'payment', 'payments')}", page
 
 
-def _render_year(options: argparse.Namespace, history: History, progress: _output.Progress) -> tuple[History, str, str]:
-    """Return the payments of the year, the name of its review and the text."""
-    from p2p_analytics.report import render_year, select_year
-    from p2p_analytics.times import find_zone
+def _render_year(options: argparse.Namespace, progress: _output.Progress) -> tuple[History, int, str, str]:
+    """Return the history that the year shows, the number of its settled payments, a description and the text."""
+    from p2p_analytics.display import format_count
+    from p2p_analytics.report import choose_privacy, draw_year, select_year
 
-    as_of = options.as_of or history.fetched_at
-    zone = find_zone("UTC" if history.private else options.tz)
-    chosen = select_year(history, options.year, as_of, zone)
-    progress.log(f"Drawing the year {chosen.number} ...")
-    page = render_year(
-        history, as_of=as_of, year=chosen.number, tz=options.tz, privacy=history.private, kind=_find_kind(options)
-    )
-    return chosen.history, f"The year {chosen.number} in review", page
+    privacy = choose_privacy(options.privacy)
+    history = read_original(options, privacy)
+    year = select_year(history, options.year, options.as_of or history.fetched_at, options.tz, privacy)
+    require_currency(year.history, options, what="a year in review")
+    progress.log(f"Drawing the year {year.number} ...")
+    payments = format_count(year.settled_count, "settled payment", "settled payments")
+    page = draw_year(year, kind=_find_kind(options))
+    return year.history, year.settled_count, f"The year {year.number} in review of {payments}", page
 
 
 def _find_kind(options: argparse.Namespace) -> Literal["html", "markdown"]:

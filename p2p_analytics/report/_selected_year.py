@@ -1,0 +1,162 @@
+"""The year that a page is about: its rows and the earlier ones, chosen by their real dates and then masked."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import replace
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
+
+from p2p_analytics import display, settings
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.frames.schema import select_payments
+from p2p_analytics.report._gaps import are_rows_missing, list_gaps, select_overlapping
+from p2p_analytics.report._range import begin_day, find_moments, select_days, select_until
+from p2p_analytics.times import END_US, FIRST_US, MICROSECOND, find_zone, from_microseconds, parse_as_of
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    import pandas as pd
+
+    from p2p_analytics.history import History
+    from p2p_analytics.settings import Privacy
+
+_YEARS: Final = range(1970, 2200)  # that monthly_flow counts
+
+
+class SelectedYear(NamedTuple):
+    """One year of a history, in the privacy mode of its page.
+
+    Attributes
+    ----------
+    number : int
+    history : History
+        The payments of the year, and the problems of the files that are about it.
+    before : History
+        These, all earlier ones, and those without a date.
+    settled_count : int
+        The settled payments of the year.
+    years : list of int
+        The years with settled payments, in order.
+    zone : ZoneInfo
+        That of the year: UTC in privacy mode.
+    end : datetime
+        The instant at which the year or, if that is earlier, the data ends.
+    is_over : bool
+        Whether the data reaches the end of the year.
+    since : datetime or None
+        The date from which the data holds all payments, to the microsecond.
+    gaps : list of str
+        The days of the year between statement files, as text.
+    is_whole : bool
+        Whether no row of the year and of the one before is known to be missing.
+    undecided : datetime or None
+        In a history that was given in privacy mode, the day or month of ``as_of``: all of its payments are counted.
+    """
+
+    number: int
+    history: History
+    before: History
+    settled_count: int
+    years: list[int]
+    zone: ZoneInfo
+    end: datetime
+    is_over: bool
+    since: datetime | None
+    gaps: list[str]
+    is_whole: bool
+    undecided: datetime | None
+
+    def begin(self) -> datetime:
+        """Return the first instant of the year."""
+        return begin_day(date(self.number, 1, 1), self.zone)
+
+
+def choose_privacy(privacy: Privacy | None = None) -> Privacy:
+    """Return the privacy mode of a year in review: the argument, else the strict one of ``P2P_PRIVACY``, else on."""
+    return settings.privacy() or True if privacy is None else settings.privacy(privacy)
+
+
+def select_year(
+    history: History,
+    year: SupportsIndex | None,
+    as_of: datetime | date | str,
+    tz: str | ZoneInfo = "UTC",
+    privacy: Privacy | None = None,
+) -> SelectedYear:
+    """Return one year of a history; by default the last one in which a payment settled, up to ``as_of``.
+
+    Without settled payments it is the year of ``as_of`` or, if that is earlier, of the end of the data. Years and
+    payments are chosen by the dates of the history, before privacy mode makes days or months of them.
+
+    Raises
+    ------
+    ConfigurationError
+        ``as_of`` is no instant, there is no such year, zone or privacy mode, or the key of privacy mode cannot be read.
+    """
+    mode = choose_privacy(privacy)
+    zone = find_zone("UTC") if mode or history.private else find_zone(tz)
+    moment = parse_as_of(as_of)
+    until = select_until(history, moment)
+    years = _list_years(until, zone)
+    data_end = min(moment, history.fetched_at)
+    number = _check_year(year if year is not None else years[-1] if years else display.to_zone(data_end, zone).year)
+    first, after = begin_day(date(number, 1, 1), zone), begin_day(date(number + 1, 1, 1), zone)
+    end = min(data_end, after)
+    known = select_until(until, after - MICROSECOND)
+    compared = select_overlapping(known.problems, begin_day(date(number - 1, 1, 1), zone), end)
+    problems = select_overlapping(known.problems, first, end)
+    before = replace(known, problems=problems)
+    before = before.masked(strict=mode == settings.STRICT) if mode else before
+    chosen = select_days(before, date(number, 1, 1), date(number, 12, 31), zone).history
+    format_day = display.format_month if before.strict else display.format_day
+    return SelectedYear(
+        number,
+        chosen,
+        before,
+        len(_find_settled(chosen)),
+        years,
+        zone,
+        end,
+        is_over=end == after,
+        since=history.since,
+        gaps=list_gaps(problems, lambda instant: format_day(instant, find_zone("UTC"))),
+        is_whole=not are_rows_missing(compared),
+        undecided=_find_undecided(history, moment),
+    )
+
+
+def _list_years(history: History, zone: ZoneInfo) -> list[int]:
+    return sorted(map(int, _find_settled(history).dt.tz_convert(zone).dt.year.unique()))
+
+
+def _find_settled(history: History) -> pd.Series[Any]:
+    """Return the instants of the payments that `people_by_year` counts."""
+    rows = select_payments(history.payments)
+    moments = find_moments(rows[(rows["status"] == Status.SETTLED.value) & rows["direction"].notna()])
+    return moments[(moments >= from_microseconds(FIRST_US)) & (moments < from_microseconds(END_US))]
+
+
+def _check_year(year: object) -> int:
+    """Return a year, also one of a table, such as a numpy integer."""
+    try:
+        number = -1 if isinstance(year, bool) else operator.index(cast("SupportsIndex", year))
+    except TypeError:
+        number = -1
+    if number not in _YEARS:
+        raise ConfigurationError(f"year is a whole number from {_YEARS[0]} to {_YEARS[-1]}, not {year!r}.")
+    return number
+
+
+def _find_undecided(history: History, moment: datetime) -> datetime | None:
+    """Return the day or month of which a history in privacy mode does not say which payments are later than a moment.
+
+    None if there is no such payment.
+    """
+    if not history.private or moment >= history.fetched_at:
+        return None
+    day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    day = day.replace(day=1) if history.strict else day
+    return day if day < moment and bool((find_moments(history.payments) == day).any()) else None
