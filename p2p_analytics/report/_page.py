@@ -35,8 +35,8 @@ _AMOUNTS: Final = (
     "{1} by 27 %, {2} by 9 %. Sums of ten payments of {1} or more are mostly within 5 % of the true proportions; "
     "sums of ten smaller ones are often not: of {3} to {4}, half are off by 8 % or more. "
     "Shares and sentences follow from these amounts, and can differ from the real ones. "
-    "Counts and statuses are real: the counts of a person or month show who it is to others who can count them too, as "
-    "in a public feed."
+    "Counts and statuses are real: someone who can count your payments elsewhere, as in a public feed, can recognise "
+    "people by them."
 )
 _SIZES: Final = (20, 100, 1000, 3, 30)  # currency units in these words
 _PRIVATE: Final = "Dates are real days, in UTC."

@@ -53,7 +53,8 @@ class SelectedYear(NamedTuple):
     is_whole : bool
         Whether no row of the year and of the one before is known to be missing.
     undecided : datetime or None
-        In a history that was given in privacy mode, the day or month of ``as_of``: all of its payments are counted.
+        In a history that was given in privacy mode, the day or month of ``as_of``, if it is of the year: all of its
+        payments are counted.
     """
 
     number: int
@@ -124,7 +125,7 @@ def select_year(
         since=history.since,
         gaps=list_gaps(problems, lambda instant: format_day(instant, find_zone("UTC"))),
         is_whole=not are_rows_missing(compared),
-        undecided=_find_undecided(history, moment),
+        undecided=_find_undecided(chosen, moment) if history.private else None,
     )
 
 
@@ -151,11 +152,11 @@ def _check_year(year: object) -> int:
 
 
 def _find_undecided(history: History, moment: datetime) -> datetime | None:
-    """Return the day or month of which a history in privacy mode does not say which payments are later than a moment.
+    """Return the day or month of which a year in privacy mode does not say which payments are later than a moment.
 
     None if there is no such payment.
     """
-    if not history.private or moment >= history.fetched_at:
+    if moment >= history.fetched_at:
         return None
     day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     day = day.replace(day=1) if history.strict else day

@@ -231,7 +231,7 @@ def _describe_start(chosen: SelectedYear) -> str:
     first = created[created >= EPOCH].min()
     if first != first or first < begin_day(date(chosen.number, 2, 1), chosen.zone):  # noqa: PLR0124 - NaT
         return ""
-    return f"The payments begin with {_format_day(first, chosen)}: what was before is not known."
+    return f"The payments begin with {_format_day(first, chosen)}; the data has no earlier ones."
 
 
 def _format_day(instant: datetime, chosen: SelectedYear) -> str:

@@ -188,6 +188,7 @@ def test_a_masked_history_knows_days_or_months_only() -> None:
         page = render_year(history.masked(strict=strict), as_of=as_of)
         assert _read_figures(page)["Payments"].partition(",")[0] == f"{count}"
         assert (words.format(day) in page) == (day is not None)
+        assert "hides which" not in render_year(history.masked(strict=strict), as_of=as_of, year=2023)
 
 
 def _gap(file: str, value: str) -> dict[str, Any]:
@@ -264,9 +265,9 @@ def test_data_that_begins_within_the_year() -> None:
     first = render_year(report_history(ROWS[1:]), as_of=AS_OF, year=2023, privacy=False)
     assert "The payments begin" not in first  # in January
     late = render_year(report_history(ROWS[2:]), as_of=AS_OF, year=2023)
-    assert "The payments begin with 5 Mar 2023: what was before is not known." in late
+    assert "The payments begin with 5 Mar 2023; the data has no earlier ones." in late
     strict = render_year(report_history(ROWS[2:]), as_of=AS_OF, year=2023, privacy="strict")
-    assert "The payments begin with Mar 2023: what was before is not known." in strict
+    assert "The payments begin with Mar 2023; the data has no earlier ones." in strict
     assert "The payments begin" not in render_year(report_history(ROWS[2:]), as_of=AS_OF, year=2024)
     compared = "Spending in 2024 until the end of May is"
     for since, is_compared in ((datetime(2023, 1, 1, tzinfo=UTC), True), (datetime(2023, 1, 2, tzinfo=UTC), False)):
