@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.merge import has_repeats
+from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -187,6 +188,12 @@ def select_payments(payments: pd.DataFrame) -> pd.DataFrame:
         return payments
     is_payment = payments["kind"].fillna(KIND_PAYMENT) == KIND_PAYMENT
     return payments if is_payment.all() else payments[is_payment]
+
+
+def list_open_requests(payments: pd.DataFrame) -> pd.Series[Any]:
+    """Return the ids of the requests that are still open; a payment to someone who has not joined is none."""
+    is_open = payments["status"] == Status.PENDING.value
+    return payments.loc[is_open & (payments["action"] == Action.CHARGE.value), "payment_id"]
 
 
 def count_other_kinds(payments: pd.DataFrame) -> dict[str, int]:

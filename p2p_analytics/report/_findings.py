@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from p2p_analytics.analyses import categories
 from p2p_analytics.analyses.catalogue import UNCATEGORISED
 from p2p_analytics.display import MONTH_NAMES, format_count, format_share
+from p2p_analytics.frames.schema import list_open_requests
 from p2p_analytics.money import add_units
-from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -68,8 +68,7 @@ def list_findings(
     money : callable
         Return an amount in currency units as text.
     """
-    is_open = payments["status"] == Status.PENDING.value
-    requests = payments.loc[is_open & (payments["action"] == Action.CHARGE.value), "payment_id"]
+    requests = list_open_requests(payments)
     rules: dict[str, Callable[[pd.DataFrame], Iterator[Finding]]] = {
         "pending_requests": lambda table: _find_old_requests(table, requests, money),
         "recurring": lambda table: _find_late(table, money),

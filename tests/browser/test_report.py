@@ -161,7 +161,16 @@ def test_tables_sort_and_filter(browser: Browser, tmp_path: Path, viewport: Any)
         table.get_by_role("button", name="Person").press("Space")
         assert [name[0] for name in read()] == ["<", "a", "Å", "B", "C", "D", "Z"]
         assert heading.get_attribute("aria-sort") is None
-        requests = page.get_by_role("table", name="Pending payments, the oldest first")
+        caption = table.locator("caption")
+        assert caption.inner_text() == "Settled payments by person, sorted by “Person”, ascending"
+        for _ in range(2):
+            table.get_by_role("button", name="Person").click()
+        assert (read(), caption.inner_text()) == (by_amount, "Settled payments by person, the most sent first")
+        months = page.get_by_role("table", name="Settled payments by the month")
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        months.get_by_role("button", name="Net so far").click()
+        assert months.locator("caption").inner_text().endswith(", zone UTC, sorted by “Net so far”, descending")
+        requests = page.get_by_role("table", name=re.compile("^Pending payments, (the oldest|sorted)"))
         requests.get_by_role("button", name="Since").click()
         assert read(requests) == ["Cy", "Da", "asa", "Zoë", "Åsa", "Ben", "</script><script>alert(2)</script>"]
 

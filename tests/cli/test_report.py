@@ -147,6 +147,20 @@ def test_the_year_of_the_real_dates(tmp_path, monkeypatch, capsys) -> None:
 
 
 @pytest.mark.usefixtures("draw_nothing")
+def test_a_page_on_standard_output(archive_path, tmp_path, monkeypatch, capfd) -> None:
+    """`--out -` prints the page and nothing else, and writes no file."""
+    monkeypatch.chdir(tmp_path)
+    for template, said in (([], ""), (["--template", "year", "--no-privacy"], "Names and amounts are real.\n")):
+        assert cli.main(["report", archive_path, "--out", "-", *template]) == 0
+        printed = capfd.readouterr()
+        assert (printed.out.startswith("<!DOCTYPE html>"), printed.out.endswith("</html>")) == (True, True)
+        assert printed.err == said
+    assert cli.main(["report", archive_path, "--out", "-", "--json"]) == 2
+    assert "leave out --json, or name a file" in capfd.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.usefixtures("draw_nothing")
 def test_the_stricter_privacy_mode(archive_path, tmp_path, monkeypatch, capsys) -> None:
     """`--privacy` does not weaken P2P_PRIVACY=strict; a wrong value of that is wrong use."""
     words = ["report", archive_path, "--out", str(tmp_path / "r.html"), "--privacy"]

@@ -212,12 +212,12 @@ def test_long_lists_add_up() -> None:
     many[118] |= {"flow_cents": -10, "amount_cents": 10}  # id 119, so it is the last one by amount
     many[119] |= {"direction": "out", "flow_cents": -(10**9), "amount_cents": 10**9}  # id 120
     text = ParsedPage(render_report(report_history(many), as_of=AS_OF)).text
-    assert "the most sent first: the first 15 of 60" in text
+    assert "the most sent first : the first 15 of 60" in text
     # 59 people with $40.10 and one with $0.10: together $2,366.00, of which the first 15 have $601.50.
     assert "45 other people $1,764.50 $0.00 −$1,764.50 45 74.6%" in text  # noqa: RUF001 - a minus sign
     assert "All 60 $2,366.00 $0.00 −$2,366.00 60" in text  # noqa: RUF001
-    assert "the oldest first: the first 50 of 60" in text
-    requests = text[text.index("Pending payments, the oldest first") :]
+    assert "the oldest first : the first 50 of 60" in text
+    requests = text[text.index("Pending payments , the oldest first") :]
     # Equal dates are in the order of the ids as text: 10, 100, 102, ..., 120, 14, ...; the last ten of $7 are left.
     assert requests.count("$7.00 to receive") == 49
     assert "10 other requests $70.00 to receive $0.00 to pay" in requests

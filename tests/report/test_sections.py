@@ -8,7 +8,7 @@ import pytest
 
 from p2p_analytics.analyses.catalogue import CATALOGUE
 from p2p_analytics.report import render_report
-from p2p_analytics.report._sections import SECTIONS
+from p2p_analytics.report._declared import SECTIONS
 from support.reports import ParsedPage, payment_row, report_history
 
 pytestmark = pytest.mark.usefixtures("draw_nothing")
@@ -108,7 +108,7 @@ def test_long_tables_end_with_a_sentence() -> None:
         for at in range(33)
     ]  # fmt: skip
     page = ParsedPage(render_report(report_history(many), as_of=AS_OF))
-    assert "the most requested first: the first 30 of 33" in page.text
+    assert "the most requested first : the first 30 of 33" in page.text
     assert "3 other rows are not listed." in page.text
     assert page.text.count("The figures as a table") == 1
     fewer = ParsedPage(render_report(report_history(many[:31]), as_of=AS_OF))

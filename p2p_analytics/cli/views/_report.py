@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from p2p_analytics.cli import _arguments, _output
 from p2p_analytics.cli.views._history import (
     add_currency,
@@ -33,7 +35,9 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     )
     add_currency(report)
     report.add_argument(
-        "--out", metavar="FILE", help="the file (report.html, or year.html); Markdown if it ends in .md"
+        "--out",
+        metavar="FILE",
+        help="the file (report.html, or year.html), Markdown if it ends in .md; or - for HTML on standard output",
     )
     report.add_argument(
         "--template",
@@ -68,7 +72,7 @@ def _parse_names(text: str) -> list[str]:
 
 
 def _report(options: argparse.Namespace) -> None:
-    """Write the report of an archive to a file."""
+    """Write the report of an archive to a file or standard output."""
     from p2p_analytics.files import atomic_file
 
     is_year = options.template == "year"
@@ -77,13 +81,18 @@ def _report(options: argparse.Namespace) -> None:
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
     shown, count, about, page = (_render_year if is_year else _render_report)(options, progress)
+    mode = _output.describe_privacy(shown) or "\nNames and amounts are real." * is_year
+    if options.out == _output.STANDARD_OUTPUT:
+        if mode:
+            progress.note(mode.strip())
+        sys.stdout.buffer.write(page.encode())
+        return
     file = options.out or f"{'year' if is_year else 'report'}.html"
     with atomic_file(file) as opened:
         opened.write(page.encode())
-    real = "\nNames and amounts are real." if is_year and not shown.private else ""
     _output.print_summary(
         options,
-        f"{about}, in {file}{_output.describe_privacy(shown)}{real}",
+        f"{about}, in {file}{mode}",
         archive=options.archive,
         file=file,
         payments=count,
@@ -97,6 +106,8 @@ def _refuse_options(options: argparse.Namespace, *, is_year: bool) -> None:
     """Raise a WrongUseError for options of the other template, or that contradict each other."""
     if options.no_privacy and options.privacy:
         raise _arguments.WrongUseError("--privacy and --no-privacy exclude each other: leave one of them out.")
+    if options.out == _output.STANDARD_OUTPUT and options.json:
+        raise _arguments.WrongUseError("With - the page goes to standard output: leave out --json, or name a file.")
     if not is_year and options.year is not None:
         raise _arguments.WrongUseError("--year is for the year in review: add --template year.")
     given = [name for name in ("only", "since", "until") if getattr(options, name) is not None]

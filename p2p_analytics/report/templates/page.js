@@ -23,6 +23,8 @@
     const [body] = table.tBodies;
     const headings = [...table.tHead.rows[0].cells];
     const rest = [...body.rows].filter(row => !rows.includes(row));
+    const said = table.caption.querySelector(".order") ?? table.caption.appendChild(document.createElement("span"));
+    const saidFirst = said.textContent;
     headings.forEach((heading, column) => {
       const isLargestFirst = rows.some(row => row.cells[column].dataset.key) && column > 0;
       const orders = isLargestFirst ? ["descending", "ascending"] : ["ascending", "descending"];
@@ -33,6 +35,7 @@
         const order = orders[orders.indexOf(heading.getAttribute("aria-sort")) + 1];
         headings.forEach(other => other.removeAttribute("aria-sort"));
         if (order) heading.setAttribute("aria-sort", order);
+        said.textContent = order ? `, sorted by “${button.textContent}”, ${order}` : saidFirst;
         body.append(...(order ? sort(rows, column, order === "ascending" ? 1 : -1) : rows), ...rest);
       });
       heading.append(button);
