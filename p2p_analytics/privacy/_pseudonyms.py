@@ -42,6 +42,7 @@ _NOISE_OF_AMOUNT: Final = 0.04  # at most, as a fraction of the amount
 _NOISE_OF_PAYMENT: Final = 0.7  # at most, for amounts up to _SMALL_CENTS; falls as amounts grow
 _SMALL_CENTS: Final = 20_00
 _FALL: Final = 0.7
+_HUGE_CENTS: Final = 10**12  # from here on amounts do not grow, so that sums of them stay exact
 _FIRST_ID: Final = 10**18
 _PHONE_DIGITS: Final = 7
 _EMAIL: Final = re.compile(r"[^\s@]+@[^\s@]+")
@@ -146,7 +147,7 @@ class Pseudonyms:
         amount each time. An amount without a payment id, such as a sum in a table, has different noise: a table that
         sums a single payment shows a second sample of that payment's noise.
         The noise changes an amount up to $20 by at most 74 %, $50 by 41 %, $100 by 27 % and $1,000 by 9 %. The sign
-        stays, 0 stays 0 and nothing else becomes 0.
+        stays, 0 stays 0 and nothing else becomes 0. From ten billion dollars on, the factor is below 1.
 
         Parameters
         ----------
@@ -161,7 +162,8 @@ class Pseudonyms:
         reach: float = _NOISE_OF_PAYMENT * min(1.0, (_SMALL_CENTS / size) ** _FALL)
         noise = _NOISE_OF_AMOUNT * self._deviation("amount", f"{size}")
         noise += reach * self._deviation("payment", f"{size} {payment_id}")
-        changed: int = round(size * self._factor * (1 + noise))
+        factor = self._factor if size < _HUGE_CENTS else min(self._factor, 1 / self._factor)
+        changed: int = round(size * factor * (1 + noise))
         return min(max(changed, 1), LARGEST_CENTS) * (-1 if cents < 0 else 1)
 
     def _assign(self, kind: str, text: str, form: Callable[[int, int], str]) -> str:
