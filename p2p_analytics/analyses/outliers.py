@@ -14,7 +14,7 @@ from p2p_analytics.vocabulary import Status
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from narwhals.stable.v2.typing import IntoFrameT
+    from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 _COLUMNS: Final = {
     "payment_id": _engine.TEXT,
@@ -27,10 +27,14 @@ _COLUMNS: Final = {
     "date_created": _engine.INSTANT,
     "note": _engine.TEXT,
 }
-_ROWS_AT_ONCE: Final = 3_000_000  # payments, of which Polars takes 1.2 GB
+_ROWS_AT_ONCE: Final = 3_000_000  # payments, of which Polars takes 1 GB
+_LONGEST: Final = 10_000 * 366 * 86_400_000_000  # microseconds; no two dates are further apart
+_GAPS_IN_STRETCH: Final = 20  # of the longest, they fit into 64 bits
 _LARGE: Final = 5  # times the median
 _FEWEST: Final = 5  # payments that make a median usual
 _MIDDLE: Final = {"lower": _engine.Rank(50), "upper": _engine.Rank(50, from_largest=True)}  # the median is their mean
+_SIDES: Final = ["person", "direction"]
+_ALIKE: Final = [*_SIDES, "amount_cents", "stretch"]
 _FOUND: Final = [
     "payment_id", "reason", "other_id", "amount_cents", "twice_usual", "counterparty_id", "person",
     "date_created", "note",
@@ -108,7 +112,7 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
       payment_id     reason other_id  amount
     0         12  duplicate       11    12.5
     """
-    gap = parse_duration("within", within) // MICROSECOND
+    gap = min(parse_duration("within", within) // MICROSECOND, _LONGEST)
     col = nw.col
     opened = _engine.open_frame(
         payments,
@@ -116,55 +120,86 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
         status=Status.SETTLED,
         what="unusual",
     )
-    found = _engine.build_in_slices(
-        opened.frame.with_columns(person=_engine.person_key()),
-        payments,
-        lambda some: _find_unusual(some, gap),
-        column="person",
-        key=col("person"),
-        rows=_ROWS_AT_ONCE,
-        what="unusual",
-    )
+    found = _find_unusual(opened.frame.with_columns(person=_engine.person_key()), payments, gap)
     table = found.with_columns(
         amount=_engine.units("amount_cents"), usual=col("twice_usual") / (col("twice_usual") * 0 + 200)
     ).sort(*_IN_ORDER, descending=[True, *(False for _ in _IN_ORDER[1:])], nulls_last=True)
     return _engine.to_result(table, payments, _COLUMNS, opened.currency)
 
 
-def _find_unusual(payments: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
-    """Return the unusual payments with the name of the person; those of one person depend on no others."""
+def _find_unusual(payments: nw.LazyFrame[Any], native: IntoFrame, gap: int) -> nw.LazyFrame[Any]:
+    """Return the unusual payments with the name of the person.
+
+    Rows are compared with small tables. For a large query of Polars, a query of its own finds each of them, because one
+    query would keep the rows in memory for several uses; and also some people at a time, because it keeps their rows.
+    """
     col = nw.col
     names = payments.group_by("person").agg(col("counterparty_name").max())
-    known = payments.filter(~col("amount_cents").is_null()).drop("counterparty_name")
-    settled = known.with_columns(col("amount_cents").abs())
-    found = nw.concat([_find_duplicates(settled, gap), _find_large(settled)])
+    settled = (
+        payments.filter(~col("amount_cents").is_null())
+        .drop("counterparty_name")
+        .with_columns(col("amount_cents").abs())
+    )
+    slices = _engine.count_slices(settled, native, rows=_ROWS_AT_ONCE, what="unusual")
+
+    def keep(table: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+        return table if slices == 1 else _engine.keep(table, native, what="unusual")
+
+    names, parts = keep(names), [settled]
+    if slices > 1:
+        parts = _engine.cut(settled, names.with_columns(key=col("person")), on="person", key="key", slices=slices)
+    medians = nw.concat([keep(_find_medians(part)) for part in parts])
+    several = nw.concat([keep(_find_several(part, gap)) for part in parts])
+    found = nw.concat([keep(_find_duplicates(settled, several, gap)), keep(_find_large(settled, medians))])
     return found.join(names, on="person", how="left")
 
 
-def _find_duplicates(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
+def _find_medians(settled: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    return _engine.find_ranked(settled, _engine.Ranked(_SIDES, "amount_cents", _MIDDLE))
+
+
+def _find_several(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
+    """Return what several rows share; only these are worth a comparison in order, for which engines sort."""
+    return _repeat_rows(settled, gap).group_by(*_ALIKE).agg(number=nw.len()).filter(nw.col("number") > 1)
+
+
+def _repeat_rows(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
+    """Return rows with their stretch of time; one that is at most ``gap`` before the next is repeated in it."""
     col = nw.col
-    alike = ["person", "direction", "amount_cents", "text"]
+    length = _GAPS_IN_STRETCH * (gap + 1)
+    rows = settled.filter(~col("date_created").is_null()).with_columns(
+        stretch=col("date_created") // length,
+        next_stretch=(col("date_created") + gap) // length,
+        is_repeated=nw.lit(value=False),
+    )
+    repeated = rows.filter(col("next_stretch") > col("stretch")).with_columns(
+        stretch=col("next_stretch"), is_repeated=nw.lit(value=True)
+    )
+    return nw.concat([rows, repeated])
+
+
+def _find_duplicates(settled: nw.LazyFrame[Any], several: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
+    col = nw.col
     in_order = {"order_by": ["date_created", "payment_id"]}
     return (
-        settled.filter(~col("date_created").is_null())
+        _repeat_rows(settled, gap)
+        .join(several, on=_ALIKE, how="semi")
         .with_columns(text=_engine.normalise("note"))
         .with_columns(
-            before=col("date_created").shift(1).over(*alike, **in_order),
-            other_id=col("payment_id").shift(1).over(*alike, **in_order),
+            before=col("date_created").shift(1).over(*_ALIKE, "text", **in_order),
+            other_id=col("payment_id").shift(1).over(*_ALIKE, "text", **in_order),
             twice_usual=nw.lit(None, dtype=nw.Int64()),
             reason=nw.lit("duplicate"),
         )
-        .filter(col("date_created") - col("before") <= gap)
+        .filter(col("date_created") - col("before") <= gap, ~col("is_repeated"))
         .select(*_FOUND)
     )
 
 
-def _find_large(settled: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+def _find_large(settled: nw.LazyFrame[Any], medians: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     col = nw.col
-    keys = ["person", "direction"]
-    medians = _engine.find_ranked(settled, _engine.Ranked(keys, "amount_cents", _MIDDLE))
     return (
-        settled.join(medians, on=keys, how="inner")
+        settled.join(medians, on=_SIDES, how="inner")
         .with_columns(
             twice_usual=(col("lower") + col("upper")).cast(nw.Int64()),
             other_id=nw.lit(None, dtype=nw.String()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -121,6 +121,18 @@ def test_duplicates(payments: Builder, rows_of: Reader) -> None:
     assert rows[0]["usual"] is None
     assert rows[0]["amount"] == 1.0
     assert rows[0]["note"] == " LUNCH "
+
+
+def test_duplicates_at_any_time(payments: Builder, rows_of: Reader) -> None:
+    """Two payments exactly as far apart as given, or within a time without end, are found whenever they were made."""
+    first = datetime(1969, 12, 31, 21, 30, tzinfo=UTC)
+    made = [first + timedelta(minutes=10 * number) for number in range(31)]
+    pairs = [(at, at + timedelta(minutes=10)) for at in made]
+    rows = [make_payment(100 + number, 0, created=f"{at:%FT%TZ}") for number, pair in enumerate(pairs) for at in pair]
+    assert [row["payment_id"] for row in rows_of(unusual(payments(*rows)))] == [f"{at:03}" for at in range(61, 0, -2)]
+    assert rows_of(unusual(payments(*rows), within="599s")) == []
+    far = payments(make_payment(100, 0, created="0001-01-01T00:00:00Z"), make_payment(100, 0))
+    assert [row["other_id"] for row in rows_of(unusual(far, within=timedelta.max))] == ["000"]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from p2p_analytics.analyses._engine._expressions import (
 from p2p_analytics.analyses._engine._kinds import COUNT, DATE, FLAG, INSTANT, NUMBER, TEXT, WHOLE, Kind
 from p2p_analytics.analyses._engine._open import open_frame
 from p2p_analytics.analyses._engine._ranks import Rank, Ranked, find_ranked
-from p2p_analytics.analyses._engine._slices import build_in_slices
+from p2p_analytics.analyses._engine._slices import build_in_slices, count_slices, cut, keep
 from p2p_analytics.analyses._engine._text_column import add_text_column
 
 __all__ = [
@@ -53,10 +53,13 @@ __all__ = [
     "build_rows",
     "collect",
     "collect_here",
+    "count_slices",
+    "cut",
     "days",
     "find_ranked",
     "integers",
     "is_text_column",
+    "keep",
     "normalise",
     "normalise_text",
     "open_frame",
