@@ -13,7 +13,7 @@ _SKIPPED: Final = frozenset({"head", "figure", "nav", "summary", "script"})
 _VOID: Final = frozenset({"meta", "img"})
 _TEXTS: Final = frozenset({"h1", "h2", "p", "li", "dt", "dd", "caption", "th", "td"})
 _SECTION: Final = "## "
-_RULE: Final = "---"  # before the footer, which is not part of the last section
+_NOTES: Final = f"{_SECTION}Notes"  # the footer, which is not part of the last section
 _PREFIXES: Final = {"h1": "# ", "h2": _SECTION, "p": "", "caption": ""}
 _MARKERS: Final = {"li": "* ", "dd": "- "}  # two lists with one marker would be one list
 _BETWEEN_LINES: Final = " · "  # of a cell
@@ -33,9 +33,7 @@ def convert_page(page: str) -> str:
     converter.close()
     blocks = [*converter.blocks, _SECTION]
     kept = (
-        block
-        for block, after in pairwise(blocks)
-        if not (block.startswith(_SECTION) and (after == _RULE or after.startswith(_SECTION)))
+        block for block, after in pairwise(blocks) if not (block.startswith(_SECTION) and after.startswith(_SECTION))
     )
     return "\n\n".join(kept) + "\n"
 
@@ -59,7 +57,7 @@ class _Converter(HTMLParser):
         if self._skipped or tag in _SKIPPED or "paper" in kinds.split():
             self._skipped += tag not in _VOID
         elif tag == "footer":
-            self.blocks.append(_RULE)
+            self.blocks.append(_NOTES)
         elif tag == "small":
             self._lines.append([])
         elif tag == "table":
