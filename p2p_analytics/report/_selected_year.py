@@ -103,7 +103,7 @@ def select_year(
     until = select_until(history, moment)
     years = _list_years(until, zone)
     data_end = min(moment, history.fetched_at)
-    number = _check_year(year if year is not None else years[-1] if years else display.to_zone(data_end, zone).year)
+    number = _check_year(year) if year is not None else years[-1] if years else _find_year(data_end, zone)
     first, after = begin_day(date(number, 1, 1), zone), begin_day(date(number + 1, 1, 1), zone)
     end = min(data_end, after)
     known = select_until(until, after - MICROSECOND)
@@ -148,6 +148,17 @@ def _check_year(year: object) -> int:
         number = -1
     if number not in _YEARS:
         raise ConfigurationError(f"year is a whole number from {_YEARS[0]} to {_YEARS[-1]}, not {year!r}.")
+    return number
+
+
+def _find_year(data_end: datetime, zone: ZoneInfo) -> int:
+    """Return the year of the end of data without settled payments."""
+    number = display.to_zone(data_end, zone).year
+    if number not in _YEARS:
+        raise ConfigurationError(
+            f"No payment settled up to {data_end.date()}, and a year in review is from {_YEARS[0]} to {_YEARS[-1]}: "
+            "choose another as_of (--as-of), or a year (--year)."
+        )
     return number
 
 

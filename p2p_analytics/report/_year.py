@@ -226,6 +226,8 @@ def _list_remarks(chosen: SelectedYear, flow: pd.DataFrame) -> list[str]:
 def _describe_start(chosen: SelectedYear) -> str:
     """Return a sentence about the beginning of the data, if it is within the year; of payments, after January."""
     if chosen.since is not None and chosen.since > chosen.begin():
+        if chosen.history.strict and chosen.since != chosen.history.since:
+            return f"Payments made before some day of {_format_day(chosen.since, chosen)} are not loaded."
         return chosen.history.describe_start()
     created = select_payments(chosen.before.payments)["date_created"].dropna()
     first = created[created >= EPOCH].min()

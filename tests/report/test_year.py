@@ -276,6 +276,9 @@ def test_data_that_begins_within_the_year() -> None:
         assert (compared in render_report(part, as_of=AS_OF)) == is_compared
         # Also where privacy mode makes a month of the day.
         assert ("Spending in 2024" in render_year(part, as_of=AS_OF, privacy="strict")) <= is_compared
+    for day, words in ((20, "before some day of Mar 2023"), (1, "before 2023-03-01")):
+        part = replace(history, since=datetime(2023, 3, day, tzinfo=UTC))
+        assert f"Payments made {words}" in render_year(part, as_of=AS_OF, year=2023, privacy="strict")
 
 
 def test_other_currencies_in_other_years() -> None:
@@ -346,6 +349,7 @@ def test_markdown_has_the_same_figures() -> None:
         ({"year": 1969}, r"year is a whole number from 1970 to 2199, not 1969"),
         ({"year": "2024"}, r"year is a whole number from 1970 to 2199, not '2024'"),
         ({"year": True}, r"year is a whole number from 1970 to 2199, not True"),
+        ({"as_of": "1960-01-01"}, r"No payment settled up to 1960-01-01.*from 1970 to 2199: choose another as_of"),
         ({"as_of": "then"}, r"as_of='then' is not an instant"),
         ({"kind": "pdf"}, r"kind is 'html' or 'markdown', not 'pdf'"),
         ({"privacy": "no"}, r"privacy is True, \"strict\", False, or None"),

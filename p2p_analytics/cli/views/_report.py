@@ -106,6 +106,8 @@ def _refuse_options(options: argparse.Namespace, *, is_year: bool) -> None:
     """Raise a WrongUseError for options of the other template, or that contradict each other."""
     if options.no_privacy and options.privacy:
         raise _arguments.WrongUseError("--privacy and --no-privacy exclude each other: leave one of them out.")
+    if options.out == "":
+        raise _arguments.WrongUseError("--out needs the name of a file, or - for standard output.")
     if options.out == _output.STANDARD_OUTPUT and options.json:
         raise _arguments.WrongUseError("With - the page goes to standard output: leave out --json, or name a file.")
     if not is_year and options.year is not None:
