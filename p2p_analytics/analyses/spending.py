@@ -124,19 +124,23 @@ def spending_over_time(
         every_kind=by == "kind",
         what="spending_over_time",
     )
-    frame = opened.frame
-    if by == "category":
-        frame = category_rules.add_category(frame, rules)
-    moved = frame.with_columns(
+    moved = opened.frame.with_columns(
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
     )
     sums = (
         calendar.add_first_day(moved, "moved_us", every, zone=zone, ends=opened.ends, payments=payments)
-        .group_by("first_day", *columns)
+        .group_by("first_day", *(category_rules.list_columns(rules) if by == "category" else columns))
         .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(_CENTS))
     )
+    if by == "category":  # of each note once, as `categories` finds them
+        sums = (
+            category_rules.add_category(sums, rules)
+            .group_by("first_day", *columns)
+            .agg(*(col(name).sum() for name in _CENTS))
+            .with_columns(_engine.integers(_CENTS))
+        )
     # One row per period and name of a person, category, action or kind, so the rest is finished here.
     grouped = (
         _engine.collect_here(sums, payments, what="spending_over_time")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from p2p_analytics.analyses._series._columns import Array, Payments, Runs
     from p2p_analytics.analyses._series._views import Views
     from p2p_analytics.analyses._series.cadence import Cadence
-
-_KEYS: Final = ("people", "cents", "texts")
 
 
 class Side(NamedTuple):
@@ -76,10 +74,8 @@ class Tallies:
     """Numbers of payments that are left: of each person, and of each person and amount, and person and note."""
 
     def __init__(self, payments: Payments) -> None:
-        self._codes = [
-            _number_pairs(payments.people, getattr(payments, key) if key != "people" else payments.people)
-            for key in _KEYS
-        ]
+        pairs = (_number_pairs(payments.people, values) for values in (payments.cents, payments.texts))
+        self._codes = [payments.people, *pairs]
         self._counts = [np.bincount(codes) for codes in self._codes]
 
     def count(self, places: Array) -> Array:
