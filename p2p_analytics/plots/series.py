@@ -37,7 +37,7 @@ def recurring(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST
 
     Each row of the table, in its order, has a bar from the first date to the last, pale if the series has ended, and a
     mark at the date that is expected next: a white diamond, or a black cross where the series is late. It is labelled
-    with the amount, the cadence and the state, if that is not active. The rows after the first ``top``, if they are
+    with the median amount, the cadence, and the state if not active. The rows after the first ``top``, if they are
     several, share the last one: it has the sums of a year of the series among them that have not ended. A table without
     rows gives empty axes with a message.
 
@@ -63,7 +63,7 @@ def recurring(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST
     shown = count_shown(len(data["state"]), most)
     rest = len(data["state"]) - shown
     ax = style.prepare_axes(ax, height=style.height_of_bars(max(shown + (rest > 0), 3)))
-    title = "Payments that recur"
+    title = "Payments that recur, with usual amounts"
     if not shown:
         return style.draw_empty(ax, title, "No payments recur")
     money = style.money_format(data["amount"][:shown], currency)

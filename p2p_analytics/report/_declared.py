@@ -180,7 +180,7 @@ SECTIONS: Final = (
             _PERSON,
             Column("direction", "Direction", "side"),
             Column("cadence", "How often", "text"),
-            Column("amount", "Amount"),
+            Column("amount", "Usual amount"),
             _PAYMENTS,
             Column("last_date", "Last", "date"),
             Column("next_expected", "Next", "date"),

@@ -126,6 +126,7 @@ def test_a_year_in_review(archive_path, tmp_path, monkeypatch, capsys) -> None:
         ): "--privacy and --no-privacy exclude each other: leave one of them out.",
         ("--no-privacy", "--template", "year", "--privacy"): "exclude each other",
         ("--out", ""): "--out needs the name of a file, or - for standard output.",
+        ("--out", "new.d/r.PDF"): "A report is HTML or Markdown, not .pdf: end --out in .html or .md.",
     }.items():
         assert cli.main(["report", archive_path, *wrong]) == 2
         assert sentence in capsys.readouterr().err

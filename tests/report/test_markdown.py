@@ -118,3 +118,13 @@ def test_a_report_without_payments_and_a_wrong_kind() -> None:
     assert "|" not in text
     with pytest.raises(ConfigurationError, match=r"^kind is 'html' or 'markdown', not 'pdf'\.$"):
         render_report(report_history([]), as_of=AS_OF, kind="pdf")
+
+
+def test_a_caveat_alone_makes_no_section() -> None:
+    """The hours of the week are only a figure: in Markdown there is no section of what its counts lack."""
+    request = {"action": "charge", "direction": "in", "source": "statement", "kind": "payment", "flow_cents": 500}
+    history = report_history([payment_row(1, "2024-01-01T09:00:00Z", **request)])
+    assert "these count at the hour" in render_report(history, as_of=AS_OF)
+    text = render_report(history, as_of=AS_OF, kind="markdown")
+    assert "Hours of the week" not in text
+    assert "these count at the hour" not in text

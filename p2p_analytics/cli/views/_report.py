@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from p2p_analytics.history import History
 
 _YEARS: Final = (1970, 2199)
+_ENDINGS: Final = ("html", "htm", "md")
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -108,6 +109,9 @@ def _refuse_options(options: argparse.Namespace, *, is_year: bool) -> None:
         raise _arguments.WrongUseError("--privacy and --no-privacy exclude each other: leave one of them out.")
     if options.out == "":
         raise _arguments.WrongUseError("--out needs the name of a file, or - for standard output.")
+    ending = (options.out or "").lower().rpartition("/")[2].rpartition(".")
+    if ending[0] and ending[2] not in _ENDINGS:
+        raise _arguments.WrongUseError(f"A report is HTML or Markdown, not .{ending[2]}: end --out in .html or .md.")
     if options.out == _output.STANDARD_OUTPUT and options.json:
         raise _arguments.WrongUseError("With - the page goes to standard output: leave out --json, or name a file.")
     if not is_year and options.year is not None:
