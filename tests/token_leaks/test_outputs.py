@@ -6,6 +6,7 @@ of them. Tokens have 32 random bytes; the nonce of a redirect URI has fewer and 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
 import os
@@ -67,15 +68,37 @@ def server(monkeypatch: pytest.MonkeyPatch):
 
 
 def process_lists() -> str:
-    """Return the command lines and environments of all processes."""
+    """Return the command lines and environments of all processes, without those of tests that run at the same time."""
+    parents = find_parents()
     shown = []
-    for process in Path("/proc").glob("[0-9]*"):
+    for pid in parents:
+        if is_of_another_worker(pid, parents):
+            continue
         for name in ("cmdline", "environ"):
             try:
-                shown.append((process / name).read_bytes().decode("utf-8", "replace"))
+                shown.append(Path(f"/proc/{pid}/{name}").read_bytes().decode("utf-8", "replace"))
             except OSError:
                 continue
     return "\n".join(shown)
+
+
+def find_parents() -> dict[int, int]:
+    """Return the parent of each process."""
+    parents = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            after_name = (process / "stat").read_text("utf-8", "replace").rpartition(")")[2]
+            parents[int(process.name)] = int(after_name.split()[1])
+    return parents
+
+
+def is_of_another_worker(pid: int, parents: dict[int, int]) -> bool:
+    """Return whether a process descends from another worker of pytest-xdist: another child of this one's parent."""
+    while "PYTEST_XDIST_WORKER" in os.environ and pid in parents:
+        if parents[pid] == os.getppid():
+            return pid != os.getpid()
+        pid = parents[pid]
+    return False
 
 
 def test_the_search_would_find_a_token(server, tmp_path: Path) -> None:
