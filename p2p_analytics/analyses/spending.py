@@ -66,7 +66,7 @@ def spending_over_time(
         PAYMENTS. Rows that are not settled, or have no direction, are excluded; so are rows of another ``kind`` than
         payments, except with ``by="kind"``. Datetimes without a zone are UTC. Repeated payment ids count twice:
         `p2p_analytics.combine` unites frames. A lazy frame is queried at the call; one row per period and value of
-        ``by`` is read into memory.
+        ``by`` is read into memory, and with ``by="category"`` its engine keeps each distinct note of a period there.
     every : {"month", "day", "week", "quarter", "year"}, optional
     by : {"counterparty", "category", "action", "kind"}, optional
     tz : str or ZoneInfo, optional
