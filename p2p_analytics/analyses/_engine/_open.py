@@ -139,12 +139,17 @@ def _filter(frame: nw.LazyFrame[Any], status: Status | None, *, has_kinds: bool)
         # A coalesced column is compared with the statistics of Parquet files.
         kind = _find_words("kind", schema["kind"], frames.KIND_PAYMENT).fill_null(frames.KIND_PAYMENT)
         conditions.append(kind == frames.KIND_PAYMENT)
-    if status:
-        direction = _find_words("direction", schema["direction"], "in", "out")
-        conditions.append(_find_words("status", schema["status"], status.value) == status.value)
-        # Filled, although a null does not count anyway: else DuckDB makes it a list, which takes longer to compare.
-        conditions.append(((direction == "in") | (direction == "out")).fill_null(value=False))
-    return frame.filter(*conditions) if conditions else frame
+    if not status:
+        return frame.filter(*conditions) if conditions else frame
+    conditions.append(_find_words("status", schema["status"], status.value) == status.value)
+    direction = _find_words("direction", schema["direction"], "in", "out")
+    # Filled, although a null does not count anyway: else DuckDB makes it a list, which takes longer to compare.
+    is_directed = ((direction == "in") | (direction == "out")).fill_null(value=False)
+    if not frame.implementation.is_polars():
+        return frame.filter(*conditions, is_directed)
+    # Polars compares directions of other statuses too if one filter has both. No column has all names as its name.
+    flag = "_".join(schema)
+    return frame.filter(*conditions).with_columns(is_directed.alias(flag)).filter(nw.col(flag))
 
 
 def _find_words(name: str, dtype: DType, *words: str) -> nw.Expr:

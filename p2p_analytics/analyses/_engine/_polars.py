@@ -109,31 +109,27 @@ def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]
 def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> _usual.Unusual:
     """Return the number of rows, of those with an unusual amount, date, or currency if that matters, and the kinds.
 
-    These are queries apart: within one, Polars would read the columns once for both, and could not leave out parts of
-    Parquet files by their statistics.
+    Each part has a scan of its own: with a common one, Polars would read the columns once for all, and could not leave
+    out parts of Parquet files by their statistics.
     """
     import polars as pl
 
     native: pl.LazyFrame = frame.to_native()
     schema = native.collect_schema()
-    is_one_kind = "kind" not in schema or (
-        schema["kind"] == pl.String and not _count(native.filter(_is_other_kind()).head(1))
-    )
-    conditions = [_is_unusual_amount(name) for name in _usual.list_amounts(schema)]
-    for name in _usual.list_dates(schema):
-        if (condition := _is_unusual_date(name, schema[name])) is None:
-            return _usual.Unusual(0, 1, is_one_kind=is_one_kind)
-        conditions.append(condition)
+    dates = [_is_unusual_date(name, schema[name]) for name in _usual.list_dates(schema)]
+    conditions = [*map(_is_unusual_amount, _usual.list_amounts(schema)), *(each for each in dates if each is not None)]
     if with_currency:
         conditions += _list_unusual_currencies([*schema])
-    found = native.filter(pl.any_horizontal(conditions)) if conditions else native.head(0)
-    return _usual.Unusual(_count(native), _count(found), is_one_kind=is_one_kind)
-
-
-def _count(native: pl.LazyFrame) -> int:
-    import polars as pl
-
-    return int(native.select(pl.len()).collect().item())
+    is_kind_known = schema.get("kind") == pl.String
+    unusual = native.filter(pl.any_horizontal(conditions)) if conditions else native.head(0)
+    others = native.filter(_is_other_kind()).head(1) if is_kind_known else native.head(0)
+    counts = pl.concat([each.select(pl.len()) for each in (native, unusual, others)])
+    flags = pl.QueryOptFlags(comm_subplan_elim=False)
+    rows, number, other = counts.collect(optimizations=flags).to_series()
+    is_one_kind = not other and (is_kind_known or "kind" not in schema)
+    if any(each is None for each in dates):
+        return _usual.Unusual(0, 1, is_one_kind=is_one_kind)
+    return _usual.Unusual(rows, number, is_one_kind=is_one_kind)
 
 
 @cache

@@ -59,6 +59,11 @@ def is_comparable(case: Case, layout: str) -> bool:
     return layout != "another order" or case.name != "categorise"
 
 
+def is_readable(case: Case, name: str, layout: str) -> bool:
+    """Return whether Python has the dates of a result: the year 1 begins in the year 0 in New York."""
+    return (case.name, name, layout) != ("categorise", "first years", "dates of New York")
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("name", list(HOSTILE))
 def test_every_layout(name: str, record_property: Any) -> None:
@@ -70,5 +75,5 @@ def test_every_layout(name: str, record_property: Any) -> None:
         if layout == "nanoseconds" and "years" in name:  # they cannot hold the years 1 and 9999
             continue
         for engine, convert in ENGINES.items():
-            runs = [each for each in expected if is_comparable(each[0], layout)]
+            runs = [each for each in expected if is_comparable(each[0], layout) and is_readable(each[0], name, layout)]
             compare(engine, convert(LAYOUTS[layout](records)), runs, record_property, ("hostile", "hostile"))
