@@ -147,14 +147,14 @@ def split_bills(
 def _find_bills(requests: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
     """Return the bills with their sums in cents; those of one note depend on no others."""
     col = nw.col
+    named = requests.with_columns(
+        col("amount_cents").abs(),
+        text=_engine.normalise("note"),
+        # Only counterparties without an id are grouped by name.
+        name_key=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")),
+    ).filter(col("text") != "")
     marked = (
-        requests.with_columns(
-            col("amount_cents").abs(),
-            text=_engine.normalise("note"),
-            # Only counterparties without an id are grouped by name.
-            name_key=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")),
-        )
-        .filter(col("text") != "")
+        _engine.encode(named, ["text", "note", "status", "counterparty_id", "name_key"])
         .with_columns(before=col("date_created").shift(1).over("text", order_by=["date_created", "payment_id"]))
         .with_columns(is_first=nw.when(col("date_created") - col("before") <= gap).then(0).otherwise(1))
         # Rows with one date and id may be in another order than above, so the first is put before them.

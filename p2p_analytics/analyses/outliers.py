@@ -12,6 +12,7 @@ from p2p_analytics.times import MICROSECOND
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import timedelta
 
     from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
@@ -27,7 +28,8 @@ _COLUMNS: Final = {
     "date_created": _engine.INSTANT,
     "note": _engine.TEXT,
 }
-_ROWS_AT_ONCE: Final = 3_000_000  # payments, of which Polars takes 1 GB
+_ROWS_AT_ONCE: Final = 3_000_000  # payments, of which Polars takes 1 GB in one query
+_ROWS_OF_SLICE: Final = 12_000_000  # payments, of which Polars takes 1 GB in a query for one of the small tables
 _LONGEST: Final = 10_000 * 366 * 86_400_000_000  # microseconds; no two dates are further apart
 _GAPS_IN_STRETCH: Final = 20  # of the longest, they fit into 64 bits
 _LARGE: Final = 5  # times the median
@@ -120,7 +122,8 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
         status=Status.SETTLED,
         what="unusual",
     )
-    found = _find_unusual(opened.frame.with_columns(person=_engine.person_key()), payments, gap)
+    directed = opened.frame.with_columns(col("amount_cents").abs(), person=_engine.person_key())
+    found = _find_unusual(directed, payments, gap)
     table = found.with_columns(
         amount=_engine.units("amount_cents"), usual=col("twice_usual") / (col("twice_usual") * 0 + 200)
     ).sort(*_IN_ORDER, descending=[True, *(False for _ in _IN_ORDER[1:])], nulls_last=True)
@@ -131,36 +134,37 @@ def _find_unusual(payments: nw.LazyFrame[Any], native: IntoFrame, gap: int) -> n
     """Return the unusual payments with the name of the person.
 
     Rows are compared with small tables. For a large query of Polars, a query of its own finds each of them, because one
-    query would keep the rows in memory for several uses; and also some people at a time, because it keeps their rows.
+    query would keep the rows in memory for several uses; and a very large one is read in parts for them.
     """
     col = nw.col
-    names = payments.group_by("person").agg(col("counterparty_name").max())
-    settled = (
-        payments.filter(~col("amount_cents").is_null())
-        .drop("counterparty_name")
-        .with_columns(col("amount_cents").abs())
-    )
-    slices = _engine.count_slices(settled, native, rows=_ROWS_AT_ONCE, what="unusual")
+    rows = _engine.count_rows(payments, native, what="unusual")
+    settled = payments.filter(~col("amount_cents").is_null()).drop("counterparty_name")
 
-    def keep(table: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-        return table if slices == 1 else _engine.keep(table, native, what="unusual")
+    def find(build: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]], frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+        if rows <= _ROWS_AT_ONCE:
+            return build(frame)
+        parts = _engine.cut_by_hash(frame, "person", -(-rows // _ROWS_OF_SLICE))
+        found: nw.LazyFrame[Any] = nw.concat([_engine.keep(build(part), native, what="unusual") for part in parts])
+        return found
 
-    names, parts = keep(names), [settled]
-    if slices > 1:
-        parts = _engine.cut(settled, names.with_columns(key=col("person")), on="person", key="key", slices=slices)
-    medians = nw.concat([keep(_find_medians(part)) for part in parts])
-    several = nw.concat([keep(_find_several(part, gap)) for part in parts])
-    found = nw.concat([keep(_find_duplicates(settled, several, gap)), keep(_find_large(settled, medians))])
-    return found.join(names, on="person", how="left")
+    medians = find(_find_medians, payments)
+    several = find(lambda part: _find_several(part, gap), settled)
+    duplicates = find(lambda part: _find_duplicates(part, several, gap), settled)
+    large = find(lambda part: _find_large(part, medians), settled)
+    names = medians.group_by("person").agg(col("counterparty_name").max())
+    return nw.concat([duplicates, large]).join(names, on="person", how="left")
 
 
-def _find_medians(settled: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    return _engine.find_ranked(settled, _engine.Ranked(_SIDES, "amount_cents", _MIDDLE))
+def _find_medians(payments: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Return the middle amounts of each person and direction; payments without an amount have the name, too."""
+    wanted = _engine.Ranked(_SIDES, "amount_cents", _MIDDLE, last=["counterparty_name"])
+    return _engine.find_ranked(payments, wanted)
 
 
 def _find_several(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
     """Return what several rows share; only these are worth a comparison in order, for which engines sort."""
-    return _repeat_rows(settled, gap).group_by(*_ALIKE).agg(number=nw.len()).filter(nw.col("number") > 1)
+    rows, shared = _engine.add_group(_repeat_rows(settled, gap), _ALIKE)
+    return rows.group_by(*shared).agg(number=nw.len()).filter(nw.col("number") > 1)
 
 
 def _repeat_rows(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
@@ -181,9 +185,9 @@ def _repeat_rows(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
 def _find_duplicates(settled: nw.LazyFrame[Any], several: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
     col = nw.col
     in_order = {"order_by": ["date_created", "payment_id"]}
+    rows, shared = _engine.add_group(_repeat_rows(settled, gap), _ALIKE)
     return (
-        _repeat_rows(settled, gap)
-        .join(several, on=_ALIKE, how="semi")
+        rows.join(several, on=shared, how="semi")
         .with_columns(text=_engine.normalise("note"))
         .with_columns(
             before=col("date_created").shift(1).over(*_ALIKE, "text", **in_order),

@@ -31,10 +31,11 @@ from p2p_analytics.analyses._engine._expressions import (
     text_key,
     units,
 )
+from p2p_analytics.analyses._engine._groups import add_group, encode
 from p2p_analytics.analyses._engine._kinds import COUNT, DATE, FLAG, INSTANT, NUMBER, TEXT, WHOLE, Kind
 from p2p_analytics.analyses._engine._open import open_frame
 from p2p_analytics.analyses._engine._ranks import Rank, Ranked, find_ranked
-from p2p_analytics.analyses._engine._slices import build_in_slices, count_slices, cut, keep
+from p2p_analytics.analyses._engine._slices import build_in_slices, count_rows, cut_by_hash, keep
 from p2p_analytics.analyses._engine._text_column import add_text_column
 
 __all__ = [
@@ -48,14 +49,16 @@ __all__ = [
     "Kind",
     "Rank",
     "Ranked",
+    "add_group",
     "add_text_column",
     "build_in_slices",
     "build_rows",
     "collect",
     "collect_here",
-    "count_slices",
-    "cut",
+    "count_rows",
+    "cut_by_hash",
     "days",
+    "encode",
     "find_ranked",
     "integers",
     "is_text_column",

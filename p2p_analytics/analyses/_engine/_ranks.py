@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses._engine import _duckdb
+from p2p_analytics.analyses._engine._groups import encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,7 +64,8 @@ def _find_in_polars(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[An
         at = number - place if rank.from_largest else place - 1
         found[name] = pl.when(number > 0).then(pl.col("_sorted").list.get(at, null_on_oob=True))
     table = (
-        frame.to_native()
+        encode(frame, keys)
+        .to_native()
         .group_by(*keys)
         .agg(
             *(pl.col(name).sum() for name in sums),
@@ -71,7 +73,7 @@ def _find_in_polars(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[An
             values=pl.col(value).count().cast(pl.Int64),
             _sorted=pl.col(value).drop_nulls().sort(),
         )
-        .select(*keys, *sums, *last, "values", **found)
+        .select(pl.col(*keys).cast(pl.String), *sums, *last, "values", **found)
     )
     result: nw.LazyFrame[Any] = nw.from_native(table)
     return result

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _KEY = "slice_key"
 
 
-def count_slices(frame: nw.LazyFrame[Any], native: IntoFrame, *, rows: int, what: str) -> int:
-    """Return in how many slices of at most a number of rows to read a lazy frame of Polars; 1 for other frames.
+def count_rows(frame: nw.LazyFrame[Any], native: IntoFrame, *, what: str) -> int:
+    """Return the number of rows of a lazy frame of Polars; 0 for other frames, which are not read in parts.
 
     Raises
     ------
@@ -29,9 +29,9 @@ def count_slices(frame: nw.LazyFrame[Any], native: IntoFrame, *, rows: int, what
         The caller's frame is lazy, and its query fails.
     """
     if not is_polars_lazyframe(native):
-        return 1
+        return 0
     (number,) = collect(frame.select(nw.len()), native, what=what).row(0)
-    return max(1, -(-int(number) // rows))
+    return int(number)
 
 
 def keep(frame: nw.LazyFrame[Any], native: IntoFrame, *, what: str) -> nw.LazyFrame[Any]:
@@ -51,18 +51,14 @@ def keep(frame: nw.LazyFrame[Any], native: IntoFrame, *, what: str) -> nw.LazyFr
     return kept
 
 
-def cut(
-    frame: nw.LazyFrame[Any], values: nw.LazyFrame[Any], *, on: str, key: str, slices: int
-) -> list[nw.LazyFrame[Any]]:
-    """Return parts of a Polars frame: each has the rows with some values of a column ``on``.
-
-    ``values`` has each value, and its key; values of one key are together.
-    """
+def cut_by_hash(frame: nw.LazyFrame[Any], name: str, slices: int) -> list[nw.LazyFrame[Any]]:
+    """Return parts of a Polars frame: each has the rows with some values of a text column without nulls."""
     import polars as pl
 
-    chosen = values.to_native().with_columns(pl.col(key).hash(seed=0) % slices)
+    if slices == 1:
+        return [frame]
     rows = frame.to_native()
-    return [nw.from_native(rows.join(chosen.filter(pl.col(key) == at), on=on, how="semi")) for at in range(slices)]
+    return [nw.from_native(rows.filter(pl.col(name).hash(seed=0) % slices == at)) for at in range(slices)]
 
 
 def build_in_slices(  # noqa: PLR0913 - the query, and how it is divided
@@ -79,11 +75,14 @@ def build_in_slices(  # noqa: PLR0913 - the query, and how it is divided
     SchemaError
         The caller's frame is lazy, and its query fails.
     """
-    slices = count_slices(frame, native, rows=rows, what=what)
-    if slices == 1:
+    slices = -(-count_rows(frame, native, what=what) // rows)
+    if slices <= 1:
         return build(frame)
     # The key of each value once: not for every row of every slice.
-    values = collect(frame.select(column).unique().with_columns(key.alias(_KEY)), native, what=what).lazy()
-    parts = cut(frame, values, on=column, key=_KEY, slices=slices)
+    values = keep(frame.select(column).unique().with_columns(key.alias(_KEY)), native, what=what)
+    chosen = [part.to_native() for part in cut_by_hash(values, _KEY, slices)]
+    parts: list[nw.LazyFrame[Any]] = [
+        nw.from_native(frame.to_native().join(some, on=column, how="semi")) for some in chosen
+    ]
     found: nw.LazyFrame[Any] = nw.concat([keep(build(part), native, what=what) for part in parts])
     return found

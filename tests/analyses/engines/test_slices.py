@@ -21,6 +21,7 @@ ANALYSES: dict[str, Callable[[Any], Any]] = {
     "bills": lambda frame: p2p.split_bills(frame, as_of="2025-01-01"),
     "outliers": p2p.unusual,
 }
+SIZES = {"bills": ["_ROWS_AT_ONCE"], "outliers": ["_ROWS_AT_ONCE", "_ROWS_OF_SLICE"]}
 
 
 def build_records() -> list[Record]:
@@ -52,7 +53,8 @@ def test_slices_have_the_rows_of_all(monkeypatch: pytest.MonkeyPatch, module: st
             collected.append(found)
         return found
 
-    monkeypatch.setattr(f"p2p_analytics.analyses.{module}._ROWS_AT_ONCE", 10)
+    for name in SIZES[module]:
+        monkeypatch.setattr(f"p2p_analytics.analyses.{module}.{name}", 10)
     monkeypatch.setattr(pl.LazyFrame, "collect", keep)
     result = analyse(frame.lazy())
     assert isinstance(result, pl.LazyFrame)
@@ -71,7 +73,8 @@ def test_slices_have_the_rows_of_all(monkeypatch: pytest.MonkeyPatch, module: st
 
 def test_a_query_that_fails_in_a_slice_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one that fails for all rows is."""
-    monkeypatch.setattr("p2p_analytics.analyses.outliers._ROWS_AT_ONCE", 1)
+    for name in SIZES["outliers"]:
+        monkeypatch.setattr(f"p2p_analytics.analyses.outliers.{name}", 1)
     frame = pl.DataFrame(make_table(build_records(), {}))
     broken = frame.lazy().with_columns(note=pl.col("note").str.to_integer(strict=True).cast(pl.String))
     with pytest.raises(SchemaError, match="unusual"):
