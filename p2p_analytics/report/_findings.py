@@ -156,12 +156,14 @@ def _find_public(exposure: pd.DataFrame) -> Iterator[Finding]:
 
 def _find_unpaid(outcomes: pd.DataFrame) -> Iterator[Finding]:
     """Yield who paid the smallest share of the user's requests, of the people with several ended ones."""
-    own = outcomes[outcomes["direction"] == "in"].assign(ended=outcomes["requests"] - outcomes["pending"])
+    is_known = outcomes[[*Person._fields]].notna().any(axis="columns")
+    own = outcomes[(outcomes["direction"] == "in") & is_known].assign(ended=outcomes["requests"] - outcomes["pending"])
     seldom = own[(own["ended"] >= _FEWEST_REQUESTS) & (own["share_settled"] <= _FEW_PAID)]
     if len(seldom):
         row = seldom.sort_values("share_settled", kind="stable").iloc[0]
-        words = f" paid {row['settled']:,} of your {row['ended']:,} requests that are not open any more."
-        yield Finding("request_outcomes", (_name_person(row), words))
+        asked = f"Of your {row['ended']:,} requests to "
+        paid = f" that are not open any more, {row['settled']:,} {'was' if row['settled'] == 1 else 'were'} paid."
+        yield Finding("request_outcomes", (asked, _name_person(row), paid))
 
 
 def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payments: pd.DataFrame) -> Iterator[Finding]:
@@ -170,13 +172,15 @@ def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payment
     if int((people["sent"] > 0).sum()) > _FEWEST_OTHERS and people["share_of_sent"].iloc[0] >= _LARGE_SHARE:
         row = people.iloc[0]
         person, share = _name_person(row), row["share_of_sent"]
+        # Payments without a person share a row, but may be of several.
+        whom = person if any(person) else "people who are not known"
         if reasons is not None:
             reason = categories(_select_person(payments, person)).iloc[0]
             of_all = reason["sent"] / add_units(people["sent"])
             if reason["category"] != UNCATEGORISED and reason["share_of_sent"] >= _MAIN and of_all >= _LARGE_SHARE:
                 named, share = reason["category"], of_all
         text = f"{format_share(share)} of what you sent"
-        parts = (f"{named.capitalize()} to ", person, f" is {text}.") if named else (f"{text} went to ", person, ".")
+        parts = (f"{named.capitalize()} to ", whom, f" is {text}.") if named else (f"{text} went to ", whom, ".")
         yield Finding("spend_by_friend", parts)
     if reasons is None:
         return
@@ -220,8 +224,10 @@ def _name_person(row: pd.Series[Any]) -> Person:
 
 
 def _select_person(payments: pd.DataFrame, person: Person) -> pd.DataFrame:
-    """Return the payments with a person, who is known by id or, without one, by name."""
+    """Return the payments with a person, who is known by id or, without one, by name; those of nobody without both."""
     if person.counterparty_id is not None:
         return payments[payments["counterparty_id"] == person.counterparty_id]
-    is_nameless = payments["counterparty_id"].isna()
-    return payments[is_nameless & (payments["counterparty_name"] == person.counterparty_name)]
+    without_id = payments[payments["counterparty_id"].isna()]
+    if person.counterparty_name is not None:
+        return without_id[without_id["counterparty_name"] == person.counterparty_name]
+    return without_id[without_id["counterparty_name"].isna()]
