@@ -108,3 +108,24 @@ def test_a_range_of_statements() -> None:
     assert "Statements until 2 Jan 2025" in empty
     assert "balance" in empty
     assert "balance" not in ParsedPage(render_report(history, as_of=AS_OF, until="2024-12-31")).text
+
+
+def test_what_recurs_is_judged_at_the_end_of_the_range() -> None:
+    """Rent of 3 May is not late in a report until 2 May, nor is one that data of April cannot have."""
+    rent = [_pay(at, f"2024-0{at}-03T12:00:00Z", 90000) for at in range(1, 6)]
+    # On 20 May: 47 days after 3 April, of 30; on 2 May: 29 of 30.
+    of_april = replace(report_history(rent[:4]), fetched_at=datetime(2024, 4, 30, tzinfo=UTC))
+    of_may = replace(of_april, fetched_at=datetime(2024, 5, 20, tzinfo=UTC))
+    for history, until, state in (
+        (report_history(rent), "2024-05-02", "active"),
+        (report_history(rent), "2024-05-20", "active"),
+        (of_april, None, "active"),
+        (of_may, None, "late"),
+    ):
+        page = render_report(history, as_of="2024-05-20", until=until)
+        text = ParsedPage(page).text
+        assert f"monthly $900.00 {5 if until == '2024-05-20' else 4}" in text
+        assert (f" {state} " in text.partition("What recurs Settled")[2], "was expected on" in text) == (
+            True,
+            state == "late",
+        )

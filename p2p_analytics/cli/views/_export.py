@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from p2p_analytics.history import History
+    from p2p_analytics.report import Range
 
 _FRAMES: Final = ("payments", "people", "friends", "problems")
 _RECONCILIATION: Final = "reconciliation"
@@ -104,7 +105,8 @@ def _export(options: argparse.Namespace) -> None:
     history = archive.history(privacy=options.privacy)
     if options.currency:
         history = history.select_currency(options.currency)
-    history = select_range(history, options, _find_zone(history, options), progress)
+    chosen = select_range(history, options, _find_zone(history, options), progress)
+    history = chosen.history
     if options.out.endswith(_LEDGERS) or (options.table is None and options.out.endswith(_OF_ALL)):
         _write_payments(history, options)
         name, rows = "payments", len(history.payments)
@@ -113,7 +115,7 @@ def _export(options: argparse.Namespace) -> None:
         if name == _RECONCILIATION:
             table = archive.reconciliation(privacy=options.privacy)
         else:
-            table = _build_table(name, history, options)
+            table = _build_table(name, chosen, options)
         rows = len(table)
         for line in _describe_unused(name, options, history):
             progress.note(line)
@@ -192,19 +194,20 @@ def _list_takers(argument: str) -> str:
     return f"{', '.join(most)} and {last}"
 
 
-def _build_table(name: str, history: History, options: argparse.Namespace) -> pd.DataFrame:
+def _build_table(name: str, chosen: Range, options: argparse.Namespace) -> pd.DataFrame:
     """Return the table that ``--table`` names: a frame of the history or the result of an analysis."""
     from p2p_analytics.analyses import catalogue
     from p2p_analytics.errors import SchemaError
     from p2p_analytics.frames.row_currencies import count_currencies
 
+    history = chosen.history
     if name in _FRAMES:
         frame: pd.DataFrame = getattr(history, name)
         return frame
     zone = _find_zone(history, options)
     as_of = options.as_of or history.fetched_at
     try:
-        return catalogue.build_table(name, history.payments, history, as_of=as_of, tz=zone)
+        return catalogue.build_table(name, history.payments, history, as_of=as_of, tz=zone, end=chosen.end)
     except SchemaError:
         if len(count_currencies(history.payments)) > 1:
             raise build_currencies_error(history, options, what=name) from None

@@ -128,7 +128,7 @@ def _render_report(options: argparse.Namespace, progress: _output.Progress) -> t
     from p2p_analytics.report import render_report
 
     history = read_history(options, what="a report")
-    chosen = select_range(history, options, "UTC" if history.private else options.tz, progress)
+    chosen = select_range(history, options, "UTC" if history.private else options.tz, progress).history
     progress.log("Drawing the report ...")
     page = render_report(
         history,
