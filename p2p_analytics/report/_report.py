@@ -19,7 +19,7 @@ from p2p_analytics.frames.schema import (
 from p2p_analytics.history import require_history
 from p2p_analytics.messages import write_reminders
 from p2p_analytics.money import add_units
-from p2p_analytics.report._findings import list_findings, list_people
+from p2p_analytics.report._findings import Limits, list_findings, list_people, list_unclear_months
 from p2p_analytics.report._markdown import convert_page
 from p2p_analytics.report._page import (
     MARKDOWN,
@@ -129,9 +129,12 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     findings = list_findings(
         tables if history.strict else tables | {"pending_requests": requests},  # the age in months is too high
         payments,
-        since=history.since,
-        until=None if history.describe_wrong_files() else display.to_zone(end, zone),
-        money=partial(display.format_money, currency=currency),
+        Limits(
+            since=history.since,
+            until=None if history.describe_wrong_files() else display.to_zone(end, zone),
+            unclear=list_unclear_months(payments, build),
+        ),
+        partial(display.format_money, currency=currency),
     )
     named = [row for part in parts for row in part.get("rows", []) if "counterparty_id" in row]
     shown = [*own["people"], *own["requests"], *named, *list_people(findings)]

@@ -14,7 +14,7 @@ from p2p_analytics.frames.row_currencies import find_currency, is_in_currency
 from p2p_analytics.frames.schema import FOLLOWS_A_GAP, count_other_kinds, select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.money import add_units
-from p2p_analytics.report._findings import list_findings, list_people
+from p2p_analytics.report._findings import Limits, list_findings, list_people, list_unclear_months
 from p2p_analytics.report._markdown import convert_page
 from p2p_analytics.report._page import (
     MARKDOWN,
@@ -115,14 +115,16 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
     payments, before = select_payments(history.payments), select_payments(chosen.before.payments)
     build = partial(catalogue.build_table, payments=payments, history=history, as_of=chosen.end, tz=zone)
     tables = {name: build(name) for name in ("spend_by_friend", "monthly_flow", "request_outcomes", "time_to_settle")}
-    flow = build("monthly_flow", payments=before[is_in_currency(before, currency)])
+    compared = before[is_in_currency(before, currency)]
+    flow = build("monthly_flow", payments=compared)
     # Only people are counted in this table, so earlier payments may be in other currencies.
     years = build("people_by_year", payments=before.assign(currency=currency))
     own = build_people(tables["spend_by_friend"]) | build_months(tables["monthly_flow"])
     sections = choose_sections(_SECTIONS)
     parts = [part | {"is_folded": True} for part in build_sections(sections, history, payments, build, to_rows)]
     tables |= {part["name"]: part["table"] for part in parts if not part["template"]}
-    findings = _list_findings(chosen, tables | {"monthly_flow": flow}, payments, money)
+    unclear = list_unclear_months(compared, build)
+    findings = _list_findings(chosen, tables | {"monthly_flow": flow}, payments, unclear, money)
     names = name_shown([*own["people"], *list_people(findings)], history, payments)
     user = history.me.user
     template = build_environment(zone, currency, strict=history.strict).get_template("year.html.jinja")
@@ -156,15 +158,18 @@ def _find_last_moment(chosen: SelectedYear) -> datetime | None:
 
 
 def _list_findings(
-    chosen: SelectedYear, tables: dict[str, pd.DataFrame], payments: pd.DataFrame, money: Callable[[float], str]
+    chosen: SelectedYear,
+    tables: dict[str, pd.DataFrame],
+    payments: pd.DataFrame,
+    unclear: frozenset[str],
+    money: Callable[[float], str],
 ) -> list[Finding]:
     """Return the findings about the sections of the page, by the rules of the report."""
     zone = chosen.zone
     until = datetime(chosen.number + 1, 1, 1, tzinfo=zone) if chosen.is_over else display.to_zone(chosen.end, zone)
     is_comparable = until > datetime(chosen.number, 2, 1, tzinfo=zone) and chosen.is_whole
     shown = {name: table for name, table in tables.items() if name in _SECTIONS}
-    until_known = until if is_comparable else None
-    return list_findings(shown, payments, since=chosen.since, until=until_known, money=money)
+    return list_findings(shown, payments, Limits(chosen.since, until if is_comparable else None, unclear), money)
 
 
 def _list_figures(

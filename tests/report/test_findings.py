@@ -25,6 +25,7 @@ pytestmark = pytest.mark.usefixtures("draw_nothing")
 TOM = {"counterparty_id": "9", "counterparty_name": "Tom O'Hara <b>"}
 EVIL = TOM["counterparty_name"]
 OLDER = "requests that are 30 days old or older; the oldest"
+PARTLY = "requests that are 30 days old or older, 1 of them of unknown amount; the oldest"
 
 
 def test_nothing_stands_out() -> None:
@@ -54,18 +55,23 @@ UNKNOWN = ask(5, "2024-01-01", 0, status="pending") | {"flow_cents": None, "amou
         ),
         (
             [*REQUESTS[1:2], UNKNOWN],
-            f"You are still owed $24.00 in 2 {OLDER}, to Friend 1, is 181 days old.",
+            f"You are still owed $24.00 in 2 {PARTLY}, to Friend 1, is 181 days old.",
         ),
+        (
+            [UNKNOWN, UNKNOWN | {"payment_id": "6"}],
+            f"You are still owed an unknown amount in 2 {OLDER}, to Friend 1, is 181 days old.",
+        ),
+        ([UNKNOWN], "A request to Friend 1 for an unknown amount has been open for 181 days."),
         ([REQUESTS[1]], f"A request to {EVIL} for $24.00 has been open for 30 days."),
         (
             [{**REQUESTS[1], "direction": "out", "flow_cents": -2400}],
             f"A request from {EVIL} for $24.00 has been open for 30 days.",
         ),
     ],
-    ids=["several", "unknown amount", "one", "one to pay"],
+    ids=["several", "unknown amount", "unknown amounts", "one unknown", "one", "one to pay"],
 )
 def test_old_requests(rows: list[dict[str, Any]], sentence: str) -> None:
-    """Requests of thirty days or more are added up; payments that are pending are no requests."""
+    """Requests of thirty days or more are added up, unknown amounts named; pending payments are no requests."""
     assert list_findings(rows) == [("pending_requests", sentence)]
 
 
@@ -91,22 +97,26 @@ def test_late_series() -> None:
 
 
 def test_duplicates() -> None:
-    """Payments that look like duplicates are counted and added up; large ones are not."""
+    """Payments that look like duplicates are counted and added up; large ones, and those of no money, are not."""
     twice = [pay(at, "2024-06-09", 9900, 7 + at // 2) for at in range(4)]
     assert select_section(list_findings(twice[:2]), "unusual") == [
         "A payment of $99.00 looks like a duplicate, with Friend 7."
     ]
     words = "2 payments, $198.00 together, look like duplicates; the last is with Friend 7."
     assert select_section(list_findings(twice), "unusual") == [words]
+    assert select_section(list_findings([pay(at, "2024-06-09", 0) for at in range(3)]), "unusual") == []
     large = [pay(20 + at, f"2024-06-1{at}", 100) for at in range(5)] + [pay(30, "2024-06-20", 500)]
     assert select_section(list_findings(large), "unusual") == []
 
 
 def test_what_others_can_see() -> None:
-    """From a half on, the share of public payments is shown; it is that of payments of a known audience."""
+    """From a half on, the share of public payments is shown; it is that of all payments, as in the table."""
     half = [pay(at, "2022-05-05", 1000, at, audience="public" if at % 2 else "friends") for at in range(4)]
     unknown = pay(9, "2022-05-06", 1000, 7, audience=None)
-    assert list_findings([*half, unknown]) == [("exposure", "50.0% of your payments are public.")]
+    assert list_findings(half) == [("exposure", "50.0% of your payments are public.")]
+    assert list_findings([*half, unknown]) == []
+    public = pay(10, "2022-05-07", 1000, 7, audience="public")
+    assert list_findings([*half, unknown, public]) == [("exposure", "50.0% of your payments are public.")]
     assert list_findings([*half, pay(9, "2022-05-06", 1000, 7)]) == []
     revealing = pay(9, "2022-05-06", 1000, 7, audience="public", note="therapist")
     found = list_findings([*spread(), revealing])
@@ -154,11 +164,13 @@ def test_the_main_category() -> None:
 @pytest.mark.parametrize(
     ("cents", "sentence"),
     [
-        (1100, "Spending in 2024 until the end of May is 10.0% above the same months of 2023."),
+        (1100, "Spending in 2024 until the end of May is 10.0% above that of the same months of 2023."),
         (1099, None),
         (901, None),
-        (900, "Spending in 2024 until the end of May is 10.0% below the same months of 2023."),
+        (900, "Spending in 2024 until the end of May is 10.0% below that of the same months of 2023."),
         (0, None),
+        (10000, "Spending in 2024 until the end of May is 900.0% above that of the same months of 2023."),
+        (10001, "Spending in 2024 until the end of May is more than 10 times that of the same months of 2023."),
     ],
 )
 def test_the_same_months_of_the_year_before(cents: int, sentence: str | None) -> None:
@@ -179,7 +191,7 @@ def test_years_of_incomplete_data_are_not_compared() -> None:
     rows = [pay(at, f"{2023 + at // 5}-0{at % 5 + 1}-10", 1000 + at // 5 * 500, at % 4) for at in range(10)]
     rows.append(pay(10, "2022-12-31", 1))
     assert select_section(list_findings(rows), "monthly_flow") == [
-        "Spending in 2024 until the end of May is 50.0% above the same months of 2023."
+        "Spending in 2024 until the end of May is 50.0% above that of the same months of 2023."
     ]
     place = {"payment_id": None, "field": "balance", "value": None, "file": "may.csv", "line": None}
     problems = pd.DataFrame([{**place, "problem": DOES_NOT_ADD_UP}])

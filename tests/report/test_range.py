@@ -66,7 +66,7 @@ def test_the_end_of_the_range_ends_the_compared_months() -> None:
         for month in range(1, 6)
     ] + [_pay(1, "2022-12-31T12:00:00Z", 1)]
     page = render_report(report_history(months), as_of="2024-06-30", until="2024-03-31")
-    assert "Spending in 2024 until the end of Mar is 100.0% above the same months of 2023." in page
+    assert "Spending in 2024 until the end of Mar is 100.0% above that of the same months of 2023." in page
 
 
 def test_only_some_analyses() -> None:

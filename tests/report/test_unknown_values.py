@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from p2p_analytics.report import render_year
-from support.findings import ask, list_findings, parse_findings, pay, select_section, spread
+from p2p_analytics.report import render_report, render_year
+from support.findings import AS_OF, ask, list_findings, parse_findings, pay, select_section, spread
 from support.reports import report_history
 
 pytestmark = pytest.mark.usefixtures("draw_nothing")
@@ -40,3 +42,34 @@ def test_requests_of_people_who_are_not_known() -> None:
         sentence = "Of your 5 requests to an unknown person that are not open any more, 0 were paid."
         found = select_section(list_findings(unpaid), "request_outcomes")
         assert found == ([sentence] if who is UNNAMED else [])
+
+
+UNKNOWN: dict[str, Any] = {"amount_cents": None, "flow_cents": None}
+
+
+@pytest.mark.parametrize(
+    ("day", "fields", "is_compared"),
+    [
+        ("2023-01-05", {}, False),
+        ("2024-05-31", {}, False),
+        ("2024-06-01", {}, True),  # this month has not ended, so it is not compared
+        ("2023-06-01", {}, True),
+        ("2023-02-05", {"direction": "in"}, True),
+        ("2023-02-05", {"status": "pending"}, True),
+    ],
+)
+def test_years_with_unknown_amounts_are_not_compared(day: str, fields: dict[str, Any], *, is_compared: bool) -> None:
+    """An unknown amount of the compared months could be any, so nothing is said about them."""
+    # Five dollars a month in 2023 and ten in 2024, which is twice as much.
+    months = [pay(at, f"{2023 + at // 5}-0{at % 5 + 1}-10", 500 + at // 5 * 500, at % 4) for at in range(10)]
+    rows = [*months, pay(10, "2022-12-31", 1), {**pay(11, day, 0, **fields), **UNKNOWN}]
+    sentence = "Spending in 2024 until the end of May is 100.0% above that of the same months of 2023."
+    for page in (
+        render_report(report_history(rows), as_of=AS_OF),
+        render_year(report_history(rows), as_of=AS_OF, year=2024, privacy=False),
+    ):
+        assert select_section(parse_findings(page), "monthly_flow") == [sentence] * is_compared
+    later = replace(report_history(rows), fetched_at=datetime(2025, 1, 10, tzinfo=UTC))
+    whole = select_section(parse_findings(render_report(later, as_of=AS_OF)), "monthly_flow")
+    is_clear = "direction" in fields or "status" in fields
+    assert whole == ["Spending in 2024 was 100.0% above that of 2023."] * is_clear
