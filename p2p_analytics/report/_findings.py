@@ -193,26 +193,33 @@ def _find_unpaid(outcomes: pd.DataFrame) -> Iterator[Finding]:
 def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payments: pd.DataFrame) -> Iterator[Finding]:
     """Yield the person and the category with a large share of the money sent, in one sentence if they are one thing."""
     named = ""
-    if int((people["sent"] > 0).sum()) > _FEWEST_OTHERS and people["share_of_sent"].iloc[0] >= _LARGE_SHARE:
-        row = people.iloc[0]
-        person, share = _name_person(row), row["share_of_sent"]
-        # Payments without a person share a row, but may be of several.
-        whom = person if any(person) else "people who are not known"
-        if reasons is not None:
-            reason = categories(_select_person(payments, person)).iloc[0]
+    largest = _select_largest(people)
+    if len(largest):
+        payees, share = [_name_payee(row) for _, row in largest.iterrows()], largest["share_of_sent"].iloc[0]
+        if reasons is not None and len(largest) == 1:
+            reason = categories(_select_person(payments, _name_person(largest.iloc[0]))).iloc[0]
             of_all = reason["sent"] / add_units(people["sent"])
             if reason["category"] != UNCATEGORISED and reason["share_of_sent"] >= _MAIN and of_all >= _LARGE_SHARE:
                 named, share = reason["category"], of_all
         text = f"{format_share(share)} of what you sent"
-        parts = (f"{named.capitalize()} to ", whom, f" is {text}.") if named else (f"{text} went to ", whom, ".")
-        yield Finding("spend_by_friend", parts)
+        also = [part for payee in payees[1:] for part in (", and as much to ", payee)]
+        beginning, end = (f"{named.capitalize()} to ", f" is {text}.") if named else (f"{text} went to ", ".")
+        yield Finding("spend_by_friend", (beginning, payees[0], *also, end))
     if reasons is None:
         return
-    known = reasons[(reasons["category"] != UNCATEGORISED) & (reasons["sent"] > 0)]
-    if len(known) > _FEWEST_OTHERS and known["share_of_sent"].iloc[0] >= _LARGE_SHARE:
-        name, share = str(known["category"].iloc[0]), known["share_of_sent"].iloc[0]
-        if name != named:
-            yield Finding("categories", (f"{name.capitalize()} is {format_share(share)} of what you sent.",))
+    largest = _select_largest(reasons[reasons["category"] != UNCATEGORISED])
+    names = [str(name) for name in largest["category"]]
+    if names and names != [named]:
+        others = "".join(f", and {name} as much" for name in names[1:])
+        text = f"{format_share(largest['share_of_sent'].iloc[0])} of what you sent"
+        yield Finding("categories", (f"{names[0].capitalize()} is {text}{others}.",))
+
+
+def _select_largest(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the largest share of the money sent, of which there may be two; none if it is not large."""
+    sent = table[table["sent"] > 0]
+    is_large = len(sent) > _FEWEST_OTHERS and sent["share_of_sent"].iloc[0] >= _LARGE_SHARE
+    return sent[sent["sent"] == sent["sent"].iloc[0]] if is_large else sent.head(0)
 
 
 def _compare_years(flow: pd.DataFrame, limits: Limits, until: datetime) -> Iterator[Finding]:
@@ -245,6 +252,12 @@ def _name_person(row: pd.Series[Any]) -> Person:
     from pandas import isna
 
     return Person(*(None if isna(row[name]) else str(row[name]) for name in Person._fields))
+
+
+def _name_payee(row: pd.Series[Any]) -> Person | str:
+    """Return the person of a row of sums; without id and name, the payments of the row may be of several people."""
+    person = _name_person(row)
+    return person if any(person) else "people who are not known"
 
 
 def _select_person(payments: pd.DataFrame, person: Person) -> pd.DataFrame:

@@ -29,6 +29,7 @@ from p2p_analytics.report._page import (
     build_people,
     describe_privacy,
     draw_parts,
+    is_sum_unknown,
     measure_amounts,
     name_shown,
     require_kind,
@@ -115,7 +116,7 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     ages, requests = build("pending_ageing"), build("pending_requests")
     own = (
         _build_header(history, payments, as_instant(as_of))
-        | build_people(people)
+        | build_people(people, payments)
         | build_months(flow)
         | _build_requests(ages, requests)
         | _build_reminders(requests, history, zone, as_instant(as_of))
@@ -200,7 +201,7 @@ def _describe_later(payments: pd.DataFrame, as_of: datetime) -> str:
 def _build_requests(ages: pd.DataFrame, requests: pd.DataFrame) -> dict[str, Any]:
     most = plots.count_shown(len(requests), _MOST_REQUESTS)
     return {
-        "open": {side: _sum_open(ages, side) for side in ("in", "out")},
+        "open": {side: _sum_open(requests, side) for side in ("in", "out")},
         "ages": to_rows(ages),
         "requests": to_rows(requests.head(most)),
         "request_count": len(requests),
@@ -226,9 +227,9 @@ def _build_problems(problems: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _sum_open(ages: pd.DataFrame, side: str) -> dict[str, float]:
-    mine = ages[ages["direction"] == side]
-    return {"amount": add_units(mine["amount"]), "payments": int(mine["payments"].sum())}
+def _sum_open(requests: pd.DataFrame, side: str) -> dict[str, float | None]:
+    amounts = requests.loc[requests["direction"] == side, "amount"]
+    return {"amount": None if is_sum_unknown(amounts) else add_units(amounts.dropna()), "payments": len(amounts)}
 
 
 def _keep_plausible(instants: pd.Series[Any]) -> pd.Series[Any]:

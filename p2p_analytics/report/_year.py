@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, SupportsIndex
 
 from p2p_analytics import display
 from p2p_analytics.analyses import catalogue
@@ -13,7 +13,6 @@ from p2p_analytics.currencies import name_currency
 from p2p_analytics.frames.row_currencies import find_currency, is_in_currency
 from p2p_analytics.frames.schema import FOLLOWS_A_GAP, count_other_kinds, select_payments
 from p2p_analytics.history import require_history
-from p2p_analytics.money import add_units
 from p2p_analytics.report._findings import Limits, list_findings, list_people, list_unclear_months
 from p2p_analytics.report._markdown import convert_page
 from p2p_analytics.report._page import (
@@ -119,7 +118,7 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
     flow = build("monthly_flow", payments=compared)
     # Only people are counted in this table, so earlier payments may be in other currencies.
     years = build("people_by_year", payments=before.assign(currency=currency))
-    own = build_people(tables["spend_by_friend"]) | build_months(tables["monthly_flow"])
+    own = build_people(tables["spend_by_friend"], payments) | build_months(tables["monthly_flow"])
     sections = choose_sections(_SECTIONS)
     parts = [part | {"is_folded": True} for part in build_sections(sections, history, payments, build, to_rows)]
     tables |= {part["name"]: part["table"] for part in parts if not part["template"]}
@@ -133,7 +132,7 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
         name=user.display_name or user.username or user.id,
         end=_find_last_moment(chosen),
         private=describe_privacy(history, currency),
-        figures=[*_list_figures(chosen, tables, years, money)],
+        figures=[*_list_figures(chosen, tables | {"people_by_year": years}, own, money)],
         findings=findings,
         labels=names.labels,
         longest_amount=measure_amounts(
@@ -173,10 +172,10 @@ def _list_findings(
 
 
 def _list_figures(
-    chosen: SelectedYear, tables: dict[str, pd.DataFrame], years: pd.DataFrame, money: Callable[[float], str]
+    chosen: SelectedYear, tables: dict[str, pd.DataFrame], sums: dict[str, Any], money: Callable[[float], str]
 ) -> Iterator[Figure]:
     """Yield the figures of a year with settled payments; those about requests only if there are some."""
-    people, flow = tables["spend_by_friend"], tables["monthly_flow"]
+    people, flow, years = (tables[name] for name in ("spend_by_friend", "monthly_flow", "people_by_year"))
     if not chosen.settled_count:
         return
     yield Figure("Payments", f"{chosen.settled_count:,}", "settled, sent or received")
@@ -191,7 +190,7 @@ def _list_figures(
         words = display.format_count(int(most), "payment", "payments") + " each" * (len(busiest) > 1)
         yield Figure("Busiest month" if len(busiest) == 1 else "Busiest months", months, words)
     for name, words in (("sent", "to others"), ("received", "from others"), ("net", "received less sent")):
-        yield Figure(name.capitalize(), money(add_units(people[name])), words)
+        yield Figure(name.capitalize(), money(sums[name]), words)
     own = tables["request_outcomes"]
     own = own[own["direction"] == "in"]
     ended = int((own["requests"] - own["pending"]).sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -73,3 +74,39 @@ def test_years_with_unknown_amounts_are_not_compared(day: str, fields: dict[str,
     whole = select_section(parse_findings(render_report(later, as_of=AS_OF)), "monthly_flow")
     is_clear = "direction" in fields or "status" in fields
     assert whole == ["Spending in 2024 was 100.0% above that of 2023."] * is_clear
+
+
+def _read_figures(page: str) -> list[str]:
+    """Return the amounts at the head of a page."""
+    return re.findall(r"<dt>(?:Sent|Received|Net|Still open.*?)</dt><dd>(.*?)<", page)
+
+
+def test_sums_of_unknown_amounts_only_are_not_known() -> None:
+    """Nothing was sent if there is no payment; if no amount is known, the sum is not known, and the net neither."""
+    sent, received = {**pay(1, "2024-01-05", 0), **UNKNOWN}, pay(2, "2024-01-05", -500, direction="in")
+    asked = {**ask(3, "2024-06-20", 0, status="pending"), **UNKNOWN}
+    for rows, figures, opened in (
+        ([sent], ["not known", "$0.00", "not known"], ["$0.00", "$0.00"]),
+        ([sent, received, asked], ["not known", "$5.00", "not known"], ["not known", "$0.00"]),
+        (
+            [sent, pay(4, "2024-01-05", 700), asked, ask(5, "2024-06-20", 300, status="pending")],
+            ["$7.00", "$0.00", "−$7.00"],  # noqa: RUF001 - a minus sign
+            ["$3.00", "$0.00"],
+        ),
+        ([], ["$0.00"] * 3, ["$0.00"] * 2),
+    ):
+        history = report_history(rows)
+        assert _read_figures(render_report(history, as_of=AS_OF)) == figures + opened
+        if rows:
+            assert _read_figures(render_year(history, as_of=AS_OF, privacy=False)) == figures
+
+
+def test_two_largest_shares() -> None:
+    """Two people, or two categories, with the same share are both named."""
+    twice = [pay(1, "2022-06-01", 4000, 7), pay(2, "2022-06-01", 4000, 8, note="Rent")]
+    assert list_findings([*spread(people=2), *twice]) == [
+        ("spend_by_friend", "40.0% of what you sent went to Friend 7, and as much to Friend 8.")
+    ]
+    notes = ["Rent", "Rent", "Pizza", "Pizza", "Taxi", "Movie tickets"]
+    rows = [pay(at, "2022-05-05", 2000 if at < 4 else 1000, at, note=note) for at, note in enumerate(notes)]
+    assert list_findings(rows) == [("categories", "Food is 40.0% of what you sent, and rent as much.")]
