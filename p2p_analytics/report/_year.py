@@ -139,7 +139,7 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
             *(tables["monthly_flow"][name] for name in ("sent", "received", "net", "running_net")), currency=currency
         ),
         parts=draw_parts(parts, tables, history, names, kind=kind),
-        empty=_describe_empty(chosen),
+        empty=chosen.describe_empty(),
         remarks=_list_remarks(chosen, flow),
         other_kinds=display.describe_kinds(count_other_kinds(history.payments)),
         omitted=describe_omitted(sections, history),
@@ -153,7 +153,7 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
 def _find_last_moment(chosen: SelectedYear) -> datetime | None:
     """Return the last moment of the data, if it ends within the year."""
     last = chosen.end - MICROSECOND
-    return None if chosen.is_over or last < chosen.begin() else last
+    return None if chosen.is_over or last < chosen.begin else last
 
 
 def _list_findings(
@@ -203,14 +203,6 @@ def _list_figures(
         yield Figure("Half of them paid within", f"{days.iloc[0]:,.1f} days", "from request to payment")
 
 
-def _describe_empty(chosen: SelectedYear) -> str:
-    """Return sentences about a year without settled payments: the years that have some, and the end of the data."""
-    years = f"{chosen.years[0]} to {chosen.years[-1]}" if len(chosen.years) > 1 else "".join(map(str, chosen.years))
-    empty = f"No payment settled in {chosen.number}{f'; the payments are from {years}' if years else ''}."
-    last = chosen.end - MICROSECOND
-    return empty if last >= chosen.begin() else f"{empty} The data ends with {_format_day(last, chosen)}."
-
-
 def _list_remarks(chosen: SelectedYear, flow: pd.DataFrame) -> list[str]:
     """Return sentences about payments that are missing in the figures, or may be."""
     history = chosen.history
@@ -221,7 +213,7 @@ def _list_remarks(chosen: SelectedYear, flow: pd.DataFrame) -> list[str]:
     files = replace(history, problems=history.problems[~is_gap]).describe_wrong_files()
     undecided = ""
     if chosen.undecided is not None:
-        day = _format_day(chosen.undecided, chosen)
+        day = chosen.format_day(chosen.undecided)
         undecided = f"All payments of {day} are counted, because privacy mode hides which of them were later."
     sentences = (_describe_start(chosen), history.describe_missing_amounts(), files, without_year, undecided)
     return [*filter(None, sentences)]
@@ -229,16 +221,12 @@ def _list_remarks(chosen: SelectedYear, flow: pd.DataFrame) -> list[str]:
 
 def _describe_start(chosen: SelectedYear) -> str:
     """Return a sentence about the beginning of the data, if it is within the year; of payments, after January."""
-    if chosen.since is not None and chosen.since > chosen.begin():
+    if chosen.since is not None and chosen.since > chosen.begin:
         if chosen.history.strict and chosen.since != chosen.history.since:
-            return f"Payments made before some day of {_format_day(chosen.since, chosen)} are not loaded."
+            return f"Payments made before some day of {chosen.format_day(chosen.since)} are not loaded."
         return chosen.history.describe_start()
     created = select_payments(chosen.before.payments)["date_created"].dropna()
     first = created[created >= EPOCH].min()
     if first != first or first < begin_day(date(chosen.number, 2, 1), chosen.zone):  # noqa: PLR0124 - NaT
         return ""
-    return f"The payments begin with {_format_day(first, chosen)}; the data has no earlier ones."
-
-
-def _format_day(instant: datetime, chosen: SelectedYear) -> str:
-    return (display.format_month if chosen.history.strict else display.format_day)(instant, chosen.zone)
+    return f"The payments begin with {chosen.format_day(first)}; the data has no earlier ones."

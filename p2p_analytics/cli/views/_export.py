@@ -93,8 +93,7 @@ def _parse_table_path(text: str) -> str:
 
 def _export(options: argparse.Namespace) -> None:
     """Write a table of an archive to a file or standard output, or its payments as a workbook, database or ledger."""
-    if options.out == _output.STANDARD_OUTPUT and options.json:
-        raise _arguments.WrongUseError("With - the table goes to standard output: leave out --json, or name a file.")
+    _output.refuse_json(options, "table")
     if options.out.endswith(_LEDGERS) and options.table not in {None, "payments"}:
         raise _arguments.WrongUseError(f"A ledger is made of payments, not of {options.table}: leave out --table.")
     from p2p_analytics.archive import open_archive

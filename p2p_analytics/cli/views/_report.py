@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from p2p_analytics.cli import _arguments, _output
+from p2p_analytics.cli._parser import suggest
 from p2p_analytics.cli.views._history import (
     add_currency,
     add_days,
@@ -17,13 +18,15 @@ from p2p_analytics.cli.views._history import (
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Final, Literal
 
     from p2p_analytics.history import History
 
+    Kind = Literal["html", "markdown"]
+
 _YEARS: Final = (1970, 2199)
-_ENDINGS: Final = ("html", "htm", "md")
+_KINDS: Final[Mapping[str, Kind]] = {"": "html", ".html": "html", ".htm": "html", ".md": "markdown"}
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -65,10 +68,11 @@ def _parse_names(text: str) -> list[str]:
 
     from p2p_analytics.analyses.catalogue import CATALOGUE
 
-    names = text.split(",")
+    names = [name.strip() for name in text.split(",")]
     unknown = next((name for name in names if name not in CATALOGUE), None)
     if unknown is not None:
-        raise argparse.ArgumentTypeError(f"{unknown!r} is no analysis: choose from {', '.join(CATALOGUE)}")
+        meant = suggest(unknown, CATALOGUE) or f": choose from {', '.join(CATALOGUE)}"
+        raise argparse.ArgumentTypeError(f"{unknown!r} is no analysis{meant}")
     return names
 
 
@@ -78,6 +82,7 @@ def _report(options: argparse.Namespace) -> None:
 
     is_year = options.template == "year"
     _refuse_options(options, is_year=is_year)
+    options.kind = _find_kind(options.out)
     options.privacy = False if options.no_privacy else options.privacy
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
@@ -109,11 +114,7 @@ def _refuse_options(options: argparse.Namespace, *, is_year: bool) -> None:
         raise _arguments.WrongUseError("--privacy and --no-privacy exclude each other: leave one of them out.")
     if options.out == "":
         raise _arguments.WrongUseError("--out needs the name of a file, or - for standard output.")
-    ending = (options.out or "").lower().rpartition("/")[2].rpartition(".")
-    if ending[0] and ending[2] not in _ENDINGS:
-        raise _arguments.WrongUseError(f"A report is HTML or Markdown, not .{ending[2]}: end --out in .html or .md.")
-    if options.out == _output.STANDARD_OUTPUT and options.json:
-        raise _arguments.WrongUseError("With - the page goes to standard output: leave out --json, or name a file.")
+    _output.refuse_json(options, "page")
     if not is_year and options.year is not None:
         raise _arguments.WrongUseError("--year is for the year in review: add --template year.")
     given = [name for name in ("only", "since", "until") if getattr(options, name) is not None]
@@ -137,7 +138,7 @@ def _render_report(options: argparse.Namespace, progress: _output.Progress) -> t
         only=options.only,
         since=options.since,
         until=options.until,
-        kind=_find_kind(options),
+        kind=options.kind,
     )
     count = len(select_payments(chosen.payments))
     return chosen, count, f"The report of {format_count(count, 'payment', 'payments')}", page
@@ -152,11 +153,19 @@ def _render_year(options: argparse.Namespace, progress: _output.Progress) -> tup
     history = read_original(options, privacy)
     year = select_year(history, options.year, options.as_of or history.fetched_at, options.tz, privacy)
     require_currency(year.history, options, what="a year in review")
+    if empty := year.describe_empty():
+        progress.note(empty)
     progress.log(f"Drawing the year {year.number} ...")
     payments = format_count(year.settled_count, "settled payment", "settled payments")
-    page = draw_year(year, kind=_find_kind(options))
+    page = draw_year(year, kind=options.kind)
     return year.history, year.settled_count, f"The year {year.number} in review of {payments}", page
 
 
-def _find_kind(options: argparse.Namespace) -> Literal["html", "markdown"]:
-    return "markdown" if (options.out or "").lower().endswith(".md") else "html"
+def _find_kind(out: str | None) -> Kind:
+    """Return the kind of page that the ending of a file names, HTML without one; raise a WrongUseError for others."""
+    from pathlib import PurePath
+
+    ending = PurePath(out or "").suffix.lower()
+    if ending not in _KINDS:
+        raise _arguments.WrongUseError(f"A report is HTML or Markdown, not {ending}: end --out in .html or .md.")
+    return _KINDS[ending]
