@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from p2p_analytics.cli._arguments import WrongUseError
-
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     import argparse
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
     from p2p_analytics.history import History
     from p2p_analytics.settings import Privacy
 
-STANDARD_OUTPUT: Final = "-"  # as the name of a file
 _STEPS_PER_LINE: Final = 20
 
 
@@ -27,12 +24,6 @@ def print_summary(options: argparse.Namespace, text: str, **values: object) -> N
 
         text = json.dumps(values)
     sys.stdout.write(f"{text}\n")
-
-
-def refuse_json(options: argparse.Namespace, what: str) -> None:
-    """Raise a WrongUseError if both the output of a command, such as a table, and its summary go to standard output."""
-    if options.out == STANDARD_OUTPUT and options.json:
-        raise WrongUseError(f"With - the {what} goes to standard output: leave out --json, or name a file.")
 
 
 def privacy_mode(history: History) -> Privacy:

@@ -86,14 +86,14 @@ def _list_words(words: Sequence[str]) -> str:
 
 def _parse_table_path(text: str) -> str:
     """Return the path of a file with an ending that is known, or the name of standard output."""
-    if text != _output.STANDARD_OUTPUT and not text.endswith(_SUFFIXES):
+    if text != _arguments.STANDARD_OUTPUT and not text.endswith(_SUFFIXES):
         raise argparse.ArgumentTypeError(f"{text} does not end in {_list_words(_SUFFIXES)}, and is not -")
     return text
 
 
 def _export(options: argparse.Namespace) -> None:
     """Write a table of an archive to a file or standard output, or its payments as a workbook, database or ledger."""
-    _output.refuse_json(options, "table")
+    _arguments.refuse_json(options, "table")
     if options.out.endswith(_LEDGERS) and options.table not in {None, "payments"}:
         raise _arguments.WrongUseError(f"A ledger is made of payments, not of {options.table}: leave out --table.")
     from p2p_analytics.archive import open_archive
@@ -120,7 +120,7 @@ def _export(options: argparse.Namespace) -> None:
             progress.note(line)
         progress.log(f"Writing {rows:,} rows of {name} ...")
         _write_table(name, table, history, options)
-    if options.out == _output.STANDARD_OUTPUT:
+    if options.out == _arguments.STANDARD_OUTPUT:
         return
     _output.print_summary(
         options,
@@ -154,7 +154,7 @@ def _write_table(name: str, table: pd.DataFrame, history: History, options: argp
     """Write one table to a file of the kind that its ending names, or to standard output."""
     from p2p_analytics.export import to_csv, to_jsonl, to_parquet, write_csv, write_database, write_workbook
 
-    if options.out == _output.STANDARD_OUTPUT:
+    if options.out == _arguments.STANDARD_OUTPUT:
         write_csv(table, sys.stdout.buffer)
     elif options.out.endswith(_WORKBOOK):
         write_workbook({name: table}, options.out, tz=_find_zone(history, options))

@@ -88,7 +88,7 @@ def _report(options: argparse.Namespace) -> None:
     progress.log(f"Reading {options.archive} ...")
     shown, count, about, page = (_render_year if is_year else _render_report)(options, progress)
     mode = _output.describe_privacy(shown) or "\nNames and amounts are real." * is_year
-    if options.out == _output.STANDARD_OUTPUT:
+    if options.out == _arguments.STANDARD_OUTPUT:
         if mode:
             progress.note(mode.strip())
         sys.stdout.buffer.write(page.encode())
@@ -114,7 +114,7 @@ def _refuse_options(options: argparse.Namespace, *, is_year: bool) -> None:
         raise _arguments.WrongUseError("--privacy and --no-privacy exclude each other: leave one of them out.")
     if options.out == "":
         raise _arguments.WrongUseError("--out needs the name of a file, or - for standard output.")
-    _output.refuse_json(options, "page")
+    _arguments.refuse_json(options, "page")
     if not is_year and options.year is not None:
         raise _arguments.WrongUseError("--year is for the year in review: add --template year.")
     given = [name for name in ("only", "since", "until") if getattr(options, name) is not None]
