@@ -105,6 +105,12 @@ def format_share(fraction: float, decimals: int = 1) -> str:
     return text
 
 
+def format_days(days: float) -> str:
+    """Return a number of days with one decimal; only nothing is "0.0"."""
+    text = f"{days:,.1f}"
+    return "<0.1" if text == "0.0" and days > 0 else text
+
+
 def join_first(names: Sequence[str], most: int = 3) -> str:
     """Return the first of many names on one line, such as "a.csv, b.csv, c.csv and 2 more"."""
     shown = ", ".join(map(clean_line, names[:most]))

@@ -290,3 +290,11 @@ def test_other_kinds_have_words() -> None:
 def test_a_share_is_nothing_or_all_only_if_it_is(fraction: float, decimals: int, text: str) -> None:
     """Parts that round to nothing or to the whole have the sign of what they are."""
     assert display.format_share(fraction, decimals) == text
+
+
+@pytest.mark.parametrize(
+    ("days", "text"), [(0, "0.0"), (0.04, "<0.1"), (0.06, "0.1"), (2.5, "2.5"), (1234.56, "1,234.6")]
+)
+def test_days_are_none_only_if_they_are(days: float, text: str) -> None:
+    """An hour is no 0.0 days."""
+    assert display.format_days(days) == text

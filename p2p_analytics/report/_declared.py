@@ -111,7 +111,7 @@ SECTIONS: Final = (
     Section(
         "status_mix",
         none="No payments.",
-        caption="All payments by action and status",
+        caption="All payments by action and status; shares are of the payments with the action",
         columns=(
             Column("action", "Action", "text"),
             Column("status", "Status", "text"),

@@ -232,8 +232,9 @@ def _compare_years(flow: pd.DataFrame, limits: Limits, until: datetime) -> Itera
     begin = until.replace(year=year - 1, month=1, day=1, hour=0, minute=0, second=0, microsecond=0)
     if (limits.since is not None and limits.since > begin) or not {*chain(*compared)}.isdisjoint(limits.unclear):
         return
-    # Payments that begin within January could lack some of it.
-    has_begun = min((month for month in sent if isinstance(month, str)), default="~") < f"{year - 1}-01"
+    # Payments that begin within January could lack some of it, and a lone one long before could have a wrong date.
+    months = flow.loc[flow["payments"] > 0, "month"].dropna()
+    has_begun = months.between(f"{year - 2}-01", f"{year - 2}-12").any()
     if last < _FEWEST_MONTHS or not has_begun or not before or not now:
         return
     change = (now - before) / before

@@ -75,6 +75,7 @@ def build_environment(zone: ZoneInfo, currency: str, *, strict: bool) -> Environ
     environment.filters |= {
         "money": partial(display.format_money, currency=currency),
         "share": display.format_share,
+        "days": display.format_days,
         "text": display.clean_text,
         "line": lambda text: display.clean_line(display.clean_text(text)),
         "shorten": _shorten,

@@ -200,7 +200,7 @@ def _list_figures(
     times = tables["time_to_settle"]
     days = times.loc[times["direction"] == "in", "days_p50"]
     if len(days) and not chosen.history.private:  # it has no times of day
-        yield Figure("Half of them paid within", f"{days.iloc[0]:,.1f} days", "from request to payment")
+        yield Figure("Half of them paid within", f"{display.format_days(days.iloc[0])} days", "from request to payment")
 
 
 def _list_remarks(chosen: SelectedYear, flow: pd.DataFrame) -> list[str]:

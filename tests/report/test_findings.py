@@ -181,9 +181,8 @@ def test_the_same_months_of_the_year_before(cents: int, sentence: str | None) ->
     now = [pay(20 + at, f"2024-0{at + 1}-10", cents, at % 4) for at in range(5)]
     found = select_section(list_findings([older, *before, *later, *now]), "monthly_flow")
     assert found == ([sentence] if sentence else [])
-    assert (
-        select_section(list_findings([*before, *later, *now]), "monthly_flow") == []
-    )  # January 2023 may lack its first days
+    for early in ([], [pay(9, "2021-12-31", 1, 2)]):  # January 2023 may lack its first days, or all may be later
+        assert select_section(list_findings([*early, *before, *later, *now]), "monthly_flow") == []
 
 
 def test_years_of_incomplete_data_are_not_compared() -> None:
