@@ -262,7 +262,7 @@ def _name_payee(row: pd.Series[Any]) -> Person | str:
 
 
 def _select_person(payments: pd.DataFrame, person: Person) -> pd.DataFrame:
-    """Return the payments with a person, who is known by id or, without one, by name; those of nobody without both."""
+    """Return the payments with a person, who is known by id or, without one, by name, or not known."""
     if person.counterparty_id is not None:
         return payments[payments["counterparty_id"] == person.counterparty_id]
     without_id = payments[payments["counterparty_id"].isna()]

@@ -127,14 +127,11 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     parts = build_sections(chosen, history, payments, lambda name: build(name, **options.get(name, {})), to_rows)
     tables = {"spend_by_friend": people, "monthly_flow": flow, "pending_ageing": ages}
     tables |= {part["name"]: part["table"] for part in parts if not part["template"]}
+    until = None if history.describe_wrong_files() else display.to_zone(end, zone)
     findings = list_findings(
         tables if history.strict else tables | {"pending_requests": requests},  # the age in months is too high
         payments,
-        Limits(
-            since=history.since,
-            until=None if history.describe_wrong_files() else display.to_zone(end, zone),
-            unclear=list_unclear_months(payments, build),
-        ),
+        Limits(history.since, until, list_unclear_months(payments, build)),
         partial(display.format_money, currency=currency),
     )
     named = [row for part in parts for row in part.get("rows", []) if "counterparty_id" in row]

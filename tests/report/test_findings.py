@@ -15,8 +15,7 @@ from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, PAYMENTS, set_dtypes
 from p2p_analytics.report import render_report
 from p2p_analytics.sandbox.town import build
 from support.analyses.towns import view_payments
-from support.findings import AS_OF, ask, list_findings, parse_findings, pay, select_section, spread
-from support.reports import report_history
+from support.reports import AS_OF, ask, list_findings, parse_findings, pay, report_history, select_section, spread
 
 if TYPE_CHECKING:
     from p2p_analytics.history import History

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from p2p_analytics.report import render_report, render_year
-from support.findings import AS_OF, ask, list_findings, parse_findings, pay, select_section, spread
-from support.reports import report_history
+from support.reports import AS_OF, ask, list_findings, parse_findings, pay, report_history, select_section, spread
 
 pytestmark = pytest.mark.usefixtures("draw_nothing")
 NOBODY: dict[str, Any] = {"counterparty_id": None, "counterparty_name": None}
@@ -33,7 +32,7 @@ def test_the_largest_share_of_people_who_are_not_known() -> None:
 
 
 def test_requests_of_people_who_are_not_known() -> None:
-    """A request is to one person, known or not; who pays seldom is somebody, not all who are not known."""
+    """A request is to one person, known or not; all who are not known are not one person who pays seldom."""
     for who in (NOBODY, UNNAMED):
         old = ask(1, "2024-05-31", 2400, status="pending", **who)
         assert list_findings([old]) == [
