@@ -93,9 +93,11 @@ class SelectedYear(NamedTuple):
         """
         if self.settled_count:
             return ""
+        empty = f"No payment settled in {self.number}"
+        if self.has_later and not self.years:
+            return f"{empty}; all payments are later."
         years = " to ".join(map(str, dict.fromkeys((self.years[0], self.years[-1])))) if self.years else ""
-        others = f"; the payments are from {years}" if years else "; all payments are later" if self.has_later else ""
-        empty = f"No payment settled in {self.number}{others}."
+        empty = f"{empty}; the payments are from {years}." if years else f"{empty}."
         last = self.end - MICROSECOND
         return empty if last >= self.begin else f"{empty} The data ends with {self.format_day(last)}."
 

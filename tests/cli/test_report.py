@@ -116,6 +116,7 @@ def test_a_year_in_review(archive_path, tmp_path, monkeypatch, capsys) -> None:
     assert "Names and amounts are real." in (tmp_path / "r.md").read_text()
     for wrong, sentence in {
         ("--year", "2024"): "--year is for the year in review: add --template year.",
+        ("--template", "year", "--only", "recurring"): "--template year has its own analyses: leave out --only.",
         ("--template", "year", "--since", "2024-01-01"): "choose it with --year, not --since.",
         (
             "--privacy",
@@ -139,6 +140,7 @@ def test_a_year_without_payments(archive_path, tmp_path, monkeypatch, capsys) ->
         (["--year", "2011"], "No payment settled in 2011; the payments are from 2024."),
         (["--year", "2025"], "No payment settled in 2025; the payments are from 2024. The data ends with 1 Jun 2024."),
         (["--as-of", "2019-05-01"], "No payment settled in 2019; all payments are later."),
+        (["--as-of", "2019-01-01"], "No payment settled in 2019; all payments are later."),
     ):
         assert cli.main([*words, *given]) == 0
         printed = capsys.readouterr()

@@ -117,7 +117,9 @@ def _refuse_options(options: argparse.Namespace, *, is_year: bool) -> None:
     _arguments.refuse_json(options, "page")
     if not is_year and options.year is not None:
         raise _arguments.WrongUseError("--year is for the year in review: add --template year.")
-    given = [name for name in ("only", "since", "until") if getattr(options, name) is not None]
+    if is_year and options.only is not None:
+        raise _arguments.WrongUseError("--template year has its own analyses: leave out --only.")
+    given = [name for name in ("since", "until") if getattr(options, name) is not None]
     if is_year and given:
         raise _arguments.WrongUseError(f"--template year shows one year: choose it with --year, not --{given[0]}.")
 
