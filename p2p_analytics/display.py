@@ -94,9 +94,21 @@ def format_count(number: int, singular: str, plural: str) -> str:
     return f"{number:,} {singular if number == 1 else plural}"
 
 
-def format_share(fraction: float) -> str:
-    """Return a fraction as a percentage with one decimal."""
-    return f"{fraction:.1%}"
+def format_share(fraction: float, decimals: int = 1) -> str:
+    """Return a fraction as a percentage; only nothing is "0.0%", and of parts only the whole is "100.0%"."""
+    text, nothing, whole = (f"{value:,.{decimals}%}" for value in (fraction, 0, 1))
+    step = 10.0**-decimals
+    if text == nothing and fraction > 0:
+        return f"<{step:.{decimals}f}%"
+    if text == whole and fraction < 1:
+        return f">{100 - step:.{decimals}f}%"
+    return text
+
+
+def format_days(days: float) -> str:
+    """Return a number of days with one decimal; only nothing is "0.0"."""
+    text = f"{days:,.1f}"
+    return "<0.1" if text == "0.0" and days > 0 else text
 
 
 def join_first(names: Sequence[str], most: int = 3) -> str:

@@ -268,3 +268,33 @@ def test_other_kinds_have_words() -> None:
     words = "1,200 transfers, 1 merchant transaction, 2 of an unknown kind, 3 of the kind club fee"
     assert display.describe_kinds(counts) == words
     assert display.describe_kinds({}) == ""
+
+
+@pytest.mark.parametrize(
+    ("fraction", "decimals", "text"),
+    [
+        (0, 1, "0.0%"),
+        (1 / 10_000, 1, "<0.1%"),
+        (0.0006, 1, "0.1%"),
+        (2 / 3, 1, "66.7%"),
+        (0.9994, 1, "99.9%"),
+        (9999 / 10_000, 1, ">99.9%"),
+        (1, 1, "100.0%"),
+        (1.0004, 1, "100.0%"),
+        (12.345, 1, "1,234.5%"),
+        (0.001, 0, "<1%"),
+        (0.999, 0, ">99%"),
+        (0.25, 0, "25%"),
+    ],
+)
+def test_a_share_is_nothing_or_all_only_if_it_is(fraction: float, decimals: int, text: str) -> None:
+    """Parts that round to nothing or to the whole have the sign of what they are."""
+    assert display.format_share(fraction, decimals) == text
+
+
+@pytest.mark.parametrize(
+    ("days", "text"), [(0, "0.0"), (0.04, "<0.1"), (0.06, "0.1"), (2.5, "2.5"), (1234.56, "1,234.6")]
+)
+def test_days_are_none_only_if_they_are(days: float, text: str) -> None:
+    """An hour is no 0.0 days."""
+    assert display.format_days(days) == text

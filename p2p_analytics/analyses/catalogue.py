@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from p2p_analytics import analyses
 from p2p_analytics.analyses._parts.rules import UNCATEGORISED
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
+from p2p_analytics.times import MICROSECOND, parse_as_of
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -60,6 +61,9 @@ CATALOGUE: Final = {
 }
 
 
+_JUDGED_BY_ABSENCE: Final = frozenset({"recurring"})
+
+
 class HistoryParts(Protocol):
     """What analyses read of a history, beside its payments."""
 
@@ -72,19 +76,34 @@ class HistoryParts(Protocol):
         """Whether dates are months."""
 
 
-def build_table(
+def build_table(  # noqa: PLR0913 - what analyses take
     name: str,
     payments: pd.DataFrame,
     history: HistoryParts,
     *,
     as_of: datetime | date | str,
     tz: str | ZoneInfo = "UTC",
+    end: datetime | None = None,
     **options: Any,  # noqa: ANN401 - those of the analysis
 ) -> pd.DataFrame:
     """Return the table of the analysis of a name, with those of the arguments that it takes.
 
-    ``payments`` are rows of the history; ``options`` are further keyword arguments of the analysis.
+    Parameters
+    ----------
+    name : str
+    payments : DataFrame
+        Rows of the history.
+    history : HistoryParts
+    as_of : datetime, date or str
+    tz : str or ZoneInfo
+    end : datetime, optional
+        The instant at which the payments end. What recurs is judged there if it is earlier than ``as_of``: a payment
+        that is not among them is not late.
+    options
+        Further keyword arguments of the analysis.
     """
+    if name in _JUDGED_BY_ABSENCE and end is not None:
+        as_of = min(parse_as_of(as_of), end - MICROSECOND)
     given = {
         "friends": history.friends,
         "as_of": as_of,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.settings import Privacy
 
+STANDARD_OUTPUT: Final = "-"  # as the name of a file
 _PRIVACY: Final = "--privacy"
 _ON: Final = "1"  # --privacy without a value; argparse parses it like a given one
 _STRICT: Final = "strict"  # the value of settings.STRICT; importing settings would slow --help down
@@ -69,6 +70,12 @@ def add_view(parser: argparse.ArgumentParser) -> None:
         help="the moment to which ages are counted (the last sync, or the last row of statements)",
     )
     add_privacy(parser, "invent names and amounts and show days only, as P2P_PRIVACY=1 does; strict shows months only")
+
+
+def refuse_json(options: argparse.Namespace, what: str) -> None:
+    """Raise a WrongUseError if both the output of a command, such as a table, and its summary go to standard output."""
+    if options.out == STANDARD_OUTPUT and options.json:
+        raise WrongUseError(f"With - the {what} goes to standard output: leave out --json, or name a file.")
 
 
 def add_town(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from p2p_analytics.history import History
     from p2p_analytics.settings import Privacy
 
-STANDARD_OUTPUT: Final = "-"  # as the name of a file
 _STEPS_PER_LINE: Final = 20
 
 

@@ -35,14 +35,14 @@ class Parser(argparse.ArgumentParser):
                 return  # arguments, or the words of a command, follow
             name = _without_value(word)
             if name.startswith("--") and name not in known:
-                self.error(f"unrecognized arguments: {name}{_suggest(name, known)}")
+                self.error(f"unrecognized arguments: {name}{suggest(name, known)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401 - as argparse declares it
         """End with an error for a value that is no choice, and suggest the nearest one."""
         if action.choices is None or value in action.choices:
             return
         names = [str(choice) for choice in action.choices]
-        meant = _suggest(str(value), names) or f": choose from {', '.join(names)}"
+        meant = suggest(str(value), names) or f": choose from {', '.join(names)}"
         if isinstance(action.choices, dict):
             raise argparse.ArgumentError(None, f"there is no command {value!r}{meant}")
         raise argparse.ArgumentError(action, f"{value!r} is not one of its values{meant}")
@@ -71,7 +71,7 @@ def _without_value(word: str) -> str:
     return word.partition("=")[0] if word.startswith("--") else word
 
 
-def _suggest(word: str, names: Iterable[str]) -> str:
+def suggest(word: str, names: Iterable[str]) -> str:
     """Return the end of a message that suggests the name most similar to a word; empty if none is similar."""
     import difflib
 

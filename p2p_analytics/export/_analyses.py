@@ -74,7 +74,8 @@ def analyse(
     zone = find_zone(tz)
     payments = find_payments(source)
     require(getattr(payments, "columns", ()), PAYMENTS, what=what)
-    moment = getattr(source, "fetched_at", None) if as_of is None else as_of
+    end = getattr(source, "fetched_at", None)
+    moment = end if as_of is None else as_of
     if moment is None:
         raise ConfigurationError("The ages of open requests need as_of=: pass the date of the data, or a History.")
     if getattr(source, "private", False):
@@ -87,7 +88,7 @@ def analyse(
     for name, entry in CATALOGUE.items():
         descriptions[name] = entry.title
         try:
-            tables[name] = build_table(name, payments, parts, as_of=moment, tz=zone)
+            tables[name] = build_table(name, payments, parts, as_of=moment, tz=zone, end=end)
         except SchemaError as error:
             descriptions[name] += f"; not here: {error}"
     people = None if is_frame else parts.people

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from p2p_analytics.display import format_share
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.text import TEXT
 
@@ -96,7 +97,7 @@ def _label_years(ax: Axes, rows: list[dict[str, Any]]) -> None:
 
 
 def _format_share(row: dict[str, Any]) -> str:
-    return style.format_share(row["top_5_share"]) if row["people"] else ""
+    return format_share(row["top_5_share"], decimals=0) if row["people"] else ""
 
 
 def _format_people(number: float) -> str:

@@ -111,7 +111,7 @@ SECTIONS: Final = (
     Section(
         "status_mix",
         none="No payments.",
-        caption="All payments by action and status",
+        caption="All payments by action and status; shares are of the payments with the action",
         columns=(
             Column("action", "Action", "text"),
             Column("status", "Status", "text"),
@@ -192,7 +192,7 @@ SECTIONS: Final = (
     Section(
         "activity",
         none="No settled payments.",
-        figure="Cells for the hours of the week, the darker the more settled payments, with the total of each weekday.",
+        figure="Cells for the hours of the week, stronger in colour for more settled payments, and totals of weekdays.",
     ),
     Section(
         "unusual",

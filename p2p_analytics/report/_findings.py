@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.analyses import categories
@@ -11,7 +12,7 @@ from p2p_analytics.frames.schema import list_open_requests
 from p2p_analytics.money import add_units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from datetime import datetime
 
     import pandas as pd
@@ -24,6 +25,7 @@ _FEWEST_OTHERS: Final = 3  # people or categories, below which a large share say
 _MAIN: Final = 0.8  # of the money sent to a person, from which one category names it
 _OF_ALL_ROWS: Final = frozenset({"pending_requests", "recurring"})  # missing ones would change these
 _LARGE_CHANGE: Final = 0.1
+_MANY_TIMES: Final = 10  # above which the earlier amount says little
 _FEWEST_MONTHS: Final = 3
 _FEWEST_REQUESTS: Final = 5
 _FEW_PAID: Final = 0.5
@@ -44,13 +46,27 @@ class Finding(NamedTuple):
     parts: tuple[str | Person, ...]
 
 
+class Limits(NamedTuple):
+    """What the data has, and what it lacks.
+
+    Attributes
+    ----------
+    since : datetime, optional
+        The date from which the data holds all payments: months of a year that begins earlier are not compared with.
+    until : datetime, optional
+        The time of the data in the zone of its months: months that have ended by then are compared with a year before.
+        Without it none are, and nothing is said of open requests and late series: payments are known to be missing.
+    unclear : collection of str
+        The months of `list_unclear_months`, which are not compared.
+    """
+
+    since: datetime | None
+    until: datetime | None
+    unclear: Collection[str]
+
+
 def list_findings(
-    tables: Mapping[str, pd.DataFrame],
-    payments: pd.DataFrame,
-    *,
-    since: datetime | None,
-    until: datetime | None,
-    money: Money,
+    tables: Mapping[str, pd.DataFrame], payments: pd.DataFrame, limits: Limits, money: Money
 ) -> list[Finding]:
     """Return the findings of a report, what can be done something about first; none if nothing stands out.
 
@@ -60,11 +76,7 @@ def list_findings(
         The tables of analyses by name. There are no findings about an analysis that is not among them.
     payments : DataFrame
         The payments between people of which the tables are made.
-    since : datetime, optional
-        The date from which the data holds all payments: months of a year that begins earlier are not compared with.
-    until : datetime, optional
-        The time of the data in the zone of its months: months that have ended by then are compared with a year before.
-        Without it none are, and nothing is said of open requests and late series: payments are known to be missing.
+    limits : Limits
     money : callable
         Return an amount in currency units as text.
     """
@@ -78,11 +90,22 @@ def list_findings(
         "request_outcomes": _find_unpaid,
         "spend_by_friend": lambda table: _find_main_parts(table, tables.get("categories"), payments),
     }
-    if until is None:
+    if limits.until is None:
         rules = {name: rule for name, rule in rules.items() if name not in _OF_ALL_ROWS}
     else:
-        rules["monthly_flow"] = lambda table: _compare_years(table, since, until)
+        until = limits.until
+        rules["monthly_flow"] = lambda table: _compare_years(table, limits, until)
     return [finding for name, rule in rules.items() if name in tables for finding in rule(tables[name])]
+
+
+def list_unclear_months(payments: pd.DataFrame, build: Callable[..., pd.DataFrame]) -> frozenset[str]:
+    """Return the months in which money was sent of which the amount is not known.
+
+    ``build`` returns the table of an analysis by its name, of the given payments.
+    """
+    is_unclear = (payments["direction"] == "out") & payments["flow_cents"].isna()
+    flow = build("monthly_flow", payments=payments[is_unclear])
+    return frozenset(flow.loc[flow["payments"] > 0, "month"].dropna())
 
 
 def list_people(findings: Iterable[Finding]) -> list[dict[str, str | None]]:
@@ -98,15 +121,17 @@ def _find_old_requests(pending: pd.DataFrame, ids: pd.Series[str], money: Money)
         if old.empty:
             continue
         oldest = old.iloc[0]
-        person, amount, days = _name_person(oldest), money(add_units(old["amount"].dropna())), oldest["age_days"]
+        unknown = int(old["amount"].isna().sum())
+        amount = "an unknown amount" if unknown == len(old) else money(add_units(old["amount"].dropna()))
+        person, days = _name_person(oldest), oldest["age_days"]
         if len(old) == 1:
             words = f" for {amount} has been open for {days:,} days."
             yield Finding("pending_requests", (f"A request {link} ", person, words))
         else:
-            words = (
-                f"{beginning} {amount} in {len(old):,} requests that are {_OLD_DAYS} days old or older; the oldest, "
-            )
-            yield Finding("pending_requests", (f"{words}{link} ", person, f", is {days:,} days old."))
+            count = f"{amount} in {len(old):,} requests that are {_OLD_DAYS} days old or older"
+            part = f", {unknown:,} of them of unknown amount" if 0 < unknown < len(old) else ""
+            words = f"{beginning} {count}{part}; the oldest, {link} "
+            yield Finding("pending_requests", (words, person, f", is {days:,} days old."))
 
 
 def _find_late(series: pd.DataFrame, money: Money) -> Iterator[Finding]:
@@ -127,7 +152,7 @@ def _find_late(series: pd.DataFrame, money: Money) -> Iterator[Finding]:
 
 def _find_duplicates(unusual: pd.DataFrame, money: Money) -> Iterator[Finding]:
     """Yield how many payments look like duplicates, and what they are worth."""
-    found = unusual[unusual["reason"] == "duplicate"]
+    found = unusual[(unusual["reason"] == "duplicate") & (unusual["amount"] != 0)]
     if found.empty:
         return
     amount = money(add_units(found["amount"]))
@@ -147,69 +172,80 @@ def _find_sensitive(notes: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _find_public(exposure: pd.DataFrame) -> Iterator[Finding]:
-    """Yield the share of public payments, if most are; of those of which the audience is known."""
-    public = int(exposure["public"].sum())
-    known = public + int(exposure[["friends", "private"]].to_numpy().sum())
-    if known and public / known >= _MOST_PUBLIC:
-        yield Finding("exposure", (f"{format_share(public / known)} of your payments are public.",))
+    """Yield the share of public payments, if most are; of all payments, as in the table."""
+    public, payments = (int(exposure[name].sum()) for name in ("public", "payments"))
+    if payments and public / payments >= _MOST_PUBLIC:
+        yield Finding("exposure", (f"{format_share(public / payments)} of your payments are public.",))
 
 
 def _find_unpaid(outcomes: pd.DataFrame) -> Iterator[Finding]:
     """Yield who paid the smallest share of the user's requests, of the people with several ended ones."""
-    own = outcomes[outcomes["direction"] == "in"].assign(ended=outcomes["requests"] - outcomes["pending"])
+    is_known = outcomes[[*Person._fields]].notna().any(axis="columns")
+    own = outcomes[(outcomes["direction"] == "in") & is_known].assign(ended=outcomes["requests"] - outcomes["pending"])
     seldom = own[(own["ended"] >= _FEWEST_REQUESTS) & (own["share_settled"] <= _FEW_PAID)]
     if len(seldom):
         row = seldom.sort_values("share_settled", kind="stable").iloc[0]
-        words = f" paid {row['settled']:,} of your {row['ended']:,} requests that are not open any more."
-        yield Finding("request_outcomes", (_name_person(row), words))
+        asked = f"Of your {row['ended']:,} requests to "
+        paid = f" that are not open any more, {row['settled']:,} {'was' if row['settled'] == 1 else 'were'} paid."
+        yield Finding("request_outcomes", (asked, _name_person(row), paid))
 
 
 def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payments: pd.DataFrame) -> Iterator[Finding]:
     """Yield the person and the category with a large share of the money sent, in one sentence if they are one thing."""
     named = ""
-    if int((people["sent"] > 0).sum()) > _FEWEST_OTHERS and people["share_of_sent"].iloc[0] >= _LARGE_SHARE:
-        row = people.iloc[0]
-        person, share = _name_person(row), row["share_of_sent"]
-        if reasons is not None:
-            reason = categories(_select_person(payments, person)).iloc[0]
+    largest = _select_largest(people)
+    if len(largest):
+        payees, share = [_name_payee(row) for _, row in largest.iterrows()], largest["share_of_sent"].iloc[0]
+        if reasons is not None and len(largest) == 1:
+            reason = categories(_select_person(payments, _name_person(largest.iloc[0]))).iloc[0]
             of_all = reason["sent"] / add_units(people["sent"])
             if reason["category"] != UNCATEGORISED and reason["share_of_sent"] >= _MAIN and of_all >= _LARGE_SHARE:
                 named, share = reason["category"], of_all
         text = f"{format_share(share)} of what you sent"
-        parts = (f"{named.capitalize()} to ", person, f" is {text}.") if named else (f"{text} went to ", person, ".")
-        yield Finding("spend_by_friend", parts)
+        also = [part for payee in payees[1:] for part in (", and as much to ", payee)]
+        beginning, end = (f"{named.capitalize()} to ", f" is {text}.") if named else (f"{text} went to ", ".")
+        yield Finding("spend_by_friend", (beginning, payees[0], *also, end))
     if reasons is None:
         return
-    known = reasons[(reasons["category"] != UNCATEGORISED) & (reasons["sent"] > 0)]
-    if len(known) > _FEWEST_OTHERS and known["share_of_sent"].iloc[0] >= _LARGE_SHARE:
-        name, share = str(known["category"].iloc[0]), known["share_of_sent"].iloc[0]
-        if name != named:
-            yield Finding("categories", (f"{name.capitalize()} is {format_share(share)} of what you sent.",))
+    largest = _select_largest(reasons[reasons["category"] != UNCATEGORISED])
+    names = [str(name) for name in largest["category"]]
+    if names and names != [named]:
+        others = "".join(f", and {name} as much" for name in names[1:])
+        text = f"{format_share(largest['share_of_sent'].iloc[0])} of what you sent"
+        yield Finding("categories", (f"{names[0].capitalize()} is {text}{others}.",))
 
 
-def _compare_years(flow: pd.DataFrame, since: datetime | None, until: datetime) -> Iterator[Finding]:
+def _select_largest(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the largest share of the money sent, of which there may be two; none if it is not large."""
+    sent = table[table["sent"] > 0]
+    is_large = len(sent) > _FEWEST_OTHERS and sent["share_of_sent"].iloc[0] >= _LARGE_SHARE
+    return sent[sent["sent"] == sent["sent"].iloc[0]] if is_large else sent.head(0)
+
+
+def _compare_years(flow: pd.DataFrame, limits: Limits, until: datetime) -> Iterator[Finding]:
     """Yield how much the money sent in a year differs from that in the same months of the year before."""
     # In January there is no ended month of the year yet: the last two whole years are compared.
     year, last = (until.year, until.month - 1) if until.month > 1 else (until.year - 1, 12)
     sent = dict(zip(flow["month"], flow["sent"], strict=True))
-    before, now = (
-        round(add_units(sent.get(f"{number}-{month:02}") for month in range(1, last + 1)) * 100)
-        for number in (year - 1, year)
-    )
-    if since is not None and since > until.replace(
-        year=year - 1, month=1, day=1, hour=0, minute=0, second=0, microsecond=0
-    ):
+    compared = [[f"{number}-{month:02}" for month in range(1, last + 1)] for number in (year - 1, year)]
+    before, now = (round(add_units(map(sent.get, months)) * 100) for months in compared)
+    begin = until.replace(year=year - 1, month=1, day=1, hour=0, minute=0, second=0, microsecond=0)
+    if (limits.since is not None and limits.since > begin) or not {*chain(*compared)}.isdisjoint(limits.unclear):
         return
-    # Payments that begin within January could lack some of it.
-    has_begun = min((month for month in sent if isinstance(month, str)), default="~") < f"{year - 1}-01"
+    # Payments that begin within January could lack some of it, and a lone one long before could have a wrong date.
+    months = flow.loc[flow["payments"] > 0, "month"].dropna()
+    has_begun = months.between(f"{year - 2}-01", f"{year - 2}-12").any()
     if last < _FEWEST_MONTHS or not has_begun or not before or not now:
         return
     change = (now - before) / before
     if abs(change) < _LARGE_CHANGE:
         return
     text = f"{format_share(abs(change))} {'above' if change > 0 else 'below'}"
+    if now > _MANY_TIMES * before:
+        text = f"more than {_MANY_TIMES} times"
     whole = f"Spending in {year} was {text} that of {year - 1}."
-    part = f"Spending in {year} until the end of {MONTH_NAMES[last - 1]} is {text} the same months of {year - 1}."
+    end = f"the end of {MONTH_NAMES[last - 1]}"
+    part = f"Spending in {year} until {end} is {text} that of the same months of {year - 1}."
     yield Finding("monthly_flow", (whole if last == len(MONTH_NAMES) else part,))
 
 
@@ -219,9 +255,17 @@ def _name_person(row: pd.Series[Any]) -> Person:
     return Person(*(None if isna(row[name]) else str(row[name]) for name in Person._fields))
 
 
+def _name_payee(row: pd.Series[Any]) -> Person | str:
+    """Return the person of a row of sums; without id and name, the payments of the row may be of several people."""
+    person = _name_person(row)
+    return person if any(person) else "people who are not known"
+
+
 def _select_person(payments: pd.DataFrame, person: Person) -> pd.DataFrame:
-    """Return the payments with a person, who is known by id or, without one, by name."""
+    """Return the payments with a person, who is known by id or, without one, by name, or not known."""
     if person.counterparty_id is not None:
         return payments[payments["counterparty_id"] == person.counterparty_id]
-    is_nameless = payments["counterparty_id"].isna()
-    return payments[is_nameless & (payments["counterparty_name"] == person.counterparty_name)]
+    without_id = payments[payments["counterparty_id"].isna()]
+    if person.counterparty_name is not None:
+        return without_id[without_id["counterparty_name"] == person.counterparty_name]
+    return without_id[without_id["counterparty_name"].isna()]

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from p2p_analytics.frames.problem_days import parse_days
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FOLLOWS_A_GAP
 
 if TYPE_CHECKING:
@@ -13,14 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-_DAY: Final = r"\d{4}-\d\d-\d\d"
-# The days in the values of these problems. A name of a file can hold anything, so those of a gap are the last ones.
-_PATTERNS: Final = {
-    FOLLOWS_A_GAP: re.compile(rf"after .*, (?P<start>{_DAY}) to (?P<end>{_DAY}): (?P<found>.*)", re.ASCII | re.DOTALL),
-    DOES_NOT_ADD_UP: re.compile(
-        rf"[^,]*, [^,]*, (?P<start>{_DAY})(?: to (?P<end>{_DAY}))?: (?P<found>.*)", re.ASCII | re.DOTALL
-    ),
-}
+_OF_FILES: Final = (DOES_NOT_ADD_UP, FOLLOWS_A_GAP)
 _BETWEEN_PERIODS: Final = re.compile(r"[\d,]+ days? (?:is|are) in no file", re.ASCII)
 _ONE_DAY: Final = timedelta(days=1)
 
@@ -51,7 +45,7 @@ def list_gaps(problems: pd.DataFrame, format_day: Callable[[datetime], str]) -> 
 
 def are_rows_missing(problems: pd.DataFrame) -> bool:
     """Return whether a statement file does not add up, or follows a gap."""
-    return bool(problems["problem"].isin(list(_PATTERNS)).any())
+    return bool(problems["problem"].isin(_OF_FILES).any())
 
 
 def _find_spans(problems: pd.DataFrame) -> list[Span | None]:
@@ -60,17 +54,12 @@ def _find_spans(problems: pd.DataFrame) -> list[Span | None]:
 
 def _find_span(problem: object, value: object) -> Span | None:
     """Return the days that a problem is about; None if it does not say, as in privacy mode."""
-    pattern = _PATTERNS.get(problem) if isinstance(problem, str) else None
-    match = pattern.fullmatch(value) if pattern and isinstance(value, str) else None
-    if match is None:
+    days = parse_days(problem, value)
+    if days is None:
         return None
-    try:
-        start, end = (date.fromisoformat(day) for day in (match["start"], match["end"] or match["start"]))
-    except ValueError:  # such as the 99th of a month
-        return None
-    if problem == FOLLOWS_A_GAP and _BETWEEN_PERIODS.match(match["found"]):  # both days are in the files
-        start, end = start + _ONE_DAY, end - _ONE_DAY
-    return Span(start, end)
+    if problem == FOLLOWS_A_GAP and _BETWEEN_PERIODS.match(days.found):  # both days are in the files
+        return Span(days.start + _ONE_DAY, days.end - _ONE_DAY)
+    return Span(days.start, days.end)
 
 
 def _overlaps(span: Span, first: datetime, after: datetime) -> bool:

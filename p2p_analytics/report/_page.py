@@ -12,6 +12,7 @@ from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import FOLLOWS_A_GAP
 from p2p_analytics.money import add_units
 from p2p_analytics.report._people import Label, label_people, name_in_figures
+from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -74,6 +75,7 @@ def build_environment(zone: ZoneInfo, currency: str, *, strict: bool) -> Environ
     environment.filters |= {
         "money": partial(display.format_money, currency=currency),
         "share": display.format_share,
+        "days": display.format_days,
         "text": display.clean_text,
         "line": lambda text: display.clean_line(display.clean_text(text)),
         "shorten": _shorten,
@@ -87,18 +89,28 @@ def build_environment(zone: ZoneInfo, currency: str, *, strict: bool) -> Environ
     return environment
 
 
-def build_people(people: pd.DataFrame) -> dict[str, Any]:
-    """Return the template's variables for the table of `spend_by_friend`."""
+def build_people(people: pd.DataFrame, payments: pd.DataFrame) -> dict[str, Any]:
+    """Return the template's variables for the table of `spend_by_friend` of payments."""
     most = plots.count_shown(len(people), _MOST_PEOPLE)
+    settled = payments[payments["status"] == Status.SETTLED.value]
+    is_unknown = {
+        column: is_sum_unknown(settled.loc[settled["direction"] == side, "amount_cents"])
+        for column, side in (("sent", "out"), ("received", "in"))
+    }
+    is_unknown["net"] = any(is_unknown.values())
+    sums = {column: None if is_unknown[column] else add_units(people[column]) for column in is_unknown}
     return {
         "settled_count": int(people["payments"].sum()),
-        "sent": add_units(people["sent"]),
-        "received": add_units(people["received"]),
-        "net": add_units(people["net"]),
+        **sums,
         "people": to_rows(people.head(most)),
         "people_count": len(people),
         "other_people": plots.sum_other_people(people, most),
     }
+
+
+def is_sum_unknown(amounts: pd.Series[Any]) -> bool:
+    """Return whether there are amounts, but none of them is known: their sum is not zero."""
+    return len(amounts) > 0 and bool(amounts.isna().all())
 
 
 def build_months(flow: pd.DataFrame) -> dict[str, Any]:

@@ -62,7 +62,8 @@ def select_days(history: History, since: date | str | None, until: date | str | 
         after = begin_day(last + timedelta(days=1), zone)
         is_wanted, end = is_wanted & (moments < after), min(end, after)
     days = f"from {first} to {last}" if first and last else f"from {first} on" if first else f"until {last}"
-    sentence = f"Only payments {days} are counted: {int(is_wanted.sum()):,} of {len(moments):,} transactions."
+    counted = "are counted, each as of the first day of its month" if history.strict else "are counted"
+    sentence = f"Only payments {days} {counted}: {int(is_wanted.sum()):,} of {len(moments):,} transactions."
     chosen = _select_payments(history, is_wanted)
     if end < history.fetched_at:  # the balance is that of the time of the data
         chosen = replace(chosen, me=msgspec.structs.replace(chosen.me, balance_cents=None))

@@ -19,7 +19,7 @@ from p2p_analytics.frames.schema import (
 from p2p_analytics.history import require_history
 from p2p_analytics.messages import write_reminders
 from p2p_analytics.money import add_units
-from p2p_analytics.report._findings import list_findings, list_people
+from p2p_analytics.report._findings import Limits, list_findings, list_people, list_unclear_months
 from p2p_analytics.report._markdown import convert_page
 from p2p_analytics.report._page import (
     MARKDOWN,
@@ -29,6 +29,7 @@ from p2p_analytics.report._page import (
     build_people,
     describe_privacy,
     draw_parts,
+    is_sum_unknown,
     measure_amounts,
     name_shown,
     require_kind,
@@ -110,12 +111,12 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     currency = find_currency(
         history.payments, what="render_report", advice="choose one, like history.select_currency({})"
     )
-    build = partial(catalogue.build_table, payments=payments, history=history, as_of=as_of, tz=zone)
+    build = partial(catalogue.build_table, payments=payments, history=history, as_of=as_of, tz=zone, end=end)
     people, flow = build("spend_by_friend"), build("monthly_flow")
     ages, requests = build("pending_ageing"), build("pending_requests")
     own = (
         _build_header(history, payments, as_instant(as_of))
-        | build_people(people)
+        | build_people(people, payments)
         | build_months(flow)
         | _build_requests(ages, requests)
         | _build_reminders(requests, history, zone, as_instant(as_of))
@@ -126,12 +127,12 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     parts = build_sections(chosen, history, payments, lambda name: build(name, **options.get(name, {})), to_rows)
     tables = {"spend_by_friend": people, "monthly_flow": flow, "pending_ageing": ages}
     tables |= {part["name"]: part["table"] for part in parts if not part["template"]}
+    until = None if history.describe_wrong_files() else display.to_zone(end, zone)
     findings = list_findings(
         tables if history.strict else tables | {"pending_requests": requests},  # the age in months is too high
         payments,
-        since=history.since,
-        until=None if history.describe_wrong_files() else display.to_zone(end, zone),
-        money=partial(display.format_money, currency=currency),
+        Limits(history.since, until, list_unclear_months(payments, build)),
+        partial(display.format_money, currency=currency),
     )
     named = [row for part in parts for row in part.get("rows", []) if "counterparty_id" in row]
     shown = [*own["people"], *own["requests"], *named, *list_people(findings)]
@@ -197,7 +198,7 @@ def _describe_later(payments: pd.DataFrame, as_of: datetime) -> str:
 def _build_requests(ages: pd.DataFrame, requests: pd.DataFrame) -> dict[str, Any]:
     most = plots.count_shown(len(requests), _MOST_REQUESTS)
     return {
-        "open": {side: _sum_open(ages, side) for side in ("in", "out")},
+        "open": {side: _sum_open(requests, side) for side in ("in", "out")},
         "ages": to_rows(ages),
         "requests": to_rows(requests.head(most)),
         "request_count": len(requests),
@@ -223,9 +224,9 @@ def _build_problems(problems: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _sum_open(ages: pd.DataFrame, side: str) -> dict[str, float]:
-    mine = ages[ages["direction"] == side]
-    return {"amount": add_units(mine["amount"]), "payments": int(mine["payments"].sum())}
+def _sum_open(requests: pd.DataFrame, side: str) -> dict[str, float | None]:
+    amounts = requests.loc[requests["direction"] == side, "amount"]
+    return {"amount": None if is_sum_unknown(amounts) else add_units(amounts.dropna()), "payments": len(amounts)}
 
 
 def _keep_plausible(instants: pd.Series[Any]) -> pd.Series[Any]:

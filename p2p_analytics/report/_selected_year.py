@@ -36,16 +36,12 @@ class SelectedYear(NamedTuple):
         The payments of the year, and the problems of the files that are about it.
     before : History
         These, all earlier ones, and those without a date.
-    settled_count : int
-        The settled payments of the year.
     years : list of int
         The years with settled payments, in order.
     zone : ZoneInfo
         That of the year: UTC in privacy mode.
     end : datetime
         The instant at which the year or, if that is earlier, the data ends.
-    is_over : bool
-        Whether the data reaches the end of the year.
     since : datetime or None
         The date from which the data holds all payments, to the microsecond.
     gaps : list of str
@@ -55,24 +51,55 @@ class SelectedYear(NamedTuple):
     undecided : datetime or None
         In a history that was given in privacy mode, the day or month of ``as_of``, if it is of the year: all of its
         payments are counted.
+    has_later : bool
+        Whether payments settled after ``as_of``.
     """
 
     number: int
     history: History
     before: History
-    settled_count: int
     years: list[int]
     zone: ZoneInfo
     end: datetime
-    is_over: bool
     since: datetime | None
     gaps: list[str]
     is_whole: bool
     undecided: datetime | None
+    has_later: bool
 
+    @property
     def begin(self) -> datetime:
-        """Return the first instant of the year."""
+        """The first instant of the year."""
         return begin_day(date(self.number, 1, 1), self.zone)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the data reaches the end of the year."""
+        return self.end == begin_day(date(self.number + 1, 1, 1), self.zone)
+
+    @property
+    def settled_count(self) -> int:
+        """The number of settled payments of the year."""
+        return len(_find_settled(self.history))
+
+    def format_day(self, instant: datetime) -> str:
+        """Return the day of an instant as text, in strict privacy mode its month."""
+        return (display.format_month if self.history.strict else display.format_day)(instant, self.zone)
+
+    def describe_empty(self) -> str:
+        """Return sentences about a year without settled payments: the years that have some, and the end of the data.
+
+        Empty if the year has settled payments.
+        """
+        if self.settled_count:
+            return ""
+        empty = f"No payment settled in {self.number}"
+        if self.has_later and not self.years:
+            return f"{empty}; all payments are later."
+        years = " to ".join(map(str, dict.fromkeys((self.years[0], self.years[-1])))) if self.years else ""
+        empty = f"{empty}; the payments are from {years}." if years else f"{empty}."
+        last = self.end - MICROSECOND
+        return empty if last >= self.begin else f"{empty} The data ends with {self.format_day(last)}."
 
 
 def choose_privacy(privacy: Privacy | None = None) -> Privacy:
@@ -117,15 +144,14 @@ def select_year(
         number,
         chosen,
         before,
-        len(_find_settled(chosen)),
         years,
         zone,
         end,
-        is_over=end == after,
         since=history.since,
         gaps=list_gaps(problems, lambda instant: format_day(instant, find_zone("UTC"))),
         is_whole=not are_rows_missing(compared),
         undecided=_find_undecided(chosen, moment) if history.private else None,
+        has_later=len(_find_settled(until)) < len(_find_settled(history)),
     )
 
 

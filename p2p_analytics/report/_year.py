@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, SupportsIndex
 
 from p2p_analytics import display
 from p2p_analytics.analyses import catalogue
@@ -13,8 +13,7 @@ from p2p_analytics.currencies import name_currency
 from p2p_analytics.frames.row_currencies import find_currency, is_in_currency
 from p2p_analytics.frames.schema import FOLLOWS_A_GAP, count_other_kinds, select_payments
 from p2p_analytics.history import require_history
-from p2p_analytics.money import add_units
-from p2p_analytics.report._findings import list_findings, list_people
+from p2p_analytics.report._findings import Limits, list_findings, list_people, list_unclear_months
 from p2p_analytics.report._markdown import convert_page
 from p2p_analytics.report._page import (
     MARKDOWN,
@@ -115,14 +114,16 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
     payments, before = select_payments(history.payments), select_payments(chosen.before.payments)
     build = partial(catalogue.build_table, payments=payments, history=history, as_of=chosen.end, tz=zone)
     tables = {name: build(name) for name in ("spend_by_friend", "monthly_flow", "request_outcomes", "time_to_settle")}
-    flow = build("monthly_flow", payments=before[is_in_currency(before, currency)])
+    compared = before[is_in_currency(before, currency)]
+    flow = build("monthly_flow", payments=compared)
     # Only people are counted in this table, so earlier payments may be in other currencies.
     years = build("people_by_year", payments=before.assign(currency=currency))
-    own = build_people(tables["spend_by_friend"]) | build_months(tables["monthly_flow"])
+    own = build_people(tables["spend_by_friend"], payments) | build_months(tables["monthly_flow"])
     sections = choose_sections(_SECTIONS)
     parts = [part | {"is_folded": True} for part in build_sections(sections, history, payments, build, to_rows)]
     tables |= {part["name"]: part["table"] for part in parts if not part["template"]}
-    findings = _list_findings(chosen, tables | {"monthly_flow": flow}, payments, money)
+    unclear = list_unclear_months(compared, build)
+    findings = _list_findings(chosen, tables | {"monthly_flow": flow}, payments, unclear, money)
     names = name_shown([*own["people"], *list_people(findings)], history, payments)
     user = history.me.user
     template = build_environment(zone, currency, strict=history.strict).get_template("year.html.jinja")
@@ -131,14 +132,14 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
         name=user.display_name or user.username or user.id,
         end=_find_last_moment(chosen),
         private=describe_privacy(history, currency),
-        figures=[*_list_figures(chosen, tables, years, money)],
+        figures=[*_list_figures(chosen, tables | {"people_by_year": years}, own, money)],
         findings=findings,
         labels=names.labels,
         longest_amount=measure_amounts(
             *(tables["monthly_flow"][name] for name in ("sent", "received", "net", "running_net")), currency=currency
         ),
         parts=draw_parts(parts, tables, history, names, kind=kind),
-        empty=_describe_empty(chosen),
+        empty=chosen.describe_empty(),
         remarks=_list_remarks(chosen, flow),
         other_kinds=display.describe_kinds(count_other_kinds(history.payments)),
         omitted=describe_omitted(sections, history),
@@ -152,26 +153,29 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
 def _find_last_moment(chosen: SelectedYear) -> datetime | None:
     """Return the last moment of the data, if it ends within the year."""
     last = chosen.end - MICROSECOND
-    return None if chosen.is_over or last < chosen.begin() else last
+    return None if chosen.is_over or last < chosen.begin else last
 
 
 def _list_findings(
-    chosen: SelectedYear, tables: dict[str, pd.DataFrame], payments: pd.DataFrame, money: Callable[[float], str]
+    chosen: SelectedYear,
+    tables: dict[str, pd.DataFrame],
+    payments: pd.DataFrame,
+    unclear: frozenset[str],
+    money: Callable[[float], str],
 ) -> list[Finding]:
     """Return the findings about the sections of the page, by the rules of the report."""
     zone = chosen.zone
     until = datetime(chosen.number + 1, 1, 1, tzinfo=zone) if chosen.is_over else display.to_zone(chosen.end, zone)
     is_comparable = until > datetime(chosen.number, 2, 1, tzinfo=zone) and chosen.is_whole
     shown = {name: table for name, table in tables.items() if name in _SECTIONS}
-    until_known = until if is_comparable else None
-    return list_findings(shown, payments, since=chosen.since, until=until_known, money=money)
+    return list_findings(shown, payments, Limits(chosen.since, until if is_comparable else None, unclear), money)
 
 
 def _list_figures(
-    chosen: SelectedYear, tables: dict[str, pd.DataFrame], years: pd.DataFrame, money: Callable[[float], str]
+    chosen: SelectedYear, tables: dict[str, pd.DataFrame], sums: dict[str, Any], money: Callable[[float], str]
 ) -> Iterator[Figure]:
     """Yield the figures of a year with settled payments; those about requests only if there are some."""
-    people, flow = tables["spend_by_friend"], tables["monthly_flow"]
+    people, flow, years = (tables[name] for name in ("spend_by_friend", "monthly_flow", "people_by_year"))
     if not chosen.settled_count:
         return
     yield Figure("Payments", f"{chosen.settled_count:,}", "settled, sent or received")
@@ -186,7 +190,7 @@ def _list_figures(
         words = display.format_count(int(most), "payment", "payments") + " each" * (len(busiest) > 1)
         yield Figure("Busiest month" if len(busiest) == 1 else "Busiest months", months, words)
     for name, words in (("sent", "to others"), ("received", "from others"), ("net", "received less sent")):
-        yield Figure(name.capitalize(), money(add_units(people[name])), words)
+        yield Figure(name.capitalize(), money(sums[name]), words)
     own = tables["request_outcomes"]
     own = own[own["direction"] == "in"]
     ended = int((own["requests"] - own["pending"]).sum())
@@ -196,15 +200,7 @@ def _list_figures(
     times = tables["time_to_settle"]
     days = times.loc[times["direction"] == "in", "days_p50"]
     if len(days) and not chosen.history.private:  # it has no times of day
-        yield Figure("Half of them paid within", f"{days.iloc[0]:,.1f} days", "from request to payment")
-
-
-def _describe_empty(chosen: SelectedYear) -> str:
-    """Return sentences about a year without settled payments: the years that have some, and the end of the data."""
-    years = f"{chosen.years[0]} to {chosen.years[-1]}" if len(chosen.years) > 1 else "".join(map(str, chosen.years))
-    empty = f"No payment settled in {chosen.number}{f'; the payments are from {years}' if years else ''}."
-    last = chosen.end - MICROSECOND
-    return empty if last >= chosen.begin() else f"{empty} The data ends with {_format_day(last, chosen)}."
+        yield Figure("Half of them paid within", f"{display.format_days(days.iloc[0])} days", "from request to payment")
 
 
 def _list_remarks(chosen: SelectedYear, flow: pd.DataFrame) -> list[str]:
@@ -217,7 +213,7 @@ def _list_remarks(chosen: SelectedYear, flow: pd.DataFrame) -> list[str]:
     files = replace(history, problems=history.problems[~is_gap]).describe_wrong_files()
     undecided = ""
     if chosen.undecided is not None:
-        day = _format_day(chosen.undecided, chosen)
+        day = chosen.format_day(chosen.undecided)
         undecided = f"All payments of {day} are counted, because privacy mode hides which of them were later."
     sentences = (_describe_start(chosen), history.describe_missing_amounts(), files, without_year, undecided)
     return [*filter(None, sentences)]
@@ -225,16 +221,12 @@ def _list_remarks(chosen: SelectedYear, flow: pd.DataFrame) -> list[str]:
 
 def _describe_start(chosen: SelectedYear) -> str:
     """Return a sentence about the beginning of the data, if it is within the year; of payments, after January."""
-    if chosen.since is not None and chosen.since > chosen.begin():
+    if chosen.since is not None and chosen.since > chosen.begin:
         if chosen.history.strict and chosen.since != chosen.history.since:
-            return f"Payments made before some day of {_format_day(chosen.since, chosen)} are not loaded."
+            return f"Payments made before some day of {chosen.format_day(chosen.since)} are not loaded."
         return chosen.history.describe_start()
     created = select_payments(chosen.before.payments)["date_created"].dropna()
     first = created[created >= EPOCH].min()
     if first != first or first < begin_day(date(chosen.number, 2, 1), chosen.zone):  # noqa: PLR0124 - NaT
         return ""
-    return f"The payments begin with {_format_day(first, chosen)}; the data has no earlier ones."
-
-
-def _format_day(instant: datetime, chosen: SelectedYear) -> str:
-    return (display.format_month if chosen.history.strict else display.format_day)(instant, chosen.zone)
+    return f"The payments begin with {chosen.format_day(first)}; the data has no earlier ones."

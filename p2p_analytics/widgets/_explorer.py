@@ -224,7 +224,9 @@ class Explorer(NotebookDisplay):
         """Compute an analysis, and return its plot, empty if nothing is known to draw, and its table as HTML."""
         rows = self._period.set_dates(self.payments) if name in _DATED else self.payments
         options = {"by": "category", "every": self._period.choose_every(rows)} if name == _OVER_TIME else {}
-        self.table = catalogue.build_table(name, rows, self._history, as_of=self._as_of, tz=self.zone.value, **options)
+        self.table = catalogue.build_table(
+            name, rows, self._history, as_of=self._as_of, tz=self.zone.value, end=self._period.end, **options
+        )
         people = fill_usernames(self.table, self._history.people)
         html = analysis_to_html(people, _TITLES[name], self._period.tzinfo, self._date_format)
         if name == _REQUESTS:

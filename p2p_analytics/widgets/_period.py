@@ -11,7 +11,7 @@ from zoneinfo import available_timezones
 from p2p_analytics.display import format_count, format_day, format_month, to_zone
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import require
-from p2p_analytics.times import find_zone, to_microseconds
+from p2p_analytics.times import find_zone, from_microseconds, to_microseconds
 from p2p_analytics.widgets._inputs import build_date_picker, build_dropdown
 from p2p_analytics.widgets._table import name_rows
 
@@ -75,6 +75,14 @@ class Period:
         return find_zone(self.zone.value)
 
     @property
+    def end(self) -> datetime | None:
+        """The instant at which the period ends; None without a last day."""
+        last = self.last_day.value
+        if last is None or last == _LAST_DAY:
+            return None
+        return from_microseconds(self._midnight(last + timedelta(days=1)))
+
+    @property
     def is_inverted(self) -> bool:
         """Whether the last day is before the first."""
         first, last = self.first_day.value, self.last_day.value
@@ -82,15 +90,15 @@ class Period:
 
     def select(self, payments: pd.DataFrame) -> pd.DataFrame:
         """Return the payments of the period, both days included; without limits, all of them."""
-        first, last = self.first_day.value, self.last_day.value
-        if first is None and last is None:
+        first = self.first_day.value
+        if first is None and self.last_day.value is None:
             return payments
         moments = payments[self.date.value]
         chosen, microseconds = moments.notna().to_numpy(), moments.astype("int64").to_numpy()
         if first is not None:
             chosen = chosen & (microseconds >= self._midnight(first.replace(day=1) if self._strict else first))
-        if last is not None and last < _LAST_DAY:
-            chosen = chosen & (microseconds < self._midnight(last + timedelta(days=1)))
+        if self.end is not None:
+            chosen = chosen & (microseconds < to_microseconds(self.end))
         period: pd.DataFrame = payments[chosen]
         return period
 

@@ -116,6 +116,40 @@ def test_a_year_in_review_fits(browser: Browser, tmp_path: Path, scheme: Any) ->
         assert said == []
 
 
+def test_figures_fill_their_rows(browser: Browser, tmp_path: Path) -> None:
+    """None stands alone with room beside it: seven figures of a year in privacy mode end where their rows end."""
+    ends = """() => {
+      const boxes = [...document.querySelectorAll(".figures div")].map(node => node.getBoundingClientRect());
+      return [boxes.length, Math.max(...boxes.map(box => box.right)) - boxes.at(-1).right];
+    }"""
+    history = long_history(years=2, payments=310)
+    first = history.payments.index[0]
+    history.payments.loc[first, ["action", "status", "direction"]] = ["charge", "settled", "in"]
+    with open_tab(browser) as page:
+        page.goto(write(render_year(history, as_of=AS_OF), tmp_path))
+        for width in (320, PHONE["width"], 700, DESK["width"]):
+            page.set_viewport_size({"width": width, "height": 844})
+            count, room = page.evaluate(ends)
+            assert (count, room < 1) == (7, True), width
+
+
+@pytest.mark.parametrize(("scheme", "paper", "ink"), [("light", 255, 0), ("dark", 23, 232)])
+def test_plots_have_the_colours_of_the_page(
+    browser: Browser, tmp_path: Path, scheme: Any, paper: int, ink: int
+) -> None:
+    """Their background is that of the page, light or dark, and their titles have nearly the colour of its text."""
+    image = pytest.importorskip("PIL.Image")
+    rows = [payment_row(1, "2024-05-05T09:00:00Z", flow_cents=-500, direction="out", counterparty_name="Ben")]
+    with open_tab(browser, color_scheme=scheme) as page:
+        page.goto(write(render_report(report_history(rows), as_of=AS_OF), tmp_path))
+        drawn = image.open(io.BytesIO(page.locator("#spend_by_friend figure").screenshot())).convert("RGB")
+        found = {colour for _, colour in drawn.getcolors(drawn.width * drawn.height)}
+        around = image.open(io.BytesIO(page.screenshot())).convert("RGB").getpixel((1, 1))
+    assert around == drawn.getpixel((2, 2)) == (paper,) * 3
+    assert drawn.getpixel((drawn.width // 2, 2)) == (paper,) * 3
+    assert (ink,) * 3 in found
+
+
 @pytest.mark.parametrize("viewport", [PHONE, DESK])
 def test_tables_stay_tables_for_screen_readers(
     browser: Browser, long_report: str, tmp_path: Path, viewport: Any

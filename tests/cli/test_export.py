@@ -18,6 +18,7 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics import cli
+from p2p_analytics.report import Range
 
 
 def test_every_analysis_is_a_table() -> None:
@@ -80,9 +81,10 @@ def test_every_table_has_every_ending(archive_path, tmp_path, capfdbinary) -> No
 
     readers = {"jsonl": partial(pd.read_json, lines=True), "db": read_sqlite}
     history = p2p.open_archive(archive_path).history()
+    chosen = Range(history, "", history.fetched_at)
     for name in (*_export._FRAMES, *_export._ANALYSES):
         options = argparse.Namespace(out="-", as_of=None, tz=None)
-        table = _export._build_table(name, history, options)
+        table = _export._build_table(name, chosen, options)
         _export._write_table(name, table, history, options)
         assert len(p2p.read_csv(io.BytesIO(capfdbinary.readouterr().out))) == len(table)
         for ending, read in readers.items():
@@ -282,3 +284,14 @@ def test_some_days_and_one_currency(tmp_path, history_of, payment, capsys) -> No
         capsys.readouterr().err
         == "--currency has no effect on friends: only payments, problems and analyses are selected.\n"
     )
+
+
+def test_what_recurs_is_judged_at_the_end_of_the_days(tmp_path, history_of, payment, capsys) -> None:
+    """A series of payments until a day is not late because of later days."""
+    rows = [payment(at, date_created=f"2024-0{at}-03T12:00:00") for at in range(1, 5)]
+    p2p.open_archive(tmp_path / "a").merge(history_of(*rows))
+    words = ["export", str(tmp_path / "a"), "-", "--table", "recurring", "--as-of", "2024-05-20"]
+    # 2 May is 29 days after 3 April, and 20 May 47: 1.25 months are 37.5.
+    for until, state in (([], "late"), (["--until", "2024-05-02"], "active")):
+        assert cli.main([*words, *until]) == 0
+        assert pd.read_csv(io.StringIO(capsys.readouterr().out))["state"].tolist() == [state]

@@ -71,7 +71,7 @@ def test_some_days_and_analyses(archive_path, tmp_path, capsys) -> None:
     """`--only`, `--since` and `--until` are those of `render_report`; what they refuse leaves the file as it is."""
     out = tmp_path / "r.html"
     words = ["report", archive_path, "--out", str(out)]
-    assert cli.main([*words, "--only", "status_mix,recurring", "--since", "2199-01-01", "--until", "2199-12-31"]) == 0
+    assert cli.main([*words, "--only", "status_mix, recurring", "--since", "2199-01-01", "--until", "2199-12-31"]) == 0
     assert "The report of 0 payments, in " in capsys.readouterr().out
     page = out.read_text()
     assert (page.count("<section "), "Only payments from 2199-01-01 to 2199-12-31 are counted: 0 of 2" in page) == (
@@ -81,6 +81,7 @@ def test_some_days_and_analyses(archive_path, tmp_path, capsys) -> None:
     capsys.readouterr()
     for wrong, sentence in {
         ("--only", "unusual,rent"): "'rent' is no analysis: choose from spend_by_friend, ",
+        ("--only", "unusual, recuring"): "'recuring' is no analysis: did you mean recurring?",
         ("--since", "May"): "May is no day, such as 2024-05-31",
         ("--since", "2023"): "2023 is no day: write 2023-01-01 or 2023-12-31",
     }.items():
@@ -113,11 +114,9 @@ def test_a_year_in_review(archive_path, tmp_path, monkeypatch, capsys) -> None:
     said, mode = capsys.readouterr().out.splitlines()
     assert (said, mode) == ("The year 2024 in review of 1 settled payment, in r.md", "Names and amounts are real.")
     assert "Names and amounts are real." in (tmp_path / "r.md").read_text()
-    assert cli.main([*words, "--year", "2011", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["payments"] == 0
-    assert "No payment settled in 2011; " in (tmp_path / "year.html").read_text()
     for wrong, sentence in {
         ("--year", "2024"): "--year is for the year in review: add --template year.",
+        ("--template", "year", "--only", "recurring"): "--template year has its own analyses: leave out --only.",
         ("--template", "year", "--since", "2024-01-01"): "choose it with --year, not --since.",
         (
             "--privacy",
@@ -130,6 +129,35 @@ def test_a_year_in_review(archive_path, tmp_path, monkeypatch, capsys) -> None:
     }.items():
         assert cli.main(["report", archive_path, *wrong]) == 2
         assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("draw_nothing")
+def test_a_year_without_payments(archive_path, tmp_path, monkeypatch, capsys) -> None:
+    """The sentence of the page is also on standard error, because the page may replace one with payments."""
+    monkeypatch.chdir(tmp_path)
+    words = ["report", archive_path, "--template", "year", "--json"]
+    for given, sentence in (
+        (["--year", "2011"], "No payment settled in 2011; the payments are from 2024."),
+        (["--year", "2025"], "No payment settled in 2025; the payments are from 2024. The data ends with 1 Jun 2024."),
+        (["--as-of", "2019-05-01"], "No payment settled in 2019; all payments are later."),
+        (["--as-of", "2019-01-01"], "No payment settled in 2019; all payments are later."),
+    ):
+        assert cli.main([*words, *given]) == 0
+        printed = capsys.readouterr()
+        assert (json.loads(printed.out)["payments"], printed.err) == (0, f"{sentence}\n")
+        assert sentence in (tmp_path / "year.html").read_text()
+    assert cli.main([*words, "--year", "2011", "--progress", "none"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("draw_nothing")
+def test_the_ending_of_the_page(archive_path, tmp_path, monkeypatch) -> None:
+    """The last ending of the name, in small or capital letters, decides; a name without one is HTML."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "new.md").mkdir()
+    for name, start in {"r": "<!", ".md": "<!", "new.md/r.md.HTM": "<!", "new.md/r": "<!", "r.html.Md": "# "}.items():
+        assert cli.main(["report", archive_path, "--out", name, "--only", "status_mix"]) == 0
+        assert (tmp_path / name).read_text().startswith(start)
 
 
 @pytest.mark.usefixtures("draw_nothing")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from datetime import date, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from p2p_analytics.frames.schema import FRIENDS, PAYMENTS
 from support.analyses.records import HOSTILE, make_record, make_town
 from support.frames import frame_from_rows
 from support.hostile_texts import TEXTS
+from support.reports import payment_row, report_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -258,3 +260,17 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     p2p.to_sqlite(payments, tmp_path / "p.db", as_of=AS_OF)
     assert (tmp_path / "p.db").stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["p.db"]
+
+
+def test_what_recurs_is_judged_at_the_end_of_the_data(tmp_path: Path) -> None:
+    """Data of April has no rent of May, which is not late because of a later as_of; frames do not say when they end."""
+    rent = [
+        payment_row(at, f"2024-0{at}-03T12:00:00Z", flow_cents=-90000, direction="out", counterparty_id="2")
+        for at in range(1, 5)
+    ]
+    history = replace(report_history(rent), fetched_at=datetime(2024, 4, 30, tzinfo=UTC))
+    for number, (source, state) in enumerate([(history, "active"), (history.payments, "late")]):
+        file = tmp_path / f"{number}.sqlite"
+        p2p.to_sqlite(source, file, as_of="2024-05-20")
+        with open_database(file) as database:
+            assert [row["state"] for row in read_rows(database, "recurring")] == [state]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections import Counter
 from dataclasses import replace
@@ -16,66 +15,33 @@ from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, PAYMENTS, set_dtypes
 from p2p_analytics.report import render_report
 from p2p_analytics.sandbox.town import build
 from support.analyses.towns import view_payments
-from support.reports import payment_row, report_history
+from support.reports import AS_OF, ask, list_findings, parse_findings, pay, report_history, select_section, spread
 
 if TYPE_CHECKING:
     from p2p_analytics.history import History
 
 pytestmark = pytest.mark.usefixtures("draw_nothing")
-AS_OF = "2024-06-30T12:00:00Z"
 TOM = {"counterparty_id": "9", "counterparty_name": "Tom O'Hara <b>"}
 EVIL = TOM["counterparty_name"]
 OLDER = "requests that are 30 days old or older; the oldest"
-
-
-def _list_findings(rows: list[dict[str, Any]], problems: pd.DataFrame | None = None) -> list[tuple[str, str]]:
-    """Return the section and the sentence of each finding in the report of payments."""
-    history = report_history(rows)
-    if problems is not None:
-        history = replace(history, problems=problems)
-    return _parse(render_report(history, as_of=AS_OF))
-
-
-def _parse(page: str) -> list[tuple[str, str]]:
-    """Return the section and the sentence of each finding of a page."""
-    (found,) = re.findall(r'<ul class="findings">(.*?)</ul>', page, re.DOTALL) or [""]
-    sentences = re.findall(r'<li><a href="#(\w+)">(.*?)</a></li>', found)
-    assert all(f'<section id="{name}">' in page for name, _ in sentences)
-    return [(name, html.unescape(re.sub("<[^>]+>", "", text))) for name, text in sentences]
-
-
-def _pay(number: int, day: str, cents: int, person: int = 1, **fields: Any) -> dict[str, Any]:
-    """Return a payment of the user to one of several people."""
-    who = {"counterparty_id": f"10{person}", "counterparty_name": f"Friend {person}"}
-    side = {"direction": "out", "flow_cents": -cents, "audience": "private"}
-    return payment_row(number, f"{day}T12:00:00Z", **{**side, **who, **fields})
-
-
-def _ask(number: int, day: str, cents: int, **fields: Any) -> dict[str, Any]:
-    """Return a request of the user."""
-    return _pay(number, day, cents, **{"direction": "in", "flow_cents": cents, "action": "charge", **fields})
-
-
-def _spread(number: int = 100, cents: int = 1000, people: int = 4) -> list[dict[str, Any]]:
-    """Return payments of one amount to several people on one day of 2022."""
-    return [_pay(number + at, "2022-05-05", cents, at) for at in range(people)]
+PARTLY = "requests that are 30 days old or older, 1 of them of unknown amount; the oldest"
 
 
 def test_nothing_stands_out() -> None:
     """Four equal people, a request of 29 days and another year of equal spending: there is no list."""
-    request = _ask(1, "2024-06-01", 900, status="pending", **TOM)  # 29 days before
-    assert _list_findings([*_spread(), request]) == []
+    request = ask(1, "2024-06-01", 900, status="pending", **TOM)  # 29 days before
+    assert list_findings([*spread(), request]) == []
     assert 'class="findings"' not in render_report(report_history([]), as_of=AS_OF)
 
 
 OPEN: dict[str, Any] = {"status": "pending", **TOM}
 REQUESTS = [
-    _ask(1, "2021-04-12", 5000, **OPEN),
-    _ask(2, "2024-05-31", 2400, **OPEN),
-    _ask(3, "2024-05-01", 1000, status="pending"),
+    ask(1, "2021-04-12", 5000, **OPEN),
+    ask(2, "2024-05-31", 2400, **OPEN),
+    ask(3, "2024-05-01", 1000, status="pending"),
 ]
-NEWCOMER = _pay(4, "2020-01-01", 9900, 2, status="pending")  # a payment to a person without an account
-UNKNOWN = _ask(5, "2024-01-01", 0, status="pending") | {"flow_cents": None, "amount_cents": None}
+NEWCOMER = pay(4, "2020-01-01", 9900, 2, status="pending")  # a payment to a person without an account
+UNKNOWN = ask(5, "2024-01-01", 0, status="pending") | {"flow_cents": None, "amount_cents": None}
 
 
 @pytest.mark.parametrize(
@@ -88,24 +54,29 @@ UNKNOWN = _ask(5, "2024-01-01", 0, status="pending") | {"flow_cents": None, "amo
         ),
         (
             [*REQUESTS[1:2], UNKNOWN],
-            f"You are still owed $24.00 in 2 {OLDER}, to Friend 1, is 181 days old.",
+            f"You are still owed $24.00 in 2 {PARTLY}, to Friend 1, is 181 days old.",
         ),
+        (
+            [UNKNOWN, UNKNOWN | {"payment_id": "6"}],
+            f"You are still owed an unknown amount in 2 {OLDER}, to Friend 1, is 181 days old.",
+        ),
+        ([UNKNOWN], "A request to Friend 1 for an unknown amount has been open for 181 days."),
         ([REQUESTS[1]], f"A request to {EVIL} for $24.00 has been open for 30 days."),
         (
             [{**REQUESTS[1], "direction": "out", "flow_cents": -2400}],
             f"A request from {EVIL} for $24.00 has been open for 30 days.",
         ),
     ],
-    ids=["several", "unknown amount", "one", "one to pay"],
+    ids=["several", "unknown amount", "unknown amounts", "one unknown", "one", "one to pay"],
 )
 def test_old_requests(rows: list[dict[str, Any]], sentence: str) -> None:
-    """Requests of thirty days or more are added up; payments that are pending are no requests."""
-    assert _list_findings(rows) == [("pending_requests", sentence)]
+    """Requests of thirty days or more are added up, unknown amounts named; pending payments are no requests."""
+    assert list_findings(rows) == [("pending_requests", sentence)]
 
 
 def _series(number: int, cents: int, last: int, **fields: Any) -> list[dict[str, Any]]:
     """Return a monthly series on the third of each month of 2023 until a month."""
-    return [_pay(number + at, f"{2023 + at // 12}-{at % 12 + 1:02}-03", cents, **fields) for at in range(last)]
+    return [pay(number + at, f"{2023 + at // 12}-{at % 12 + 1:02}-03", cents, **fields) for at in range(last)]
 
 
 def test_late_series() -> None:
@@ -117,62 +88,66 @@ def test_late_series() -> None:
         _series(70, 80000, 16, person=3),
     )
     payment, expected = f"monthly payment of about $1,200.00 to {EVIL}", "was expected on 3 Jun 2024."
-    assert _select(_list_findings([*late, *active, *ended]), "recurring") == [f"A {payment} {expected}"]
+    assert select_section(list_findings([*late, *active, *ended]), "recurring") == [f"A {payment} {expected}"]
     also = _series(110, 600, 17, person=4)
-    found = _select(_list_findings([*late, *also]), "recurring")
+    found = select_section(list_findings([*late, *also]), "recurring")
     assert found == [f"2 payments that recur are late; the largest, a {payment}, {expected}"]
-    assert _select(_list_findings([*active, *ended]), "recurring") == []
+    assert select_section(list_findings([*active, *ended]), "recurring") == []
 
 
 def test_duplicates() -> None:
-    """Payments that look like duplicates are counted and added up; large ones are not."""
-    twice = [_pay(at, "2024-06-09", 9900, 7 + at // 2) for at in range(4)]
-    assert _select(_list_findings(twice[:2]), "unusual") == [
+    """Payments that look like duplicates are counted and added up; large ones, and those of no money, are not."""
+    twice = [pay(at, "2024-06-09", 9900, 7 + at // 2) for at in range(4)]
+    assert select_section(list_findings(twice[:2]), "unusual") == [
         "A payment of $99.00 looks like a duplicate, with Friend 7."
     ]
     words = "2 payments, $198.00 together, look like duplicates; the last is with Friend 7."
-    assert _select(_list_findings(twice), "unusual") == [words]
-    large = [_pay(20 + at, f"2024-06-1{at}", 100) for at in range(5)] + [_pay(30, "2024-06-20", 500)]
-    assert _select(_list_findings(large), "unusual") == []
+    assert select_section(list_findings(twice), "unusual") == [words]
+    assert select_section(list_findings([pay(at, "2024-06-09", 0) for at in range(3)]), "unusual") == []
+    large = [pay(20 + at, f"2024-06-1{at}", 100) for at in range(5)] + [pay(30, "2024-06-20", 500)]
+    assert select_section(list_findings(large), "unusual") == []
 
 
 def test_what_others_can_see() -> None:
-    """From a half on, the share of public payments is shown; it is that of payments of a known audience."""
-    half = [_pay(at, "2022-05-05", 1000, at, audience="public" if at % 2 else "friends") for at in range(4)]
-    unknown = _pay(9, "2022-05-06", 1000, 7, audience=None)
-    assert _list_findings([*half, unknown]) == [("exposure", "50.0% of your payments are public.")]
-    assert _list_findings([*half, _pay(9, "2022-05-06", 1000, 7)]) == []
-    revealing = _pay(9, "2022-05-06", 1000, 7, audience="public", note="therapist")
-    found = _list_findings([*_spread(), revealing])
+    """From a half on, the share of public payments is shown; it is that of all payments, as in the table."""
+    half = [pay(at, "2022-05-05", 1000, at, audience="public" if at % 2 else "friends") for at in range(4)]
+    unknown = pay(9, "2022-05-06", 1000, 7, audience=None)
+    assert list_findings(half) == [("exposure", "50.0% of your payments are public.")]
+    assert list_findings([*half, unknown]) == []
+    public = pay(10, "2022-05-07", 1000, 7, audience="public")
+    assert list_findings([*half, unknown, public]) == [("exposure", "50.0% of your payments are public.")]
+    assert list_findings([*half, pay(9, "2022-05-06", 1000, 7)]) == []
+    revealing = pay(9, "2022-05-06", 1000, 7, audience="public", note="therapist")
+    found = list_findings([*spread(), revealing])
     assert found == [("sensitive_notes", "1 public payment has a note that reveals something private.")]
 
 
 def test_who_does_not_pay() -> None:
     """Of people with five ended requests or more, the one who paid the smallest share is named, from a half on."""
     states = ["settled", "settled", "cancelled", "expired", "cancelled", "pending"]
-    asked = [_ask(at, "2024-06-20", 1000, status=status, **TOM) for at, status in enumerate(states)]
-    expected = [f"{EVIL} paid 2 of your 5 requests that are not open any more."]
-    other = [_ask(10 + at, "2024-06-20", 1000, status="settled" if at % 2 else "failed") for at in range(6)]
-    assert _select(_list_findings([*asked, *other]), "request_outcomes") == expected
-    assert _select(_list_findings(asked[1:]), "request_outcomes") == []  # four ended ones
+    asked = [ask(at, "2024-06-20", 1000, status=status, **TOM) for at, status in enumerate(states)]
+    expected = [f"Of your 5 requests to {EVIL} that are not open any more, 2 were paid."]
+    other = [ask(10 + at, "2024-06-20", 1000, status="settled" if at % 2 else "failed") for at in range(6)]
+    assert select_section(list_findings([*asked, *other]), "request_outcomes") == expected
+    assert select_section(list_findings(asked[1:]), "request_outcomes") == []  # four ended ones
     paid = [{**row, "status": "settled"} for row in asked[:3]]
-    assert _select(_list_findings([*paid, *asked[3:]]), "request_outcomes") == []  # three of five
+    assert select_section(list_findings([*paid, *asked[3:]]), "request_outcomes") == []  # three of five
 
 
 def test_the_main_person() -> None:
     """From four tenths on, a person among at least four is named, and what for if that is nearly all one thing."""
-    rent = _pay(1, "2022-06-01", 2000, note="Rent for June", **TOM)
-    assert _list_findings([*_spread(people=3), rent]) == [
+    rent = pay(1, "2022-06-01", 2000, note="Rent for June", **TOM)
+    assert list_findings([*spread(people=3), rent]) == [
         ("spend_by_friend", f"Rent to {EVIL} is 40.0% of what you sent.")
     ]
-    assert _list_findings([*_spread(cents=1001, people=3), rent]) == []
-    assert _list_findings([*_spread(people=2), rent]) == []
-    mixed = [{**rent, "note": "Something"}, *_spread(people=3)]
-    assert _list_findings(mixed) == [("spend_by_friend", f"40.0% of what you sent went to {EVIL}.")]
+    assert list_findings([*spread(cents=1001, people=3), rent]) == []
+    assert list_findings([*spread(people=2), rent]) == []
+    mixed = [{**rent, "note": "Something"}, *spread(people=3)]
+    assert list_findings(mixed) == [("spend_by_friend", f"40.0% of what you sent went to {EVIL}.")]
     # 1,599 of 2,000 is 79.95 % rent; 1,600 is 80 %, but 32 % of all.
     for cents in (1599, 1600):
-        parts = [_pay(1, "2022-06-01", cents, note="Rent", **TOM), _pay(2, "2022-06-02", 2000 - cents, **TOM)]
-        assert _list_findings([*_spread(people=3), *parts]) == [
+        parts = [pay(1, "2022-06-01", cents, note="Rent", **TOM), pay(2, "2022-06-02", 2000 - cents, **TOM)]
+        assert list_findings([*spread(people=3), *parts]) == [
             ("spend_by_friend", f"40.0% of what you sent went to {EVIL}.")
         ]
 
@@ -180,50 +155,51 @@ def test_the_main_person() -> None:
 def test_the_main_category() -> None:
     """The largest of at least four categories is named from four tenths on, whoever was paid."""
     notes = ["Rent", "Rent", "Pizza", "Taxi", "Movie tickets"]
-    rows = [_pay(at, "2022-05-05", 1000, at, note=note) for at, note in enumerate(notes)]
-    assert _list_findings(rows) == [("categories", "Rent is 40.0% of what you sent.")]
-    assert _list_findings(rows[:4]) == []
+    rows = [pay(at, "2022-05-05", 1000, at, note=note) for at, note in enumerate(notes)]
+    assert list_findings(rows) == [("categories", "Rent is 40.0% of what you sent.")]
+    assert list_findings(rows[:4]) == []
 
 
 @pytest.mark.parametrize(
     ("cents", "sentence"),
     [
-        (1100, "Spending in 2024 until the end of May is 10.0% above the same months of 2023."),
+        (1100, "Spending in 2024 until the end of May is 10.0% above that of the same months of 2023."),
         (1099, None),
         (901, None),
-        (900, "Spending in 2024 until the end of May is 10.0% below the same months of 2023."),
+        (900, "Spending in 2024 until the end of May is 10.0% below that of the same months of 2023."),
         (0, None),
+        (10000, "Spending in 2024 until the end of May is 900.0% above that of the same months of 2023."),
+        (10001, "Spending in 2024 until the end of May is more than 10 times that of the same months of 2023."),
     ],
 )
 def test_the_same_months_of_the_year_before(cents: int, sentence: str | None) -> None:
     """Months that ended before the data are compared, if both years have payments; later ones are not."""
-    older = _pay(9, "2022-12-31", 1, 2)
-    before = [_pay(at, f"2023-0{at + 1}-10", 1000, at % 4) for at in range(5)]
-    later = [_pay(10, "2023-06-10", 50000, 1), _pay(11, "2023-12-10", 50000, 2), _pay(12, "2024-06-10", 77700, 3)]
-    now = [_pay(20 + at, f"2024-0{at + 1}-10", cents, at % 4) for at in range(5)]
-    found = _select(_list_findings([older, *before, *later, *now]), "monthly_flow")
+    older = pay(9, "2022-12-31", 1, 2)
+    before = [pay(at, f"2023-0{at + 1}-10", 1000, at % 4) for at in range(5)]
+    later = [pay(10, "2023-06-10", 50000, 1), pay(11, "2023-12-10", 50000, 2), pay(12, "2024-06-10", 77700, 3)]
+    now = [pay(20 + at, f"2024-0{at + 1}-10", cents, at % 4) for at in range(5)]
+    found = select_section(list_findings([older, *before, *later, *now]), "monthly_flow")
     assert found == ([sentence] if sentence else [])
-    assert (
-        _select(_list_findings([*before, *later, *now]), "monthly_flow") == []
-    )  # January 2023 may lack its first days
+    for early in ([], [pay(9, "2021-12-31", 1, 2)]):  # January 2023 may lack its first days, or all may be later
+        assert select_section(list_findings([*early, *before, *later, *now]), "monthly_flow") == []
 
 
 def test_years_of_incomplete_data_are_not_compared() -> None:
     """Where files do not add up, payments can be missing in one of the two years."""
-    rows = [_pay(at, f"{2023 + at // 5}-0{at % 5 + 1}-10", 1000 + at // 5 * 500, at % 4) for at in range(10)]
-    rows.append(_pay(10, "2022-12-31", 1))
-    assert _select(_list_findings(rows), "monthly_flow") == [
-        "Spending in 2024 until the end of May is 50.0% above the same months of 2023."
+    rows = [pay(at, f"{2023 + at // 5}-0{at % 5 + 1}-10", 1000 + at // 5 * 500, at % 4) for at in range(10)]
+    rows.append(pay(10, "2022-12-31", 1))
+    assert select_section(list_findings(rows), "monthly_flow") == [
+        "Spending in 2024 until the end of May is 50.0% above that of the same months of 2023."
     ]
     place = {"payment_id": None, "field": "balance", "value": None, "file": "may.csv", "line": None}
     problems = pd.DataFrame([{**place, "problem": DOES_NOT_ADD_UP}])
-    assert _select(_list_findings(rows, problems), "monthly_flow") == []
+    assert select_section(list_findings(rows, problems), "monthly_flow") == []
 
 
 def test_privacy_mode_finds_nothing_about_what_it_hides() -> None:
     """Findings are about invented names and amounts; of strict months no ages are shown, and of notes nothing."""
-    rent = [_pay(at, f"2024-0{at + 1}-01", 50000, note="Rent", audience="public", **TOM) for at in range(4)]
-    history = report_history([*rent, *_spread(people=3), _ask(9, "2021-04-12", 5000, **OPEN)])
+    rent = [pay(at, f"2024-0{at + 1}-01", 50000, note="Rent", audience="public", **TOM) for at in range(4)]
+    history = report_history([*rent, *spread(people=3), ask(9, "2021-04-12", 5000, **OPEN)])
     for strict in (False, True):
         page = render_report(history.masked(key=bytes(32), strict=strict), as_of=AS_OF)
         (found,) = re.findall(r'<ul class="findings">(.*?)</ul>', page, re.DOTALL)
@@ -231,10 +207,6 @@ def test_privacy_mode_finds_nothing_about_what_it_hides() -> None:
         assert sections == {"spend_by_friend"} | (set() if strict else {"pending_requests"})
         assert "Hara" not in found
         assert "Rent" not in found
-
-
-def _select(findings: list[tuple[str, str]], section: str) -> list[str]:
-    return [text for name, text in findings if name == section]
 
 
 def _view_town(seed: int) -> History:
@@ -290,7 +262,7 @@ def test_the_findings_of_five_towns() -> None:
     for seed in range(1, 6):
         history = _view_town(seed)
         page = render_report(history, as_of=history.fetched_at)
-        for section, text in _parse(page):
+        for section, text in parse_findings(page):
             expected = _count(history, section, text)
             if expected:
                 checked[section] += 1

@@ -66,7 +66,7 @@ def test_the_end_of_the_range_ends_the_compared_months() -> None:
         for month in range(1, 6)
     ] + [_pay(1, "2022-12-31T12:00:00Z", 1)]
     page = render_report(report_history(months), as_of="2024-06-30", until="2024-03-31")
-    assert "Spending in 2024 until the end of Mar is 100.0% above the same months of 2023." in page
+    assert "Spending in 2024 until the end of Mar is 100.0% above that of the same months of 2023." in page
 
 
 def test_only_some_analyses() -> None:
@@ -108,3 +108,36 @@ def test_a_range_of_statements() -> None:
     assert "Statements until 2 Jan 2025" in empty
     assert "balance" in empty
     assert "balance" not in ParsedPage(render_report(history, as_of=AS_OF, until="2024-12-31")).text
+
+
+def test_what_recurs_is_judged_at_the_end_of_the_range() -> None:
+    """Rent of 3 May is not late in a report until 2 May, nor is one that data of April cannot have."""
+    rent = [_pay(at, f"2024-0{at}-03T12:00:00Z", 90000) for at in range(1, 6)]
+    # On 20 May: 47 days after 3 April, of 30; on 2 May: 29 of 30.
+    of_april = replace(report_history(rent[:4]), fetched_at=datetime(2024, 4, 30, tzinfo=UTC))
+    of_may = replace(of_april, fetched_at=datetime(2024, 5, 20, tzinfo=UTC))
+    for history, until, state in (
+        (report_history(rent), "2024-05-02", "active"),
+        (report_history(rent), "2024-05-20", "active"),
+        (of_april, None, "active"),
+        (of_may, None, "late"),
+    ):
+        page = render_report(history, as_of="2024-05-20", until=until)
+        text = ParsedPage(page).text
+        assert f"monthly $900.00 {5 if until == '2024-05-20' else 4}" in text
+        assert (f" {state} " in text.partition("What recurs Settled")[2], "was expected on" in text) == (
+            True,
+            state == "late",
+        )
+
+
+def test_a_range_of_months() -> None:
+    """In strict privacy mode the payments of a month are all in a range, or none, and the page says by which day."""
+    rows = [_pay(1, "2024-04-01T12:00:00Z", 1), _pay(2, "2024-04-30T12:00:00Z", 2), _pay(3, "2024-05-01T12:00:00Z", 3)]
+    history = report_history(rows)
+    for strict, words in (
+        (False, "are counted: 1 of 3 transactions."),
+        (True, "are counted, each as of the first day of its month: 2 of 3 transactions."),
+    ):
+        page = render_report(history.masked(key=bytes(32), strict=strict), as_of=AS_OF, until="2024-04-15")
+        assert f"Only payments until 2024-04-15 {words}" in ParsedPage(page).text

@@ -381,3 +381,13 @@ def test_ages_before_the_payments_are_announced() -> None:
     assert "to which ages are counted" not in render_report(
         report_history(PAYMENT_ROWS), as_of=AS_OF, only=["recurring"]
     )
+
+
+def test_the_days_of_payments() -> None:
+    """Payments of one day are of that day; of several, from the first to the last."""
+    rows = [payment_row(at, f"2024-05-05T{at:02}:00:00Z", flow_cents=-500, direction="out") for at in (1, 23)]
+    for zone, words in (
+        ("UTC", "2 payments of 5 May 2024, 1 friend."),
+        ("Pacific/Kiritimati", "2 payments from 5 May 2024 to 6 May 2024, 1 friend."),
+    ):
+        assert words in ParsedPage(render_report(report_history(rows), as_of=AS_OF, tz=zone)).text

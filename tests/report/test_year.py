@@ -83,7 +83,7 @@ def test_the_figures_of_a_year() -> None:
     for words in (
         "2024 in payments Rosa <Vale> , until 30 Jun 2024 Names and amounts are real.",
         # January to May: 10 + 20 = 30 dollars in 2023; 143 is 113 more, which is 376.7 % of 30.
-        "Spending in 2024 until the end of May is 376.7% above the same months of 2023.",
+        "Spending in 2024 until the end of May is 376.7% above that of the same months of 2023.",
         "Dee Marlow $100.00 $0.00 −$100.00 1 69.9%",  # noqa: RUF001
         f"{EVIL} $40.10 $7.00 −$33.10 2 28.0%",  # noqa: RUF001
         "Ben 🌲 $2.90 $12.34 $9.44 2 2.0%",
@@ -292,7 +292,7 @@ def test_other_currencies_in_other_years() -> None:
     figures = _read_figures(page)
     assert (figures["Sent"], figures["People"]) == ("$40.00, to others", "2, 1 for the first time")
     # 40 dollars are 59.6 % less than 99 dollars; with ten euros it would be 63.3 %.
-    assert "Spending in 2024 until the end of May is 59.6% below the same months of 2023." in page
+    assert "Spending in 2024 until the end of May is 59.6% below that of the same months of 2023." in page
 
 
 def test_an_empty_year_says_so() -> None:

@@ -210,3 +210,13 @@ def test_an_error_is_one_sentence(explorer: p2p.Explorer) -> None:
     choose(explorer, "analysis", "Where it went")
     assert explorer._message.value == ""
     assert "<figure>" in explorer._plot.value
+
+
+def test_what_recurs_is_judged_at_the_end_of_the_period(tmp_path: Path) -> None:
+    """Rent that is paid on 3 May is not late in the period until 2 May."""
+    rent = [build_payment(at, f"2024-0{at}-03T12:00:00Z", "2", "Ben", -90000) for at in range(1, 5)]
+    explorer = p2p.Explorer(build_history(rent), folder=tmp_path, as_of="2024-05-20")
+    choose(explorer, "analysis", "What recurs")
+    assert explorer.table["state"].tolist() == ["late"]
+    explorer.last_day.value = date(2024, 5, 2)
+    assert explorer.table["state"].tolist() == ["active"]

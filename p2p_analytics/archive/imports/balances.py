@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -12,6 +10,7 @@ from p2p_analytics.archive.tables import BATCH, MERGED, SCHEMAS
 from p2p_analytics.currencies import UNKNOWN_CURRENCY
 from p2p_analytics.display import format_money
 from p2p_analytics.frames.arrow import is_among
+from p2p_analytics.frames.problem_days import parse_days
 from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import (
     BALANCES,
@@ -29,6 +28,7 @@ from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+    from datetime import date
 
     import pandas as pd
 
@@ -43,14 +43,6 @@ MOVES: Final = ("payment_id", "status", "date_created", "date_completed", "flow_
 STATED: Final = (*MOVES, "funding_source", "file", BATCH)
 _OWN_MONEY: Final = ("balance", "cash")  # the last word of a funding source that is the balance itself
 _DERIVED: Final = (DOES_NOT_ADD_UP, FOLLOWS_A_GAP)
-# The values of these problems, in archives of which the files' balances are not known.
-_DAY: Final = r"\d{4}-\d\d-\d\d"
-_DIFFERENCE: Final = re.compile(
-    rf"(?P<format>[^,]*), (?P<currency>[^,]*), (?P<start>{_DAY})(?: to (?P<end>{_DAY}))?: ", re.ASCII
-)
-_GAP: Final = re.compile(
-    rf"after .*, (?P<start>{_DAY}) to (?P<end>{_DAY}): (?P<changed>.*the balance changed)?", re.ASCII | re.DOTALL
-)
 
 
 def merge_balances(known: pd.DataFrame, given: pd.DataFrame, account: str, batch: int) -> pd.DataFrame:
@@ -224,12 +216,9 @@ def _drop_closed(problems: pd.DataFrame, balances: pd.DataFrame, others: OtherRo
 
 def _is_replaced(value: str, sound: Sequence[tuple[str, str, date, date]]) -> bool:
     """Return whether a file that adds up has the period of one that does not."""
-    match = _DIFFERENCE.match(value)
-    if match is None:
-        return False
-    start, end = (date.fromisoformat(day) for day in (match["start"], match["end"] or match["start"]))
-    return any(
-        (name, currency) == (match["format"], match["currency"]) and first <= start and end <= last
+    days = parse_days(DOES_NOT_ADD_UP, value)
+    return days is not None and any(
+        (name, currency) == (days.format, days.currency) and first <= days.start and days.end <= last
         for name, currency, first, last in sound
     )
 
@@ -239,13 +228,13 @@ def _is_filled(value: str, covered: Sequence[tuple[date, date]], others: OtherRo
 
     Rows of no file explain a change of the balance to the cent, or it stays.
     """
-    match = _GAP.match(value)
-    if match is None:
+    days = parse_days(FOLLOWS_A_GAP, value)
+    if days is None:
         return False
-    start, end = (date.fromisoformat(match[name]) for name in ("start", "end"))
-    if match["changed"] and _is_explained(value, start, end, others):
+    start, end, is_changed = days.start, days.end, "the balance changed" in days.found
+    if is_changed and _is_explained(value, start, end, others):
         return True
-    spans = [] if match["changed"] else [(first.date(), last.date()) for first, last in others.spans]
+    spans = [] if is_changed else [(first.date(), last.date()) for first, last in others.spans]
     within = [
         (first, last)
         for first, last in (*covered, *spans)
@@ -253,7 +242,7 @@ def _is_filled(value: str, covered: Sequence[tuple[date, date]], others: OtherRo
     ]
     inside = [(max(first, start), min(last, end)) for first, last in within]
     months = {month for first, last in inside for month in range(_number(first), _number(last) + 1)}
-    needed = () if match["changed"] else range(_number(start) + 1, _number(end))
+    needed = () if is_changed else range(_number(start) + 1, _number(end))
     return bool(inside) and months >= set(needed)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from p2p_analytics.history import History
+    from p2p_analytics.report import Range
 
 _FRAMES: Final = ("payments", "people", "friends", "problems")
 _RECONCILIATION: Final = "reconciliation"
@@ -85,15 +86,14 @@ def _list_words(words: Sequence[str]) -> str:
 
 def _parse_table_path(text: str) -> str:
     """Return the path of a file with an ending that is known, or the name of standard output."""
-    if text != _output.STANDARD_OUTPUT and not text.endswith(_SUFFIXES):
+    if text != _arguments.STANDARD_OUTPUT and not text.endswith(_SUFFIXES):
         raise argparse.ArgumentTypeError(f"{text} does not end in {_list_words(_SUFFIXES)}, and is not -")
     return text
 
 
 def _export(options: argparse.Namespace) -> None:
     """Write a table of an archive to a file or standard output, or its payments as a workbook, database or ledger."""
-    if options.out == _output.STANDARD_OUTPUT and options.json:
-        raise _arguments.WrongUseError("With - the table goes to standard output: leave out --json, or name a file.")
+    _arguments.refuse_json(options, "table")
     if options.out.endswith(_LEDGERS) and options.table not in {None, "payments"}:
         raise _arguments.WrongUseError(f"A ledger is made of payments, not of {options.table}: leave out --table.")
     from p2p_analytics.archive import open_archive
@@ -104,7 +104,8 @@ def _export(options: argparse.Namespace) -> None:
     history = archive.history(privacy=options.privacy)
     if options.currency:
         history = history.select_currency(options.currency)
-    history = select_range(history, options, _find_zone(history, options), progress)
+    chosen = select_range(history, options, _find_zone(history, options), progress)
+    history = chosen.history
     if options.out.endswith(_LEDGERS) or (options.table is None and options.out.endswith(_OF_ALL)):
         _write_payments(history, options)
         name, rows = "payments", len(history.payments)
@@ -113,13 +114,13 @@ def _export(options: argparse.Namespace) -> None:
         if name == _RECONCILIATION:
             table = archive.reconciliation(privacy=options.privacy)
         else:
-            table = _build_table(name, history, options)
+            table = _build_table(name, chosen, options)
         rows = len(table)
         for line in _describe_unused(name, options, history):
             progress.note(line)
         progress.log(f"Writing {rows:,} rows of {name} ...")
         _write_table(name, table, history, options)
-    if options.out == _output.STANDARD_OUTPUT:
+    if options.out == _arguments.STANDARD_OUTPUT:
         return
     _output.print_summary(
         options,
@@ -153,7 +154,7 @@ def _write_table(name: str, table: pd.DataFrame, history: History, options: argp
     """Write one table to a file of the kind that its ending names, or to standard output."""
     from p2p_analytics.export import to_csv, to_jsonl, to_parquet, write_csv, write_database, write_workbook
 
-    if options.out == _output.STANDARD_OUTPUT:
+    if options.out == _arguments.STANDARD_OUTPUT:
         write_csv(table, sys.stdout.buffer)
     elif options.out.endswith(_WORKBOOK):
         write_workbook({name: table}, options.out, tz=_find_zone(history, options))
@@ -192,19 +193,20 @@ def _list_takers(argument: str) -> str:
     return f"{', '.join(most)} and {last}"
 
 
-def _build_table(name: str, history: History, options: argparse.Namespace) -> pd.DataFrame:
+def _build_table(name: str, chosen: Range, options: argparse.Namespace) -> pd.DataFrame:
     """Return the table that ``--table`` names: a frame of the history or the result of an analysis."""
     from p2p_analytics.analyses import catalogue
     from p2p_analytics.errors import SchemaError
     from p2p_analytics.frames.row_currencies import count_currencies
 
+    history = chosen.history
     if name in _FRAMES:
         frame: pd.DataFrame = getattr(history, name)
         return frame
     zone = _find_zone(history, options)
     as_of = options.as_of or history.fetched_at
     try:
-        return catalogue.build_table(name, history.payments, history, as_of=as_of, tz=zone)
+        return catalogue.build_table(name, history.payments, history, as_of=as_of, tz=zone, end=chosen.end)
     except SchemaError:
         if len(count_currencies(history.payments)) > 1:
             raise build_currencies_error(history, options, what=name) from None

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from p2p_analytics.cli._output import Progress
     from p2p_analytics.errors import ConfigurationError
     from p2p_analytics.history import History
+    from p2p_analytics.report import Range
     from p2p_analytics.settings import Privacy
 
 
@@ -84,16 +85,14 @@ def build_currencies_error(history: History, options: argparse.Namespace, *, wha
     )
 
 
-def select_range(history: History, options: argparse.Namespace, zone: str, progress: Progress) -> History:
+def select_range(history: History, options: argparse.Namespace, zone: str, progress: Progress) -> Range:
     """Return the payments of the chosen days; a line says between which days there are some, if these have none."""
-    if options.since is None and options.until is None:
-        return history
     from p2p_analytics.report import select_days
     from p2p_analytics.times import find_zone
 
-    chosen = select_days(history, options.since, options.until, find_zone(zone)).history
+    chosen = select_days(history, options.since, options.until, find_zone(zone))
     created = history.payments["date_created"].dropna()
-    if chosen.payments.empty and len(created):
+    if chosen.sentence and chosen.history.payments.empty and len(created):
         first, last = (instant.astimezone(find_zone(zone)).date() for instant in (created.min(), created.max()))
         progress.note(f"No payment is in these days: those of {options.archive} are from {first} to {last}.")
     return chosen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from p2p_analytics.cli import _arguments, _output
+from p2p_analytics.cli._parser import suggest
 from p2p_analytics.cli.views._history import (
     add_currency,
     add_days,
@@ -17,13 +18,15 @@ from p2p_analytics.cli.views._history import (
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Final, Literal
 
     from p2p_analytics.history import History
 
+    Kind = Literal["html", "markdown"]
+
 _YEARS: Final = (1970, 2199)
-_ENDINGS: Final = ("html", "htm", "md")
+_KINDS: Final[Mapping[str, Kind]] = {"": "html", ".html": "html", ".htm": "html", ".md": "markdown"}
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -65,10 +68,11 @@ def _parse_names(text: str) -> list[str]:
 
     from p2p_analytics.analyses.catalogue import CATALOGUE
 
-    names = text.split(",")
+    names = [name.strip() for name in text.split(",")]
     unknown = next((name for name in names if name not in CATALOGUE), None)
     if unknown is not None:
-        raise argparse.ArgumentTypeError(f"{unknown!r} is no analysis: choose from {', '.join(CATALOGUE)}")
+        meant = suggest(unknown, CATALOGUE) or f": choose from {', '.join(CATALOGUE)}"
+        raise argparse.ArgumentTypeError(f"{unknown!r} is no analysis{meant}")
     return names
 
 
@@ -78,12 +82,13 @@ def _report(options: argparse.Namespace) -> None:
 
     is_year = options.template == "year"
     _refuse_options(options, is_year=is_year)
+    options.kind = _find_kind(options.out)
     options.privacy = False if options.no_privacy else options.privacy
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
     shown, count, about, page = (_render_year if is_year else _render_report)(options, progress)
     mode = _output.describe_privacy(shown) or "\nNames and amounts are real." * is_year
-    if options.out == _output.STANDARD_OUTPUT:
+    if options.out == _arguments.STANDARD_OUTPUT:
         if mode:
             progress.note(mode.strip())
         sys.stdout.buffer.write(page.encode())
@@ -109,14 +114,12 @@ def _refuse_options(options: argparse.Namespace, *, is_year: bool) -> None:
         raise _arguments.WrongUseError("--privacy and --no-privacy exclude each other: leave one of them out.")
     if options.out == "":
         raise _arguments.WrongUseError("--out needs the name of a file, or - for standard output.")
-    ending = (options.out or "").lower().rpartition("/")[2].rpartition(".")
-    if ending[0] and ending[2] not in _ENDINGS:
-        raise _arguments.WrongUseError(f"A report is HTML or Markdown, not .{ending[2]}: end --out in .html or .md.")
-    if options.out == _output.STANDARD_OUTPUT and options.json:
-        raise _arguments.WrongUseError("With - the page goes to standard output: leave out --json, or name a file.")
+    _arguments.refuse_json(options, "page")
     if not is_year and options.year is not None:
         raise _arguments.WrongUseError("--year is for the year in review: add --template year.")
-    given = [name for name in ("only", "since", "until") if getattr(options, name) is not None]
+    if is_year and options.only is not None:
+        raise _arguments.WrongUseError("--template year has its own analyses: leave out --only.")
+    given = [name for name in ("since", "until") if getattr(options, name) is not None]
     if is_year and given:
         raise _arguments.WrongUseError(f"--template year shows one year: choose it with --year, not --{given[0]}.")
 
@@ -128,7 +131,7 @@ def _render_report(options: argparse.Namespace, progress: _output.Progress) -> t
     from p2p_analytics.report import render_report
 
     history = read_history(options, what="a report")
-    chosen = select_range(history, options, "UTC" if history.private else options.tz, progress)
+    chosen = select_range(history, options, "UTC" if history.private else options.tz, progress).history
     progress.log("Drawing the report ...")
     page = render_report(
         history,
@@ -137,7 +140,7 @@ def _render_report(options: argparse.Namespace, progress: _output.Progress) -> t
         only=options.only,
         since=options.since,
         until=options.until,
-        kind=_find_kind(options),
+        kind=options.kind,
     )
     count = len(select_payments(chosen.payments))
     return chosen, count, f"The report of {format_count(count, 'payment', 'payments')}", page
@@ -152,11 +155,19 @@ def _render_year(options: argparse.Namespace, progress: _output.Progress) -> tup
     history = read_original(options, privacy)
     year = select_year(history, options.year, options.as_of or history.fetched_at, options.tz, privacy)
     require_currency(year.history, options, what="a year in review")
+    if empty := year.describe_empty():
+        progress.note(empty)
     progress.log(f"Drawing the year {year.number} ...")
     payments = format_count(year.settled_count, "settled payment", "settled payments")
-    page = draw_year(year, kind=_find_kind(options))
+    page = draw_year(year, kind=options.kind)
     return year.history, year.settled_count, f"The year {year.number} in review of {payments}", page
 
 
-def _find_kind(options: argparse.Namespace) -> Literal["html", "markdown"]:
-    return "markdown" if (options.out or "").lower().endswith(".md") else "html"
+def _find_kind(out: str | None) -> Kind:
+    """Return the kind of page that the ending of a file names, HTML without one; raise a WrongUseError for others."""
+    from pathlib import PurePath
+
+    ending = PurePath(out or "").suffix.lower()
+    if ending not in _KINDS:
+        raise _arguments.WrongUseError(f"A report is HTML or Markdown, not {ending}: end --out in .html or .md.")
+    return _KINDS[ending]

@@ -1,0 +1,111 @@
+"""Findings and figures of a report where people or amounts are not known: nothing is guessed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from p2p_analytics.report import render_report, render_year
+from support.reports import AS_OF, ask, list_findings, parse_findings, pay, report_history, select_section, spread
+
+pytestmark = pytest.mark.usefixtures("draw_nothing")
+NOBODY: dict[str, Any] = {"counterparty_id": None, "counterparty_name": None}
+UNNAMED: dict[str, Any] = {"counterparty_id": "77", "counterparty_name": None}
+
+
+def test_the_largest_share_of_people_who_are_not_known() -> None:
+    """Payments without id and name may be of several people; what they were for is found among themselves."""
+    for fields, sentence in (
+        (NOBODY, "40.0% of what you sent went to people who are not known."),
+        (NOBODY | {"note": "Rent"}, "Rent to people who are not known is 40.0% of what you sent."),
+        (UNNAMED, "40.0% of what you sent went to an unknown person."),
+        (UNNAMED | {"note": "Rent"}, "Rent to an unknown person is 40.0% of what you sent."),
+    ):
+        rows = [*spread(people=3), pay(1, "2022-06-01", 2000, **fields)]
+        assert list_findings(rows) == [("spend_by_friend", sentence)]
+        year = render_year(report_history(rows), as_of="2024-01-01", privacy=False)
+        assert parse_findings(year) == [("spend_by_friend", sentence)]
+
+
+def test_requests_of_people_who_are_not_known() -> None:
+    """A request is to one person, known or not; all who are not known are not one person who pays seldom."""
+    for who in (NOBODY, UNNAMED):
+        old = ask(1, "2024-05-31", 2400, status="pending", **who)
+        assert list_findings([old]) == [
+            ("pending_requests", "A request to an unknown person for $24.00 has been open for 30 days.")
+        ]
+        unpaid = [ask(at, "2024-06-20", 1000, status="cancelled", **who) for at in range(5)]
+        sentence = "Of your 5 requests to an unknown person that are not open any more, 0 were paid."
+        found = select_section(list_findings(unpaid), "request_outcomes")
+        assert found == ([sentence] if who is UNNAMED else [])
+
+
+UNKNOWN: dict[str, Any] = {"amount_cents": None, "flow_cents": None}
+
+
+@pytest.mark.parametrize(
+    ("day", "fields", "is_compared"),
+    [
+        ("2023-01-05", {}, False),
+        ("2024-05-31", {}, False),
+        ("2024-06-01", {}, True),  # this month has not ended, so it is not compared
+        ("2023-06-01", {}, True),
+        ("2023-02-05", {"direction": "in"}, True),
+        ("2023-02-05", {"status": "pending"}, True),
+    ],
+)
+def test_years_with_unknown_amounts_are_not_compared(day: str, fields: dict[str, Any], *, is_compared: bool) -> None:
+    """An unknown amount of the compared months could be any, so nothing is said about them."""
+    # Five dollars a month in 2023 and ten in 2024, which is twice as much.
+    months = [pay(at, f"{2023 + at // 5}-0{at % 5 + 1}-10", 500 + at // 5 * 500, at % 4) for at in range(10)]
+    rows = [*months, pay(10, "2022-12-31", 1), {**pay(11, day, 0, **fields), **UNKNOWN}]
+    sentence = "Spending in 2024 until the end of May is 100.0% above that of the same months of 2023."
+    for page in (
+        render_report(report_history(rows), as_of=AS_OF),
+        render_year(report_history(rows), as_of=AS_OF, year=2024, privacy=False),
+    ):
+        assert select_section(parse_findings(page), "monthly_flow") == [sentence] * is_compared
+    later = replace(report_history(rows), fetched_at=datetime(2025, 1, 10, tzinfo=UTC))
+    whole = select_section(parse_findings(render_report(later, as_of=AS_OF)), "monthly_flow")
+    is_clear = "direction" in fields or "status" in fields
+    assert whole == ["Spending in 2024 was 100.0% above that of 2023."] * is_clear
+
+
+def _read_figures(page: str) -> list[str]:
+    """Return the amounts at the head of a page."""
+    return re.findall(r"<dt>(?:Sent|Received|Net|Still open.*?)</dt><dd>(.*?)<", page)
+
+
+def test_sums_of_unknown_amounts_only_are_not_known() -> None:
+    """Nothing was sent if there is no payment; if no amount is known, the sum is not known, and the net neither."""
+    sent, received = {**pay(1, "2024-01-05", 0), **UNKNOWN}, pay(2, "2024-01-05", -500, direction="in")
+    asked = {**ask(3, "2024-06-20", 0, status="pending"), **UNKNOWN}
+    for rows, figures, opened in (
+        ([sent], ["not known", "$0.00", "not known"], ["$0.00", "$0.00"]),
+        ([sent, received, asked], ["not known", "$5.00", "not known"], ["not known", "$0.00"]),
+        (
+            [sent, pay(4, "2024-01-05", 700), asked, ask(5, "2024-06-20", 300, status="pending")],
+            ["$7.00", "$0.00", "−$7.00"],  # noqa: RUF001 - a minus sign
+            ["$3.00", "$0.00"],
+        ),
+        ([], ["$0.00"] * 3, ["$0.00"] * 2),
+    ):
+        history = report_history(rows)
+        assert _read_figures(render_report(history, as_of=AS_OF)) == figures + opened
+        if rows:
+            assert _read_figures(render_year(history, as_of=AS_OF, privacy=False)) == figures
+
+
+def test_two_largest_shares() -> None:
+    """Two people, or two categories, with the same share are both named."""
+    twice = [pay(1, "2022-06-01", 4000, 7), pay(2, "2022-06-01", 4000, 8, note="Rent")]
+    assert list_findings([*spread(people=2), *twice]) == [
+        ("spend_by_friend", "40.0% of what you sent went to Friend 7, and as much to Friend 8.")
+    ]
+    notes = ["Rent", "Rent", "Pizza", "Pizza", "Taxi", "Movie tickets"]
+    rows = [pay(at, "2022-05-05", 2000 if at < 4 else 1000, at, note=note) for at, note in enumerate(notes)]
+    assert list_findings(rows) == [("categories", "Food is 40.0% of what you sent, and rent as much.")]
