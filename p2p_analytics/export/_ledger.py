@@ -150,8 +150,7 @@ def _build_ledger(source: History | pd.DataFrame, accounts: AccountTable, own: s
         for row, moved in zip(rows, movements, strict=True)
     ]
     entries.sort(key=lambda entry: (entry.day, entry.payment_id))
-    # The amounts of a private history are changed one by one, so its balances do not follow from them.
-    openings = {} if getattr(source, "private", False) else find_openings(rows, movements)
+    openings = find_openings(rows, movements)
     opened = [
         _open(names[account], opening, currency, zone)
         for (account, currency), opening in openings.items()
@@ -171,7 +170,10 @@ def _list_rows(source: History | pd.DataFrame) -> list[dict[str, Any]]:
     require(table.column_names, _NEEDED, what="A ledger")
     table = table.select([name for name in table.column_names if name in {*_NEEDED, *_OPTIONAL}])
     rows = [_OPTIONAL | row for row in table.to_pylist() if row["status"] == Status.SETTLED]
+    is_private = getattr(source, "private", False)
     for row in rows:
+        if is_private:  # its amounts are changed one by one, so its balances do not follow from them
+            row["balance_cents"] = None
         row["moment"] = row["date_completed"] or row["date_created"]
         if row["moment"] is None:
             raise SchemaError(

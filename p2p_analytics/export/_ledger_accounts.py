@@ -7,7 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
-from p2p_analytics.export._ledger_movements import is_own_money
+from p2p_analytics.frames.own_money import is_own_money
 from p2p_analytics.frames.schema import KIND_TRANSFER, require
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -246,6 +247,37 @@ def test_the_balances_of_a_file_decide_where_a_fee_is(tmp_path: Path) -> None:
         "; Assets:P2P: the statements state 109.30 USD on 2025-01-04, and the rows until then lead to 84.00: rows are "
         "missing or not settled, or the account has several balances."
     ) in (tmp_path / "p.beancount").read_text("utf-8")
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_masked_ledger_has_the_accounts_of_the_original(tmp_path: Path, *, strict: bool) -> None:
+    """What one's own balance paid stays on it, what a card paid does not; balances, masked one by one, decide nothing.
+
+    The balance of 0 beside the third row would say that the row moved nothing.
+    """
+    transfer = {"kind": "transfer", "counterparty_id": None, "counterparty_name": None, "balance_cents": 0}
+    rows = [
+        make_row(-1000, "2025-01-01", funding_source="Venmo balance"),
+        make_row(-2000, "2025-01-01", payment_id="2", funding_source="Visa *1559", balance_cents=0),
+        make_row(-3000, "2025-01-01", payment_id="3", **transfer, funding_source="Venmo balance", destination="Sand"),
+        make_row(4000, "2025-01-01", payment_id="4", **transfer, funding_source="Sand", destination="Venmo balance"),
+    ]
+    frame = frame_from_rows([row | {"file": "a.csv", "line": 9} for row in rows], {**PAYMENTS, **STATEMENT})
+    history = p2p.read_statements(SAMPLES / "gen_d_2024.csv").history()
+    private = replace(history, payments=frame).masked(strict=strict)
+    p2p.to_beancount(private, tmp_path / "p.beancount")
+    entries, _ = load_beancount(tmp_path / "p.beancount")
+    postings = sorted(
+        tuple((posting.account, posting.units.number > 0) for posting in entry.postings)
+        for entry in entries
+        if isinstance(entry, data.Transaction)
+    )
+    assert postings == [
+        (("Assets:P2P", False), ("Assets:Transfers", True)),
+        (("Assets:P2P", False), ("Expenses:People", True)),
+        (("Assets:P2P", True), ("Assets:Transfers", False)),
+        (("Assets:Transfers", False), ("Expenses:People", True)),
+    ]
 
 
 def test_tips_and_taxes_stay_inside_the_amount(tmp_path: Path) -> None:

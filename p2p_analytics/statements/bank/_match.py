@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics import settings
 from p2p_analytics.errors import ConfigurationError, describe_type
+from p2p_analytics.frames.own_money import is_own_money
 from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, TEXT, WHOLE, require
 from p2p_analytics.history import describe_history_call
 from p2p_analytics.statements.bank._assignment import Row, assign
@@ -47,7 +48,6 @@ OUTSIDE: Final = "outside the bank file"
 _TRANSFER: Final = "transfer"
 _NEEDED: Final = ("payment_id", "status", "date_created", "kind", "flow_cents")
 _OPTIONAL: Final = ("account_id", "fee_cents", "currency", "funding_source")
-_OWN_BALANCE: Final = "balance"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -209,7 +209,7 @@ def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], 
         )
         if movement.kind == _TRANSFER:
             transfers.append(movement)
-        elif movement.flow < 0 and row["funding_source"] and _OWN_BALANCE not in row["funding_source"].casefold():
+        elif movement.flow < 0 and row["funding_source"] and not is_own_money(row["funding_source"]):
             funded.append(movement)
     return sorted(transfers, key=_sort_key), sorted(funded, key=_sort_key)
 

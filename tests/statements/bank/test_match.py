@@ -142,8 +142,9 @@ def test_payments_that_the_bank_funded() -> None:
         ("bank", "2024-01-05", -6410),
         ("card", "2024-01-05", -100),
         ("own", "2024-01-05", -500),
-        kind=["payment", "merchant", "payment"],
-        funding_source=["Bank of Sand *1234", "Visa *1", "Venmo balance"],
+        ("cash", "2024-01-05", -500),
+        kind=["payment", "merchant", "payment", "payment"],
+        funding_source=["Bank of Sand *1234", "Visa *1", "Venmo balance", "Your Cash"],
     )
     bank = make_bank(
         ("2024-01-06", "VENMO PAYMENT", "-64.10"), ("2024-01-05", "TEA", "-1.00"), ("2024-01-05", "VENMO", "-5.00")
