@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from beancount import loader
-from beancount.core import data, realization
+from beancount.core import data
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from support.frames import frame_from_rows
 from support.hostile_texts import TEXTS
+from support.ledgers import ask_hledger, load_beancount, make_row, needs_hledger
 
 SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
-needs_hledger = pytest.mark.skipif(shutil.which("hledger") is None, reason="hledger is not installed")
-
-
-def make_row(cents: int | None, day: str, **more: Any) -> dict[str, Any]:
-    """Return a settled row of Ada's account, received if the cents are positive."""
-    row = {
-        "payment_id": day,
-        "status": "settled",
-        "flow_cents": cents,
-        "direction": "in" if (cents or 0) > 0 else "out",
-    }
-    dates = {"date_created": f"{day}T10:00:00Z", "date_completed": f"{day}T12:00:00Z"}
-    names = {"counterparty_id": "7", "counterparty_name": "Tom", "account_id": "ada", "currency": "USD"}
-    return row | dates | names | {"kind": "payment", "source": "statement", "note": "tea"} | more
-
 
 ROWS = [
     make_row(-1250, "2024-05-03"),
@@ -59,30 +42,6 @@ BALANCES = {
     ("Assets:Transfers", "USD"): "750.00",
     ("Expenses:Merchants", "GBP"): "9.99",
 }
-
-
-def load_beancount(path: Path) -> tuple[list[Any], dict[tuple[str, str], Decimal]]:
-    """Return the entries of a ledger and the balances by account and currency; fail if its checker finds an error."""
-    entries, errors, _ = loader.load_file(str(path))
-    assert errors == []
-    found: dict[tuple[str, str], Decimal] = {}
-    for account in realization.iter_children(realization.realize(entries), leaf_only=True):
-        for position in account.balance:
-            found[account.account, position.units.currency] = position.units.number
-    return entries, found
-
-
-def ask_hledger(path: Path) -> dict[tuple[str, str], Decimal]:
-    """Return the balance of each account and currency; fail if the checker finds an error."""
-    command = ["hledger", "-f", str(path)]
-    checks = ["accounts", "commodities", "ordereddates"]
-    subprocess.run([*command, "check", *checks], check=True, capture_output=True)  # noqa: S603 - a fixed program
-    table = subprocess.run(  # noqa: S603
-        [*command, "balance", "--flat", "--no-total", "--layout=bare", "-O", "csv"],
-        check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
-    lines = [line.strip('"').split('","') for line in table.splitlines()[1:]]
-    return {(account, currency): Decimal(amount) for account, currency, amount in lines}
 
 
 def expect(balances: dict[tuple[str, str], str]) -> dict[tuple[str, str], Decimal]:
@@ -247,37 +206,6 @@ def test_the_balances_of_a_file_decide_where_a_fee_is(tmp_path: Path) -> None:
         "; Assets:P2P: the statements state 109.30 USD on 2025-01-04, and the rows until then lead to 84.00: rows are "
         "missing or not settled, or the account has several balances."
     ) in (tmp_path / "p.beancount").read_text("utf-8")
-
-
-@pytest.mark.parametrize("strict", [False, True])
-def test_a_masked_ledger_has_the_accounts_of_the_original(tmp_path: Path, *, strict: bool) -> None:
-    """What one's own balance paid stays on it, what a card paid does not; balances, masked one by one, decide nothing.
-
-    The balance of 0 beside the third row would say that the row moved nothing.
-    """
-    transfer = {"kind": "transfer", "counterparty_id": None, "counterparty_name": None, "balance_cents": 0}
-    rows = [
-        make_row(-1000, "2025-01-01", funding_source="Venmo balance"),
-        make_row(-2000, "2025-01-01", payment_id="2", funding_source="Visa *1559", balance_cents=0),
-        make_row(-3000, "2025-01-01", payment_id="3", **transfer, funding_source="Venmo balance", destination="Sand"),
-        make_row(4000, "2025-01-01", payment_id="4", **transfer, funding_source="Sand", destination="Venmo balance"),
-    ]
-    frame = frame_from_rows([row | {"file": "a.csv", "line": 9} for row in rows], {**PAYMENTS, **STATEMENT})
-    history = p2p.read_statements(SAMPLES / "gen_d_2024.csv").history()
-    private = replace(history, payments=frame).masked(strict=strict)
-    p2p.to_beancount(private, tmp_path / "p.beancount")
-    entries, _ = load_beancount(tmp_path / "p.beancount")
-    postings = sorted(
-        tuple((posting.account, posting.units.number > 0) for posting in entry.postings)
-        for entry in entries
-        if isinstance(entry, data.Transaction)
-    )
-    assert postings == [
-        (("Assets:P2P", False), ("Assets:Transfers", True)),
-        (("Assets:P2P", False), ("Expenses:People", True)),
-        (("Assets:P2P", True), ("Assets:Transfers", False)),
-        (("Assets:Transfers", False), ("Expenses:People", True)),
-    ]
 
 
 def test_tips_and_taxes_stay_inside_the_amount(tmp_path: Path) -> None:
