@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.history import History
 
-_ENDING: Final = ".xlsx"  # Excel opens a workbook under no other
+_ENDING: Final = ".xlsx"  # Excel opens a workbook with no other
 _MOST_ROWS: Final = 1_048_575  # below the header
 _MOST_COLUMNS: Final = 16_384
 _LONGEST_CELL: Final = 32_767  # units of UTF-16, of which an emoji has two or more
@@ -59,7 +59,7 @@ def to_excel(
     source : History or pandas.DataFrame
         PAYMENTS alone give no sheet of people, and need ``as_of``.
     path : str or os.PathLike
-        The file, which ends in .xlsx; an existing one is replaced as a whole.
+        The file, with the ending .xlsx or none; an existing one is replaced as a whole.
     as_of : datetime, date or str, optional
         The instant from which the ages of open requests are counted, by default that of the history's data.
     tz : str or ZoneInfo
@@ -104,7 +104,7 @@ def write_workbook(
     tables : mapping of str to DataFrame
         By the name of the sheet.
     path : str or os.PathLike
-        The file, which ends in .xlsx; an existing one is replaced as a whole.
+        The file, with the ending .xlsx or none; an existing one is replaced as a whole.
     tz : str or ZoneInfo
         The zone of dates and times.
 
@@ -119,8 +119,8 @@ def write_workbook(
     import xlsxwriter
 
     zone = find_zone(tz)
-    if to_path(path).suffix.lower() != _ENDING:
-        raise ConfigurationError(f"{path} does not end in {_ENDING}, and Excel opens no other workbook: rename it.")
+    if to_path(path).suffix.lower() not in {"", _ENDING}:
+        raise ConfigurationError(f"{path} is not opened by Excel, because it does not end in {_ENDING}: rename it.")
     check_sheet_names(tables)
     ready = {name: table_of(frame) for name, frame in tables.items()}
     for name, table in ready.items():
