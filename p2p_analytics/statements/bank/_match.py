@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics import settings
+from p2p_analytics.display import to_zone
 from p2p_analytics.errors import ConfigurationError, describe_type
 from p2p_analytics.frames.own_money import is_own_money
 from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, TEXT, WHOLE, require
@@ -202,7 +203,7 @@ def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], 
             payment_id=row["payment_id"],
             kind=row["kind"] or KIND_PAYMENT,
             date=instant,
-            day=(instant.astimezone(zone).date() - _EPOCH.date()).days,
+            day=(to_zone(instant, zone).date() - _EPOCH.date()).days,
             flow=int(row["flow_cents"]),
             fee=None if row["fee_cents"] is None else int(row["fee_cents"]),
             currency=row["currency"],

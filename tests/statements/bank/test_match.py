@@ -168,6 +168,14 @@ def test_only_settled_transfers_count() -> None:
     assert _match(payments, make_bank(("2024-01-05", "X", "1.00"))) == []
 
 
+@pytest.mark.parametrize("tz", ["Asia/Tokyo", "America/New_York"])
+def test_the_ends_of_the_calendar(tz: str) -> None:
+    """A day that the zone would put outside of the calendar is that in UTC."""
+    payments = make_payments(("first", "0001-01-01T00:00:00", -100), ("last", "9999-12-31T23:59:59", -100))
+    states = dict(_match(payments, make_bank(("2024-01-05", "X", "1.00")), "payment_id", "state", tz=tz))
+    assert states == {"first": "outside the bank file", "last": "outside the bank file"}
+
+
 def test_the_zone_decides_the_day() -> None:
     """Nine in the evening in New York is the next day in UTC."""
     payments = make_payments(("t", "2024-01-06T02:00:00", -100))
