@@ -36,6 +36,7 @@ def test_no_command_writes_into_an_archive(archive_path, capsys, monkeypatch) ->
         ["demo", "--out", archive_path],
         ["demo", "--out", archive_path, "--statements"],
         ["sandbox", "--statements", archive_path, "--years", "1"],
+        ["sandbox", "--db", f"{archive_path}/lock"],
     ]
     for command in commands:
         assert cli.main(command) == 1, command
