@@ -12,7 +12,7 @@ from beancount.core import data
 import p2p_analytics as p2p
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from support.frames import frame_from_rows
-from support.ledgers import ask_hledger, load_beancount, make_row, needs_hledger
+from support.statements.ledgers import ask_hledger, load_beancount, make_row, needs_hledger
 
 SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
 

@@ -16,7 +16,7 @@ from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from support.frames import frame_from_rows
 from support.hostile_texts import TEXTS
-from support.ledgers import ask_hledger, load_beancount, make_row, needs_hledger
+from support.statements.ledgers import ask_hledger, load_beancount, make_row, needs_hledger
 
 SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
 

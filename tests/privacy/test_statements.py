@@ -200,7 +200,7 @@ def test_balances_of_an_archive_in_privacy_mode(tmp_path: Path, mode) -> None:
 
 
 def test_ones_own_money_stays_known() -> None:
-    """A source whose last word means the balance is "balance", without its other words; banks and cards are masked."""
+    """A source that ends in a word for the balance is "balance", without its other words; all others are masked."""
     frame = pd.DataFrame(
         {
             "funding_source": ["Venmo balance", "Balance of Nora ", "Your Cash", "Visa Debit *1559", "", None],
