@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 import tempfile
 import time
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _LONGEST_REASON: Final = 200
 _POLL_SECONDS: Final = 0.05
+# Each archive has a file of such a name.
+_ARCHIVE_FILE: Final = re.compile(r"payments-(first|\d{4}-\d\d-\d\d)-([0-9a-f]{32}|[0-9a-f]{12})\.parquet", re.ASCII)
 
 
 class NotRegularFileError(OSError):
@@ -30,17 +33,20 @@ class NotRegularFileError(OSError):
 
 
 @contextlib.contextmanager
-def atomic_file(path: str | os.PathLike[str], *, prefix: str = ".p2p-") -> Iterator[IO[bytes]]:
+def atomic_file(
+    path: str | os.PathLike[str], *, prefix: str = ".p2p-", in_archive: bool = False
+) -> Iterator[IO[bytes]]:
     """Open a private file for writing that replaces the path when the block ends, and only if all was written.
 
-    Until then its name is the prefix, eight random characters and ".part".
+    Until then its name is the prefix, eight random characters and ".part". The archive alone writes into its folder.
 
     Raises
     ------
     ConfigurationError
-        The file cannot be written, or the path is neither a file nor a link to one; it stays unchanged.
+        The file cannot be written, the path is neither a file nor a link to one, or it is in the folder of an archive;
+        it stays unchanged.
     """
-    with _replacement(path, prefix) as (descriptor, _), os.fdopen(descriptor, "wb") as file:
+    with _replacement(path, prefix, in_archive=in_archive) as (descriptor, _), os.fdopen(descriptor, "wb") as file:
         yield file
         file.flush()
         os.fsync(file.fileno())
@@ -55,7 +61,7 @@ def atomic_path(path: str | os.PathLike[str], *, prefix: str = ".p2p-") -> Itera
     ConfigurationError
         As in `atomic_file`.
     """
-    with _replacement(path, prefix) as (descriptor, temporary):
+    with _replacement(path, prefix, in_archive=False) as (descriptor, temporary):
         try:
             yield temporary
             os.fsync(descriptor)
@@ -64,12 +70,14 @@ def atomic_path(path: str | os.PathLike[str], *, prefix: str = ".p2p-") -> Itera
 
 
 @contextlib.contextmanager
-def _replacement(path: str | os.PathLike[str], prefix: str) -> Iterator[tuple[int, Path]]:
+def _replacement(path: str | os.PathLike[str], prefix: str, *, in_archive: bool) -> Iterator[tuple[int, Path]]:
     """Make a private file, open for writing, that replaces the path when the block ends without an exception."""
     path = to_path(path)
     temporary: str | None = None
     try:
         require_replaceable(path)
+        if not in_archive:
+            refuse_archive(path.parent)
         # mkstemp makes a new file (O_EXCL) that only its owner may read. It is in the target's folder, because a
         # rename is atomic only within one file system.
         descriptor, temporary = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=path.parent)
@@ -99,6 +107,15 @@ def require_replaceable(path: Path) -> None:
         return
     kind = "a link that leads to no file" if stat.S_ISLNK(mode) else _describe_kind(mode)
     raise ConfigurationError(f"{path} is {kind} and is not replaced: give the name of a file.")
+
+
+def refuse_archive(folder: Path) -> None:
+    """Raise a ConfigurationError if a folder is an archive, of which another file could replace a part."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        if any(_ARCHIVE_FILE.fullmatch(entry.name) and entry.is_file(follow_symlinks=False) for entry in entries):
+            raise ConfigurationError(
+                f"{folder} is an archive, and other files do not belong into its folder: name another folder."
+            )
 
 
 def sync_folder(folder: Path) -> None:

@@ -225,7 +225,7 @@ class ArchiveFolder:
 
     def replace_file(self, name: str, body: bytes) -> None:
         """Write a file of the folder as a whole."""
-        with atomic_file(self.path / name, prefix=_PREFIX) as file:
+        with atomic_file(self.path / name, prefix=_PREFIX, in_archive=True) as file:
             file.write(body)
 
     def remove_file(self, name: str) -> None:

@@ -158,8 +158,10 @@ def _make_writable(out: Path) -> None:
 
     from p2p_analytics import settings
     from p2p_analytics.errors import ConfigurationError, describe_os_error
+    from p2p_analytics.files import refuse_archive
 
     try:
+        refuse_archive(out)
         settings.make_private(out)
         if not out.is_dir():
             raise FileExistsError

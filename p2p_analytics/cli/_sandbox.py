@@ -115,6 +115,10 @@ def _parse_setting(parse: Callable[[str], Value], text: str) -> Value:
 
 
 def _serve(options: argparse.Namespace) -> None:
+    if options.db is not None:
+        from p2p_analytics.files import refuse_archive
+
+        refuse_archive(options.db.parent)
     if options.statements is not None:
         _write_statements(options)
         return

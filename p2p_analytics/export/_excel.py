@@ -7,9 +7,11 @@ from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from p2p_analytics.display import to_zone
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.export._analyses import analyse
-from p2p_analytics.files import atomic_file
+from p2p_analytics.export._sheet_names import check_sheet_names
+from p2p_analytics.files import atomic_file, to_path
 from p2p_analytics.frames.arrow import table_of
 from p2p_analytics.money import format_cents
 from p2p_analytics.times import find_zone
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
 
     from p2p_analytics.history import History
 
+_ENDING: Final = ".xlsx"  # Excel opens a workbook with no other
 _MOST_ROWS: Final = 1_048_575  # below the header
-_LONGEST_CELL: Final = 32_767
-_LONGEST_SHEET: Final = 31
+_MOST_COLUMNS: Final = 16_384
+_LONGEST_CELL: Final = 32_767  # units of UTF-16, of which an emoji has two or more
+_REMARK: Final = 40  # the most units of the remark at the end of a text that is cut
 _FIRST_YEAR: Final = 1900
 _WIDTHS: Final = 8, 48  # characters
 _SEEN_ROWS: Final = 1_000  # which determine the width of a column
@@ -55,7 +59,7 @@ def to_excel(
     source : History or pandas.DataFrame
         PAYMENTS alone give no sheet of people, and need ``as_of``.
     path : str or os.PathLike
-        The file; an existing one is replaced as a whole.
+        The file, with the ending .xlsx or none; an existing one is replaced as a whole.
     as_of : datetime, date or str, optional
         The instant from which the ages of open requests are counted, by default that of the history's data.
     tz : str or ZoneInfo
@@ -66,8 +70,8 @@ def to_excel(
     SchemaError
         The frame lacks a column, or a column cannot be written without loss.
     ConfigurationError
-        A frame is given without ``as_of``, the zone is unknown, there are more rows than a sheet holds, or the file
-        cannot be written.
+        A frame is given without ``as_of``, the zone is unknown, there are more rows or columns than a sheet holds, the
+        path has another ending, or the file cannot be written.
     """
     import pandas as pd
 
@@ -90,16 +94,17 @@ def write_workbook(
     """Write tables as the sheets of an Excel workbook.
 
     Text is text, also where a cell begins like a formula. Money is a number of currency units, without ``_cents``
-    in the name of its column. Instants are dates and times of the zone, which the name of the column states; those
-    before 1900 are text. The header stays in view and has a filter. Text of more than 32,767 characters, which no cell
-    holds, is cut, and the cell ends by saying so.
+    in the name of its column. Instants are dates and times of the zone, which the name of the column states. Those
+    before 1900 are text; instants outside of the zone's calendar are text in UTC. The header stays in view and has a
+    filter. Text that no cell holds, of more than 32,767 characters (an emoji counts as two or more), is cut, and the
+    cell ends by saying so.
 
     Parameters
     ----------
     tables : mapping of str to DataFrame
         By the name of the sheet.
     path : str or os.PathLike
-        The file; an existing one is replaced as a whole.
+        The file, with the ending .xlsx or none; an existing one is replaced as a whole.
     tz : str or ZoneInfo
         The zone of dates and times.
 
@@ -108,27 +113,36 @@ def write_workbook(
     SchemaError
         A column cannot be written without loss.
     ConfigurationError
-        The zone is unknown, a table has more rows than a sheet, or the file cannot be written.
+        The zone is unknown, a table has more rows or columns than a sheet, Excel does not take the name of a sheet, the
+        path has another ending, or the file cannot be written.
     """
     import xlsxwriter
 
     zone = find_zone(tz)
+    if to_path(path).suffix.lower() not in {"", _ENDING}:
+        raise ConfigurationError(f"{path} is not opened by Excel, because it does not end in {_ENDING}: rename it.")
+    check_sheet_names(tables)
     ready = {name: table_of(frame) for name, frame in tables.items()}
     for name, table in ready.items():
-        if len(table) > _MOST_ROWS:
-            raise ConfigurationError(
-                f"The table {name} has {len(table):,} rows, and a sheet holds {_MOST_ROWS:,}: choose a period, or "
-                "write a Parquet or SQLite file."
-            )
+        _check_size(name, len(table), _MOST_ROWS, "rows", "choose a period")
+        _check_size(name, table.num_columns, _MOST_COLUMNS, "columns", "choose some of them")
     with atomic_file(path) as file, xlsxwriter.Workbook(file, {"constant_memory": True}) as book:
         book.set_properties({"created": _CREATED})  # else the present: the same tables give the same bytes
         for name, table in ready.items():
             _write_sheet(book, name, table, zone)
 
 
+def _check_size(name: str, size: int, most: int, what: str, advice: str) -> None:
+    if size > most:
+        raise ConfigurationError(
+            f"The table {name} has {size:,} {what}, and a sheet holds {most:,}: {advice}, or write a Parquet or SQLite "
+            "file."
+        )
+
+
 def _write_sheet(book: Any, name: str, table: pa.Table, zone: ZoneInfo) -> None:  # noqa: ANN401 - no types
     """Add a sheet with a header, a filter, and the rows of a table."""
-    sheet = book.add_worksheet(name[:_LONGEST_SHEET])
+    sheet = book.add_worksheet(name)
     columns = [_find_column(column, table[column].type, zone) for column in table.column_names]
     formats = {form: book.add_format({"num_format": form}) for form in {column.form for column in columns} - {_TEXT}}
     formats[_TEXT] = book.add_format({"quote_prefix": True})  # what begins like a formula stays text when it is edited
@@ -137,7 +151,7 @@ def _write_sheet(book: Any, name: str, table: pa.Table, zone: ZoneInfo) -> None:
     sheet.autofilter(0, 0, len(table), len(columns) - 1)
     for at, column in enumerate(columns):
         sheet.set_column(at, at, _find_width(column, table.column(at)))
-        sheet.write_string(0, at, column.title, bold)
+        sheet.write_string(0, at, _shorten(column.title), bold)
     write = {
         bool: sheet.write_boolean, int: sheet.write_number, float: sheet.write_number, str: sheet.write_string,
         date: sheet.write_datetime, datetime: sheet.write_datetime,
@@ -163,8 +177,9 @@ class _Column(NamedTuple):
 def _find_column(name: str, kind: pa.DataType, zone: ZoneInfo) -> _Column:
     import pyarrow as pa
 
-    if name.endswith(_CENTS):
-        return _Column(name.removesuffix(_CENTS), _MONEY, _convert_cents)
+    money = {"int64": _convert_cents, "double": _convert_float_cents}  # NumPy's integers with nulls are floats
+    if name.endswith(_CENTS) and str(kind) in money:
+        return _Column(name.removesuffix(_CENTS), _MONEY, money[str(kind)])
     if pa.types.is_timestamp(kind):
         return _Column(f"{name} ({zone})", "yyyy-mm-dd hh:mm:ss", partial(_convert_instant, zone=zone))
     forms: dict[str, tuple[str, Callable[[Any], Any]]] = {
@@ -181,6 +196,10 @@ def _convert_cents(cents: int) -> float | str:
     return cents / 100 if abs(cents) <= _LARGEST_EXACT else format_cents(cents)
 
 
+def _convert_float_cents(cents: float) -> float | str:
+    return _convert_float(cents / 100)
+
+
 def _convert_whole(number: int) -> int | str:
     return number if abs(number) <= _LARGEST_EXACT else str(number)
 
@@ -190,7 +209,10 @@ def _convert_float(number: float) -> float | str:
 
 
 def _convert_instant(instant: datetime, zone: ZoneInfo) -> datetime | str:
-    local = instant.astimezone(zone).replace(tzinfo=None)
+    local = to_zone(instant, zone)
+    if local.tzinfo is not zone:  # outside of the calendar there
+        return instant.isoformat(" ")
+    local = local.replace(tzinfo=None)
     return local if local.year >= _FIRST_YEAR else local.isoformat(" ")
 
 
@@ -214,7 +236,8 @@ def _find_width(column: _Column, cells: pa.ChunkedArray) -> int:
 
 
 def _shorten(text: str) -> str:
-    if len(text) <= _LONGEST_CELL:
+    units = text.encode("utf-16-le")
+    if len(units) <= 2 * _LONGEST_CELL:
         return text
-    kept = _LONGEST_CELL - 40
-    return f"{text[:kept]}... ({len(text) - kept:,} more characters)"
+    kept = units[: 2 * (_LONGEST_CELL - _REMARK)].decode("utf-16-le", "ignore")  # without half of a pair
+    return f"{kept}... ({len(text) - len(kept):,} more characters)"

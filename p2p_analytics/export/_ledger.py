@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from p2p_analytics.currencies import US_DOLLARS
+from p2p_analytics.currencies import UNKNOWN_CURRENCY, US_DOLLARS
+from p2p_analytics.display import to_zone
 from p2p_analytics.errors import SchemaError
-from p2p_analytics.export._ledger_accounts import AccountTable, check_account, find_bank, name_own
+from p2p_analytics.export._ledger_accounts import AccountTable, find_bank
 from p2p_analytics.export._ledger_movements import find_movements, find_openings
+from p2p_analytics.export._ledger_names import check_account, name_commodities, name_own
 from p2p_analytics.export._payments import find_payments
 from p2p_analytics.files import atomic_file
 from p2p_analytics.frames.arrow import table_of
@@ -37,11 +38,10 @@ _OPTIONAL: Final = {
     "funding_source": None, "destination": None, "tip_cents": None, "tax_cents": None, "balance_cents": None,
     "file": None, "line": None,
 }  # fmt: skip
-_NO_CURRENCY: Final = "XXX"  # of ISO 4217
 _DEFAULT_OWN: Final = "Assets:P2P"
 _OPENING: Final = "Equity:Opening-Balances"
 _KIND_FEE: Final = "fee"
-_CODE: Final = re.compile(r"[A-Z]{3}")
+_LONGEST_CODE: Final = 40  # characters of a currency in a remark
 
 
 class _Posting(NamedTuple):
@@ -86,7 +86,8 @@ def to_beancount(
     what it moved on the account of one's own balance, its fee, and the rest on another account. A row that a bank or
     card paid does not move one's own balance: it comes from the account of a transfer from there. The first transaction
     of an account of which statements state the balance is its opening balance; a comment at the top says if the last
-    stated balance does not follow. The id, the source that paid, and a tip and tax inside the amount are metadata. A
+    stated balance does not follow. A currency is a commodity by its code; where that is no name of one, a comment there
+    says which name it has. The id, the source that paid, and a tip and tax inside the amount are metadata. A
     row without a person names its bank; if it has no note and is of another kind than payment, its type. Rows without
     an amount become comments. Each account is opened on its first day.
 
@@ -143,6 +144,9 @@ def _build_ledger(source: History | pd.DataFrame, accounts: AccountTable, own: s
     """Return the settled rows as transactions, after the opening balances."""
     check_account(own, what="own")
     rows = _list_rows(source)
+    commodities = name_commodities({row["currency"] for row in rows})
+    for row in rows:
+        row["currency"] = commodities[row["currency"]]
     names = name_own({row["account_id"] for row in rows}, own)
     movements = find_movements(rows)
     entries = [
@@ -150,14 +154,14 @@ def _build_ledger(source: History | pd.DataFrame, accounts: AccountTable, own: s
         for row, moved in zip(rows, movements, strict=True)
     ]
     entries.sort(key=lambda entry: (entry.day, entry.payment_id))
-    # The amounts of a private history are changed one by one, so its balances do not follow from them.
-    openings = {} if getattr(source, "private", False) else find_openings(rows, movements)
+    openings = find_openings(rows, movements)
     opened = [
         _open(names[account], opening, currency, zone)
         for (account, currency), opening in openings.items()
         if opening.cents
     ]
-    remarks = [
+    remarks = [_describe_commodity(name, code) for code, name in commodities.items() if name != code]
+    remarks += [
         _describe_difference(names[account], opening.stated, currency, zone)
         for (account, currency), opening in openings.items()
         if opening.stated
@@ -171,7 +175,10 @@ def _list_rows(source: History | pd.DataFrame) -> list[dict[str, Any]]:
     require(table.column_names, _NEEDED, what="A ledger")
     table = table.select([name for name in table.column_names if name in {*_NEEDED, *_OPTIONAL}])
     rows = [_OPTIONAL | row for row in table.to_pylist() if row["status"] == Status.SETTLED]
+    is_private = getattr(source, "private", False)
     for row in rows:
+        if is_private:  # its amounts are changed one by one, so its balances do not follow from them
+            row["balance_cents"] = None
         row["moment"] = row["date_completed"] or row["date_created"]
         if row["moment"] is None:
             raise SchemaError(
@@ -190,7 +197,7 @@ def _build_entry(row: Mapping[str, Any], moved: int | None, own: str, accounts: 
         fees = (_Posting(accounts.find_fee(row), fee),) if fee else ()
         postings = (source, *fees, _Posting(accounts.find_other(row), -source.cents - fee))
     return _Entry(
-        day=row["moment"].astimezone(zone).date(),
+        day=to_zone(row["moment"], zone).date(),
         payment_id=_clean(row["payment_id"]),
         person=_clean(row["counterparty_name"] or row["counterparty_id"] or find_bank(row)),
         note=_clean(row["note"] or (row["type"] if row["kind"] != KIND_PAYMENT else None)),
@@ -203,21 +210,24 @@ def _build_entry(row: Mapping[str, Any], moved: int | None, own: str, accounts: 
 
 def _open(own: str, opening: Opening, currency: str, zone: ZoneInfo) -> _Entry:
     postings = (_Posting(own, opening.cents), _Posting(_OPENING, -opening.cents))
-    return _Entry(opening.at.astimezone(zone).date(), "", "", "Opening balance", currency, postings)
+    return _Entry(to_zone(opening.at, zone).date(), "", "", "Opening balance", currency, postings)
+
+
+def _describe_commodity(name: str, code: str) -> str:
+    return f"{name} is the currency {code[:_LONGEST_CODE]!r}, which is no name of a commodity."
 
 
 def _describe_difference(own: str, stated: Stated, currency: str, zone: ZoneInfo) -> str:
     at, cents, counted = stated
     return (
-        f"{own}: the statements state {format_cents(cents)} {currency} on {at.astimezone(zone).date()}, and the rows "
+        f"{own}: the statements state {format_cents(cents)} {currency} on {to_zone(at, zone).date()}, and the rows "
         f"until then lead to {format_cents(counted)}: rows are missing or not settled, or the account has several "
         "balances."
     )
 
 
 def _find_currency(row: Mapping[str, Any]) -> str:
-    code = row["currency"] or (US_DOLLARS if row["source"] in {SOURCE_API, None} else _NO_CURRENCY)
-    return code if _CODE.fullmatch(code) else _NO_CURRENCY
+    return row["currency"] or (US_DOLLARS if row["source"] in {SOURCE_API, None} else UNKNOWN_CURRENCY)
 
 
 def _clean(text: str | None) -> str:
@@ -256,7 +266,8 @@ def _quote(text: str) -> str:
 
 def _format_hledger(ledger: _Ledger) -> Iterator[str]:
     yield from (f"; {remark}" for remark in ledger.remarks)
-    yield from (f"commodity 1000.00 {currency}" for currency in sorted({entry.currency for entry in ledger.entries}))
+    currencies = sorted({entry.currency for entry in ledger.entries})
+    yield from (f"commodity 1000.00 {_quote_commodity(currency)}" for currency in currencies)
     accounts = sorted({posting.account for entry in ledger.entries for posting in entry.postings})
     yield from (f"account {account}" for account in accounts)
     for entry in ledger.entries:
@@ -268,11 +279,16 @@ def _format_hledger(ledger: _Ledger) -> Iterator[str]:
         person, note = (text.replace(";", ",").replace("|", "/") for text in (entry.person, entry.note))
         code = entry.payment_id.replace(")", "").replace("(", "").replace(";", "")
         yield f"{entry.day} * ({code}) {person} | {note}".rstrip()
-        yield from (f"    ; {name}: {format_cents(cents)} {entry.currency}" for name, cents in entry.parts)
+        commodity = _quote_commodity(entry.currency)
+        yield from (f"    ; {name}: {format_cents(cents)} {commodity}" for name, cents in entry.parts)
         if entry.funding_source:
             # In a comment, a word before a colon begins a tag, such as a date, and a comma ends it.
             yield f"    ; funding_source: {entry.funding_source.replace(':', ' ').replace(',', ' ')}"
-        yield from (f"    {account}  {format_cents(cents)} {entry.currency}" for account, cents in entry.postings)
+        yield from (f"    {account}  {format_cents(cents)} {commodity}" for account, cents in entry.postings)
+
+
+def _quote_commodity(name: str) -> str:
+    return name if name.isalpha() else f'"{name}"'
 
 
 def _describe_unknown(entry: _Entry) -> str:

@@ -1,13 +1,12 @@
-"""Accounts of ledgers: the table that assigns one to each row, and the names that ledgers take."""
+"""The table of accounts of a ledger, which assigns one to each row."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
-from p2p_analytics.export._ledger_movements import is_own_money
+from p2p_analytics.errors import SchemaError, name_type
+from p2p_analytics.export._ledger_names import check_account
+from p2p_analytics.frames.own_money import is_own_money
 from p2p_analytics.frames.schema import KIND_TRANSFER, require
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ _DEFAULTS: Final = (
     {"kind": "asset", "account": "Assets:Investments"},
     {"account": "Equity:Unknown"},
 )
-_ACCOUNT: Final = re.compile(r"(Assets|Liabilities|Equity|Income|Expenses)(:[A-Z0-9][A-Za-z0-9-]*)+")
 
 
 class AccountTable:
@@ -99,28 +97,3 @@ def _read_rules(accounts: pd.DataFrame) -> list[Mapping[str, str]]:
     for rule in rules:
         check_account(rule.get("account"), what="The table of accounts")
     return list(rules)
-
-
-def check_account(name: object, *, what: str) -> None:
-    """Raise a ConfigurationError if ledgers do not take the name of an account."""
-    if not isinstance(name, str) or not _ACCOUNT.fullmatch(name):
-        raise ConfigurationError(
-            f"{what} names the account {name!r}, which ledgers do not take: begin with Assets, Liabilities, Equity, "
-            "Income or Expenses, and add parts of letters, digits and hyphens with a capital first, as Expenses:Rent."
-        )
-
-
-def name_own(ids: set[str | None], own: str) -> dict[str | None, str]:
-    """Return the account of one's own balance for each account id; several have different names below one account."""
-    if len(ids) <= 1:
-        return dict.fromkeys(ids, own)
-    names: dict[str | None, str] = {}
-    for each in sorted(ids, key=lambda value: (value is None, value or "")):
-        plain = unicodedata.normalize("NFKD", each or "unknown").encode("ascii", "ignore").decode()
-        word = re.sub("[^A-Za-z0-9]+", "-", plain).strip("-") or "Account"
-        name, number = f"{own}:{word[0].upper()}{word[1:]}", 1
-        while name in names.values():
-            number += 1
-            name = f"{own}:{word[0].upper()}{word[1:]}-{number}"
-        names[each] = name
-    return names

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from p2p_analytics.frames.own_money import is_own_money
 from p2p_analytics.frames.schema import KIND_PAYMENT, KIND_TRANSFER, SOURCE_API
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     Row = Mapping[str, Any]
 
-_OWN_MONEY: Final = ("balance", "cash")  # the last word of a funding source that is the balance itself
 _GROSS_TYPES: Final = ("payment", "charge")  # in statements of businesses, the fee of these is beside the amount
 
 
@@ -46,11 +46,6 @@ def is_paid_elsewhere(row: Row) -> bool:
         and row["flow_cents"] < 0
         and not is_own_money(source)
     )
-
-
-def is_own_money(source: str) -> bool:
-    """Return whether a funding source or destination is the balance of the service."""
-    return source.strip().lower().endswith(_OWN_MONEY)
 
 
 def find_movements(rows: Sequence[Row]) -> list[int | None]:

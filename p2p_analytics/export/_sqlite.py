@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
@@ -13,7 +14,7 @@ from p2p_analytics.frames.schema import PEOPLE, TEXT, set_dtypes
 if TYPE_CHECKING:
     import os
     import sqlite3
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import date, datetime
     from zoneinfo import ZoneInfo
 
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE: Final = 8_192
 _TYPES: Final = {"int64": "INTEGER", "bool": "INTEGER", "double": "REAL"}  # the others are text
+_PAYMENTS: Final = "payments"
 _NUMBER: Final = "number"
+_NO_COLUMN: Final = re.compile(r"\A\Z|[\0\ud800-\udfff]")
+_NO_TABLE: Final = re.compile(rf"{_NO_COLUMN.pattern}|\Asqlite_", re.ASCII | re.IGNORECASE)  # as its own ones begin
 # The people of a payment: their columns in PAYMENTS, and those of their names.
 _SIDES: Final = {
     "counterparty_id": ("counterparty_username", "counterparty_name"),
@@ -67,7 +71,8 @@ def to_sqlite(
     Raises
     ------
     SchemaError
-        The frame lacks a column, a column cannot be written without loss, or a person is there twice.
+        The frame lacks a column, a column cannot be written without loss, SQLite takes two names of columns for one,
+        or a person is there twice.
     ConfigurationError
         A frame is given without ``as_of``, the zone is unknown, or the file cannot be written.
     """
@@ -89,7 +94,7 @@ def to_sqlite(
         "friends": found.friends,
         **{name: table for name, table in found.tables.items() if name not in views},
     }  # fmt: skip
-    _write(tables, views, path)
+    _write(tables, views, path, linked=True)
 
 
 def write_database(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[str]) -> None:
@@ -98,11 +103,11 @@ def write_database(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[s
     Raises
     ------
     SchemaError
-        A column cannot be written without loss.
+        A column cannot be written without loss, or SQLite does not take a name or takes two of them for one.
     ConfigurationError
         The file cannot be written.
     """
-    _write(tables, {}, path)
+    _write(tables, {}, path, linked=False)
 
 
 def _add_people(people: pd.DataFrame | None, payments: pd.DataFrame) -> pd.DataFrame:
@@ -126,36 +131,55 @@ def _add_people(people: pd.DataFrame | None, payments: pd.DataFrame) -> pd.DataF
     return pd.concat([known, rows], ignore_index=True)
 
 
-def _write(tables: Mapping[str, pd.DataFrame], views: Mapping[str, str], path: str | os.PathLike[str]) -> None:
+def _write(
+    tables: Mapping[str, pd.DataFrame], views: Mapping[str, str], path: str | os.PathLike[str], *, linked: bool
+) -> None:
+    """Write tables and views; if they are linked, payments are numbered and indexed, and refer to people."""
     import contextlib
     import sqlite3
 
     ready = {name: table_of(frame) for name, frame in tables.items()}
+    _require_names(tables, _NO_TABLE, what="A database")
+    for name, table in ready.items():
+        numbered = [_NUMBER] if linked and name == _PAYMENTS else []
+        _require_names([*numbered, *table.column_names], _NO_COLUMN, what=f"The table {name!r}")
     with atomic_path(path) as temporary:
         try:
             with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as database:
-                _fill(database, ready, views)
+                _fill(database, ready, views, linked=linked)
         except sqlite3.Error as error:
             raise ConfigurationError(f"Cannot write {path}: {str(error).rstrip('.')}.") from None
 
 
-def _fill(database: sqlite3.Connection, tables: Mapping[str, pa.Table], views: Mapping[str, str]) -> None:
+def _require_names(names: Iterable[str], refused: re.Pattern[str], *, what: str) -> None:
+    """Raise a SchemaError for a name that is refused, and for two that differ in the case of ASCII letters only."""
+    seen: dict[bytes, str] = {}
+    for name in names:
+        if refused.search(name):
+            raise SchemaError(f"{what} has the name {name[:60]!r}, which SQLite does not take: choose another one.")
+        key = name.encode().lower()
+        if key in seen:
+            raise SchemaError(f"{what} has the names {seen[key]!r} and {name!r}, which are one in SQLite: rename one.")
+        seen[key] = name
+
+
+def _fill(
+    database: sqlite3.Connection, tables: Mapping[str, pa.Table], views: Mapping[str, str], *, linked: bool
+) -> None:
     # The file is new and replaces another one only when it is complete, so it needs no journal. Sorting stays
     # in memory, because temporary files could be read.
     for setting in ("journal_mode = OFF", "synchronous = OFF", "temp_store = MEMORY", "foreign_keys = ON"):
         database.execute(f"PRAGMA {setting}")
     database.execute("BEGIN")
-    has_people = {"people", "payments"} <= {*tables}
     for name, table in tables.items():
-        is_numbered = name == "payments" and has_people
-        columns = [f"{_NUMBER} INTEGER PRIMARY KEY"] if is_numbered else []
-        columns += [_declare(name, field, has_people=has_people) for field in table.schema]
+        columns = [f"{_NUMBER} INTEGER PRIMARY KEY"] if linked and name == _PAYMENTS else []
+        columns += [_declare(name, field, linked=linked) for field in table.schema]
         declared = ",\n  ".join(columns)
         database.execute(f"CREATE TABLE {_quote(name)} (\n  {declared}\n)")
         places = ", ".join(["?"] * len(table.column_names))
         insert = f"INSERT INTO {_quote(name)} ({', '.join(map(_quote, table.column_names))}) VALUES ({places})"  # noqa: S608 - quoted names
         database.executemany(insert, _list_rows(table))
-    if has_people:
+    if linked:
         for column in _INDEXED:
             database.execute(f"CREATE INDEX payments_{column} ON payments({column})")
         database.execute(_SEARCH)
@@ -165,12 +189,12 @@ def _fill(database: sqlite3.Connection, tables: Mapping[str, pa.Table], views: M
     database.execute("COMMIT")
 
 
-def _declare(table: str, field: pa.Field, *, has_people: bool) -> str:
+def _declare(table: str, field: pa.Field, *, linked: bool) -> str:
     """Return the declaration of a column."""
     words = [_quote(field.name), _TYPES.get(str(field.type), "TEXT")]
-    if has_people and table == "people" and field.name == "user_id":
+    if linked and table == "people" and field.name == "user_id":
         words.append("PRIMARY KEY")
-    if has_people and table == "payments" and field.name in _SIDES:
+    if linked and table == _PAYMENTS and field.name in _SIDES:
         words.append("REFERENCES people(user_id)")
     return " ".join(words)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import MAXYEAR, MINYEAR
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import SchemaError
@@ -95,7 +96,10 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
             raise SchemaError(
                 f"The column {name!r} holds mixed values, or some that files cannot hold: make it text or numbers."
             ) from None
-    return cast_to_file_types(pa.table(columns))
+    table = cast_to_file_types(pa.table(columns))
+    for name, found in zip(table.column_names, table.columns, strict=True):
+        _require_calendar(name, found)
+    return table
 
 
 def cast_to_file_types(table: pa.Table) -> pa.Table:
@@ -222,6 +226,20 @@ def _to_dates(column: pa.Array) -> pa.Array:
         return column
     dates = column.cast(pa.date32())
     return dates if pc.all(pc.equal(dates.cast(column.type), column), min_count=0).as_py() else column
+
+
+def _require_calendar(name: str, column: pa.ChunkedArray) -> None:
+    """Raise a SchemaError for dates and instants that Python and the text form of dates do not have."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_temporal(column.type):
+        years = pc.min_max(pc.year(column)).as_py()
+        if years["min"] is not None and not MINYEAR <= years["min"] <= years["max"] <= MAXYEAR:
+            raise SchemaError(
+                f"The column {name!r} holds a date outside of the years {MINYEAR} to {MAXYEAR}: correct it or leave it "
+                "empty."
+            )
 
 
 def _file_type(name: str, found: pa.DataType) -> pa.DataType | None:

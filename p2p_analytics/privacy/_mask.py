@@ -15,6 +15,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.frames.own_money import is_own_money
 from p2p_analytics.frames.perspective import UNREGISTERED
 from p2p_analytics.frames.schema import KINDS, PROBLEMS, SOURCE_API, SOURCE_STATEMENT
 from p2p_analytics.privacy._columns import (
@@ -83,6 +84,8 @@ _WORDS: Final = {
     "state": "active|late|ended",
     "reason": "duplicate|large",
 }
+_SOURCES: Final = ("funding_source", "destination")
+_OWN_MONEY: Final = "balance"  # the only word about the user's own money that stays: others may be part of a name
 _NUMBERS: Final = {
     *("payments", "share", "share_settled"),
     *("year", "people", "new", "lost"),
@@ -337,7 +340,7 @@ class Mask:
     ) -> pd.Series[Any]:
         known = re.compile(_WORDS.get(name, r"(?!)"))  # in other columns every word is masked
         form = next((form for end, form in forms.items() if name.endswith(end)), None)
-        change = form or self._pseudonyms.note
+        change = form or (_mask_source(self._pseudonyms.note) if name in _SOURCES else self._pseudonyms.note)
         if self._strict and name == "note" and payment_ids is not None:  # equal notes would help to match a feed
             return map_rows(column, payment_ids, lambda note, row: replace_text(note, lambda _: change(row + note)))
         return map_values(column, lambda text: text if known.fullmatch(text) else replace_text(text, change))
@@ -382,3 +385,8 @@ class Mask:
 
     def _mask_units(self, units: float, payment_id: str = "") -> float:
         return self._pseudonyms.cents(round(units * 100), payment_id) / 100 if math.isfinite(units) else units
+
+
+def _mask_source(change: Callable[[str], str]) -> Callable[[str], str]:
+    """Return a function that masks a bank or card, and keeps that a source is the user's own money."""
+    return lambda text: _OWN_MONEY if is_own_money(text) else change(text)

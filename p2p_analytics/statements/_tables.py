@@ -161,8 +161,7 @@ def _split_json(utf8: bytes, name: str, finder: HeaderFinder) -> list[Part]:
     if header is None:
         raise NoHeaderError(f"{name} is a JSON history, which a registered format of that name replaced.")
     columns = {str(header.positions[field]): pl.Series(cells) for field, cells in build_cells(utf8, name).items()}
-    lines = pl.int_range(1, len(columns["0"]) + 1, eager=True)
-    return [Part(name, header, [], pl.DataFrame({LINE: lines, **columns}))]
+    return [Part(name, header, [], pl.DataFrame({LINE: pl.int_range(1, len(columns["0"]) + 1, eager=True), **columns}))]
 
 
 def has_header(content: bytes, finder: HeaderFinder) -> bool:
@@ -271,11 +270,12 @@ def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
     names = list_names()
     builder = _PartBuilder(name, body.header, body.preamble)
     size = _FileSize(name)
-    begin = body.line
+    begin, last = body.line, (body.line, [""])
     try:
         for row in reader:
             if row == [end]:
                 break
+            last = begin, row
             if row:
                 _require_width(row, name, begin)
                 is_header = sum(normalize_name(cell) in names for cell in row if cell) > 1
@@ -291,6 +291,9 @@ def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
             begin = body.line + reader.line_num
         else:
             builder.close_quote(end)
+        # Short rows of empty cells alone mean nothing, except where the text breaks off in one.
+        if 1 < len(last[1]) < builder.width and not any(last[1]) and body.utf8[-1:] not in {b"\n", b"\r"}:
+            builder.report_width(*last)
     except csv.Error:
         raise StatementError(f"{name}, line {begin}: a cell is larger than a statement has: is a quote open?") from None
     yield builder.finish()
@@ -341,31 +344,34 @@ class _PartBuilder:
         """Add a row; missing cells are empty, and surplus ones are dropped with a problem that quotes them."""
         missing = self.width - len(row)
         if missing and any(row):
-            surplus = row[self.width :]
-            (self._part.overfull if any(surplus) else self._part.ragged).add(line)
-            problem = f"the row has {len(row)} cells, the header {self.width}"
-            self._part.problems.append(Problem(self._part.file, line, None, "row", _join(surplus), problem))
+            self.report_width(line, row)
         self._rows.append(row[: self.width] + [""] * missing)
         self._lines.append(line)
         if len(self._rows) > _CHUNK + _HEAD_LINES:
             self._flush(_CHUNK)
+
+    def report_width(self, line: int, row: list[str]) -> None:
+        """Report a row with too many or too few cells."""
+        surplus = row[self.width :]
+        (self._part.overfull if any(surplus) else self._part.ragged).add(line)
+        problem = f"the row has {len(row)} cells, the header {self.width}"
+        self._part.problems.append(Problem(self._part.file, line, None, "row", _join_names(surplus) or None, problem))
 
     def remove_preamble(self) -> list[list[str]]:
         """Remove the last rows, as far as they introduce the next header, and return them without empty ends.
 
         Such a row begins in its first column and has none of the cells that every row of the format has.
         """
-        required = [self._part.header.positions[name] for name in self._part.header.format.required]
-        required = [position for position in required if position > 1]
+        part = self._part
+        positions = [part.header.positions[name] for name in part.header.format.required]
         count = 0
         for row in reversed(self._rows):
-            if not row[0] or any(row[position] for position in required):
+            if not row[0] or any(row[position] for position in positions if position > 1):
                 break
             count += 1
         begin = len(self._rows) - count
         removed, lines = self._rows[begin:], set(self._lines[begin:])
         del self._rows[begin:], self._lines[begin:]
-        part = self._part
         part.ragged -= lines
         part.overfull -= lines
         part.problems = [problem for problem in part.problems if problem.line not in lines]
@@ -378,7 +384,8 @@ class _PartBuilder:
         begin = self._lines[-1]
         self._part.ragged.add(begin)
         problem = "a quote is never closed: the rest of the file is in this cell"
-        self._part.problems.append(Problem(self._part.file, begin, None, "row", _join([last[-1]]), problem))
+        rest = _join_names(last[-1:]) or None
+        self._part.problems.append(Problem(self._part.file, begin, None, "row", rest, problem))
 
     def finish(self) -> Part:
         """Return the part."""
@@ -391,7 +398,3 @@ class _PartBuilder:
     def _flush(self, count: int) -> None:
         self._chunks.append(to_frame(self._lines[:count], self._rows[:count], self.width))
         del self._lines[:count], self._rows[:count]
-
-
-def _join(cells: list[str]) -> str | None:
-    return clean_line(", ".join(cells))[:_LONGEST_NAMES] or None

@@ -295,3 +295,13 @@ def test_what_recurs_is_judged_at_the_end_of_the_days(tmp_path, history_of, paym
     for until, state in (([], "late"), (["--until", "2024-05-02"], "active")):
         assert cli.main([*words, *until]) == 0
         assert pd.read_csv(io.StringIO(capsys.readouterr().out))["state"].tolist() == [state]
+
+
+def test_days_at_the_ends_of_the_calendar(tmp_path, history_of, payment, capsys) -> None:
+    """A day that the zone would put outside of the calendar is that in UTC."""
+    ends = [payment(at, date_created=moment) for at, moment in ((1, "0001-01-01T00:00:00"), (2, "9999-12-31T23:59:59"))]
+    p2p.open_archive(tmp_path / "a").merge(history_of(*ends))
+    command = ["export", str(tmp_path / "a"), "-", "--until", "2024-05-01", "--since", "2024-05-01", "--tz"]
+    for zone in ("Asia/Tokyo", "America/New_York"):
+        assert cli.main([*command, zone]) == 0
+        assert "are from 0001-01-01 to 9999-12-31.\n" in capsys.readouterr().err

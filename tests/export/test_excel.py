@@ -81,6 +81,81 @@ def test_numbers_that_a_cell_cannot_hold_are_text(tmp_path: Path) -> None:
     assert second["note"] == "y" * 32_727 + "... (7,273 more characters)"
 
 
+def test_long_text_is_cut_where_a_cell_ends(tmp_path: Path) -> None:
+    """A cell holds 32,767 units of UTF-16: an emoji has two, none is halved, and the cell says what it lacks.
+
+    Kept are the first 32,727 units: 16,363 emoji, and of the text that begins with a letter the letter and as many.
+    """
+    fits, cut = "🎉" * 16_383 + "a", "🎉" * 16_384
+    frame = pd.DataFrame({"note": [fits, cut, "a" + cut], "🎉" * 20_000: ["", "", ""]})
+    write_workbook({"payments": frame}, tmp_path / "p.xlsx")
+    notes = [row["note"] for row in read_sheet(tmp_path / "p.xlsx")]
+    assert notes[0] == fits
+    assert notes[1] == "🎉" * 16_363 + "... (21 more characters)"
+    assert notes[2] == "a" + "🎉" * 16_363 + "... (21 more characters)"
+    assert "🎉" * 16_363 + "... (3,637 more characters)" in read_sheet(tmp_path / "p.xlsx")[0]
+
+
+@pytest.mark.parametrize(
+    ("tz", "first", "last"),
+    [
+        ("Asia/Tokyo", "0001-01-01 09:18:59", "9999-12-31 23:59:59+00:00"),
+        ("America/New_York", "0001-01-01 00:00:00+00:00", datetime(9999, 12, 31, 18, 59, 59)),  # noqa: DTZ001
+    ],
+)
+def test_instants_that_a_zone_puts_outside_of_the_calendar(tmp_path: Path, tz: str, first: str, last: object) -> None:
+    """They are text in UTC, which says so; the others are on the clocks of the zone."""
+    dates = [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)]
+    frame = pd.DataFrame({"date_created": pd.Series(dates, dtype="datetime64[us, UTC]")})
+    write_workbook({"payments": frame}, tmp_path / "p.xlsx", tz=tz)
+    rows = read_sheet(tmp_path / "p.xlsx")
+    assert [row[f"date_created ({tz})"] for row in rows] == [first, last]
+
+
+def test_a_column_is_money_if_it_holds_numbers(tmp_path: Path) -> None:
+    """Text keeps its name, and floats with nulls, as NumPy has them, are cents too."""
+    frame = pd.DataFrame({"a_cents": ["12", None], "b_cents": [1250.0, None], "c_cents": [float("inf"), 5]})
+    write_workbook({"payments": frame}, tmp_path / "p.xlsx")
+    assert read_sheet(tmp_path / "p.xlsx") == [
+        {"a_cents": "12", "b": 12.5, "c": "inf"},
+        {"a_cents": None, "b": None, "c": 0.05},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (["a/b"], r"'a/b' is no name of a sheet: choose 1 to 31 characters, none of \[\]:\*\?/\\, with no apostrophe"),
+        (["x" * 32], "is no name of a sheet"),
+        (["🎉" * 16], "is no name of a sheet"),
+        ([""], "'' is no name of a sheet"),
+        (["'a"], "is no name of a sheet"),
+        (["a\0b"], "is no name of a sheet"),
+        (["a\ud800"], "is no name of a sheet"),
+        (["History"], "'History' is no name of a sheet"),
+        ([1], "'1' is no name of a sheet"),
+        (["Rent", "rent"], r"Excel takes the sheets 'Rent' and 'rent' for one: rename one of them\."),
+    ],
+)
+def test_names_that_excel_does_not_take_are_refused(tmp_path: Path, names: list[str], sentence: str) -> None:
+    """One sentence says which and what to do, and no file is left."""
+    with pytest.raises(ConfigurationError, match=sentence):
+        write_workbook(dict.fromkeys(names, pd.DataFrame({"a": [1]})), tmp_path / "p.xlsx")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["p.txt", "p.xls", "p.xlsx.gz"])
+def test_a_workbook_has_the_ending_that_excel_opens(tmp_path: Path, name: str) -> None:
+    """Another one is refused in a sentence; capitals do not matter, and a name may have no ending."""
+    frame = frame_from_rows([], PAYMENTS)
+    with pytest.raises(ConfigurationError, match=rf"{name} is not opened by Excel, because it does not end in \.xlsx"):
+        p2p.to_excel(frame, tmp_path / name, as_of="2024-06-30")
+    assert list(tmp_path.iterdir()) == []
+    for taken in ("P.XLSX", "p"):
+        p2p.to_excel(frame, tmp_path / taken, as_of="2024-06-30")
+        assert (tmp_path / taken).exists()
+
+
 def test_sheets_keep_their_header_in_view(tmp_path: Path) -> None:
     """Each table has a sheet with a frozen header and a filter; one without rows has the header."""
     tables = {"one": pd.DataFrame({"a": [1]}), "none": pd.DataFrame({"b": pd.Series([], dtype="str")})}
@@ -105,6 +180,9 @@ def test_a_table_too_long_for_a_sheet_is_refused(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": range(1_048_576)})
     with pytest.raises(ConfigurationError, match="1,048,576 rows, and a sheet holds 1,048,575"):
         write_workbook({"payments": frame}, tmp_path / "p.xlsx")
+    wide = pd.DataFrame([[1] * 16_385], columns=[f"c{at}" for at in range(16_385)])
+    with pytest.raises(ConfigurationError, match="16,385 columns, and a sheet holds 16,384: choose some of them"):
+        write_workbook({"payments": wide}, tmp_path / "p.xlsx")
     assert list(tmp_path.iterdir()) == []
 
 

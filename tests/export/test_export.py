@@ -39,6 +39,8 @@ NASTY = [
     "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f1fa\U0001f1f8", "\u202eabc", "x" * 5000,
 ]  # fmt: skip
 
+FAR = pd.Series(np.array(["0000-12-31", "2024-05-31", "10000-01-01"], dtype="datetime64[us]"))
+
 
 def payments(**columns: list[object]) -> pd.DataFrame:
     """Return a PAYMENTS frame with these columns filled and the others null."""
@@ -271,6 +273,8 @@ def test_parquet_of_another_engine_is_read(tmp_path: Path) -> None:
         (pd.DataFrame({"note": pd.Series([object()], dtype=object)}), "'note'"),
         (pd.DataFrame({"when": pd.to_datetime(["2024-05-31T12:00"])}), "'when'"),
         (pd.DataFrame({"when": pd.to_datetime(["2024-05-31"], utc=True).as_unit("ns") + pd.Timedelta(1)}), "'when'"),
+        (pd.DataFrame({"when": FAR.dt.tz_localize("UTC")}), "'when' holds a date outside of the years 1 to 9999: "),
+        (pd.DataFrame({"when": FAR[:1]}), "'when' holds a date outside of the years 1 to 9999: "),
         (pd.DataFrame({"big": pd.array([2**63], dtype="UInt64")}), "'big'"),
         (pd.DataFrame({1: ["a"]}), "names"),
         (pd.DataFrame([["a", "b"]], columns=["x", "x"]), "names"),

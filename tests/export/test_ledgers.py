@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from beancount import loader
-from beancount.core import data, realization
+from beancount.core import data
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from support.frames import frame_from_rows
 from support.hostile_texts import TEXTS
+from support.statements.ledgers import ask_hledger, load_beancount, make_row, needs_hledger
 
 SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
-needs_hledger = pytest.mark.skipif(shutil.which("hledger") is None, reason="hledger is not installed")
-
-
-def make_row(cents: int | None, day: str, **more: Any) -> dict[str, Any]:
-    """Return a settled row of Ada's account, received if the cents are positive."""
-    row = {
-        "payment_id": day,
-        "status": "settled",
-        "flow_cents": cents,
-        "direction": "in" if (cents or 0) > 0 else "out",
-    }
-    dates = {"date_created": f"{day}T10:00:00Z", "date_completed": f"{day}T12:00:00Z"}
-    names = {"counterparty_id": "7", "counterparty_name": "Tom", "account_id": "ada", "currency": "USD"}
-    return row | dates | names | {"kind": "payment", "source": "statement", "note": "tea"} | more
-
 
 ROWS = [
     make_row(-1250, "2024-05-03"),
@@ -58,30 +42,6 @@ BALANCES = {
     ("Assets:Transfers", "USD"): "750.00",
     ("Expenses:Merchants", "GBP"): "9.99",
 }
-
-
-def load_beancount(path: Path) -> tuple[list[Any], dict[tuple[str, str], Decimal]]:
-    """Return the entries of a ledger and the balances by account and currency; fail if its checker finds an error."""
-    entries, errors, _ = loader.load_file(str(path))
-    assert errors == []
-    found: dict[tuple[str, str], Decimal] = {}
-    for account in realization.iter_children(realization.realize(entries), leaf_only=True):
-        for position in account.balance:
-            found[account.account, position.units.currency] = position.units.number
-    return entries, found
-
-
-def ask_hledger(path: Path) -> dict[tuple[str, str], Decimal]:
-    """Return the balance of each account and currency; fail if the checker finds an error."""
-    command = ["hledger", "-f", str(path)]
-    checks = ["accounts", "commodities", "ordereddates"]
-    subprocess.run([*command, "check", *checks], check=True, capture_output=True)  # noqa: S603 - a fixed program
-    table = subprocess.run(  # noqa: S603
-        [*command, "balance", "--flat", "--no-total", "--layout=bare", "-O", "csv"],
-        check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
-    lines = [line.strip('"').split('","') for line in table.splitlines()[1:]]
-    return {(account, currency): Decimal(amount) for account, currency, amount in lines}
 
 
 def expect(balances: dict[tuple[str, str], str]) -> dict[tuple[str, str], Decimal]:

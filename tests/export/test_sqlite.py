@@ -244,13 +244,15 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     """A failure leaves the earlier file, and no other; a file that is written is its owner's only."""
     payments = frame_from_rows([make_record()], PAYMENTS)
     (tmp_path / "p.db").write_bytes(b"earlier")
+    known = {"as_of": AS_OF}
     for error, sentence, source, more in (
         (ConfigurationError, "need as_of=", payments, {}),
         (ConfigurationError, "zone", payments, {"as_of": AS_OF, "tz": "Mars/Base"}),
         (SchemaError, "to_sqlite needs the columns status", payments.drop(columns="status"), {"as_of": AS_OF}),
         (SchemaError, "pandas frame, not a polars", pl.from_pandas(payments), {"as_of": AS_OF}),
         (SchemaError, "'note' holds", payments.assign(note=[["a"]]), {"as_of": AS_OF}),
-        (ConfigurationError, "duplicate column name: number", payments.assign(number=1), {"as_of": AS_OF}),
+        (SchemaError, "'payments' has the names 'number' and 'number', which are", payments.assign(number=1), known),
+        (SchemaError, r"'note' and 'Note', which are one in SQLite: rename one\.", payments.assign(Note="a"), known),
     ):
         with pytest.raises(error, match=sentence):
             p2p.to_sqlite(source, tmp_path / "p.db", **more)
@@ -274,3 +276,33 @@ def test_what_recurs_is_judged_at_the_end_of_the_data(tmp_path: Path) -> None:
         p2p.to_sqlite(source, file, as_of="2024-05-20")
         with open_database(file) as database:
             assert [row["state"] for row in read_rows(database, "recurring")] == [state]
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (["Rent", "rent"], r"^A database has the names 'Rent' and 'rent', which are one in SQLite: rename one\.$"),
+        (["sqlite_x"], r"^A database has the name 'sqlite_x', which SQLite does not take: choose another one\.$"),
+        (["a\0b"], "which SQLite does not take"),
+        (["a\ud800"], "which SQLite does not take"),
+        ([""], "which SQLite does not take"),
+    ],
+)
+def test_names_that_sqlite_does_not_take(tmp_path: Path, names: list[str], sentence: str) -> None:
+    """They are refused in one sentence, and no file is left."""
+    with pytest.raises(SchemaError, match=sentence):
+        write_database(dict.fromkeys(names, pd.DataFrame({"a": [1]})), tmp_path / "p.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_any_other_names_are_taken(tmp_path: Path) -> None:
+    """Other letters than those of ASCII have no case, and tables of any content may be called people and payments."""
+    tables = {
+        name: pd.DataFrame({"é": [1], "É": [2], 'a\n"b"': [3], "sqlite_": [4]})
+        for name in ("people", "payments", "Ä", "ä", "; --")
+    }
+    write_database(tables, tmp_path / "p.db")
+    with open_database(tmp_path / "p.db") as database:
+        assert list_names(database, "table") == {*tables}
+        for name in tables:
+            assert read_rows(database, name) == [{"é": 1, "É": 2, 'a\n"b"': 3, "sqlite_": 4}]

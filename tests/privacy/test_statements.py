@@ -13,6 +13,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import cli, settings
 from p2p_analytics.errors import ArchiveError, StatementError
+from p2p_analytics.privacy import Mask
 from support.archives.statements import row, statements_of
 from support.privacy.masking import KEY, find_secrets, render_table
 from support.statements.hostile import OWNER, SAMPLES, write_json
@@ -196,3 +197,23 @@ def test_balances_of_an_archive_in_privacy_mode(tmp_path: Path, mode) -> None:
         made |= {name: book.read(name) for name in book.namelist()}
     made["rows"] = pd.read_parquet(tmp_path / "out.parquet").to_csv().encode()
     assert find_secrets(made, secrets) == []
+
+
+def test_ones_own_money_stays_known() -> None:
+    """A source that ends in a word for the balance is "balance", without its other words; all others are masked."""
+    frame = pd.DataFrame(
+        {
+            "funding_source": ["Venmo balance", "Balance of Nora ", "Your Cash", "Visa Debit *1559", "", None],
+            "destination": ["Bank of Sand", None, "Visa Debit *1559", "venmo Balance", "Nora's balance sheet", ""],
+        },
+        dtype="str",
+    )
+    masked = Mask(KEY).frame(frame)
+    sources, destinations = masked["funding_source"].tolist(), masked["destination"].tolist()
+    assert [sources[at] for at in (0, 2, 4)] == ["balance", "balance", ""]
+    assert destinations[3] == "balance"
+    assert sources[3] == destinations[2]
+    others = {sources[1], sources[3], destinations[0], destinations[4]}
+    assert len(others) == 4
+    assert "balance" not in others
+    assert find_secrets({"frame": render_table(masked)}, ["Venmo", "Nora", "Cash", "Visa", "1559", "Sand"]) == []

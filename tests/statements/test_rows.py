@@ -14,6 +14,7 @@ import p2p_analytics as p2p
 from p2p_analytics.statements._quick_csv import read_regular
 
 _A = (Path(__file__).parent / "samples/gen_a_2018.csv").read_text("utf-8")
+_B = (Path(__file__).parent / "samples/gen_b_2019.csv").read_text("utf-8")
 _E = (Path(__file__).parent / "samples/gen_e_business_2025.csv").read_text("utf-8").replace('"""', "")
 _CELLS = ("a", " ", "é", "NA", '"q"', '"a,b"', '"l\nm"', '"\r\n"', '"a""b"', '"', 'a"b', '"a"b', ' "a"', "\u2028", "")
 
@@ -52,6 +53,29 @@ def test_a_line_of_control_characters_ends_no_file(tmp_path: Path) -> None:
     assert sorted(statements.payments["line"]) == [2, 3, 4, 5, 6, 7, 8, 9]
     assert statements.payments["payment_id"].str.isdecimal().sum() == 6
     assert "a quote is never closed: the rest of the file is in this cell" in statements.problems["problem"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("end", "problems"),
+    [
+        (",", ["the row has 2 cells, the header 17"]),
+        ('"",,', ["the row has 3 cells, the header 17"]),
+        ("," * 16, []),
+        (",\n", []),
+        (",\r\n", []),
+        ("", []),
+    ],
+)
+def test_a_text_that_breaks_off_in_empty_cells(tmp_path: Path, end: str, problems: list[str]) -> None:
+    """What the last row was to hold is lost, so it is a problem, like one that breaks off in other cells.
+
+    A row of empty cells that ends with its line, or has as many as the header, holds nothing.
+    """
+    lines = _B.split("\n")[:3]
+    (tmp_path / "b.csv").write_text("\n".join([*lines, end]), "utf-8", newline="")
+    statements = p2p.read_statements(tmp_path)
+    assert statements.problems["problem"].tolist() == problems
+    assert len(statements.payments) == 1
 
 
 def test_both_readers_give_the_same_rows() -> None:

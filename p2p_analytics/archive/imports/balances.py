@@ -10,6 +10,7 @@ from p2p_analytics.archive.tables import BATCH, MERGED, SCHEMAS
 from p2p_analytics.currencies import UNKNOWN_CURRENCY
 from p2p_analytics.display import format_money
 from p2p_analytics.frames.arrow import is_among
+from p2p_analytics.frames.own_money import OWN_MONEY
 from p2p_analytics.frames.problem_days import parse_days
 from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import (
@@ -41,7 +42,6 @@ _ORDER: Final = ("currency", "service", "product", "first_date", "last_date", "f
 # What `find_other_rows` needs of payments and of rows of statements.
 MOVES: Final = ("payment_id", "status", "date_created", "date_completed", "flow_cents", "currency", "source")
 STATED: Final = (*MOVES, "funding_source", "file", BATCH)
-_OWN_MONEY: Final = ("balance", "cash")  # the last word of a funding source that is the balance itself
 _DERIVED: Final = (DOES_NOT_ADD_UP, FOLLOWS_A_GAP)
 
 
@@ -99,7 +99,7 @@ def find_other_rows(listed: pd.DataFrame, stated: pd.DataFrame, balances: pd.Dat
     others = stated[~is_known]
     ends = others.groupby(["file", BATCH], dropna=False)["date_created"].agg(["min", "max"]).dropna()
     source = others["funding_source"].fillna("").str.strip().str.lower()
-    is_own = (source == "") | source.str.endswith(_OWN_MONEY)
+    is_own = (source == "") | source.str.endswith(OWN_MONEY)
     parts = [listed[is_further].assign(service=SERVICE), others[is_own].assign(service=None)]
     rows = pd.concat([part[[*MOVES, "service"]].astype({"service": TEXT}) for part in parts], ignore_index=True)
     rows = rows.assign(at=rows["date_completed"].fillna(rows["date_created"]), currency=fill_codes(rows))

@@ -87,12 +87,14 @@ def build_currencies_error(history: History, options: argparse.Namespace, *, wha
 
 def select_range(history: History, options: argparse.Namespace, zone: str, progress: Progress) -> Range:
     """Return the payments of the chosen days; a line says between which days there are some, if these have none."""
+    from p2p_analytics.display import to_zone
     from p2p_analytics.report import select_days
     from p2p_analytics.times import find_zone
 
     chosen = select_days(history, options.since, options.until, find_zone(zone))
     created = history.payments["date_created"].dropna()
     if chosen.sentence and chosen.history.payments.empty and len(created):
-        first, last = (instant.astimezone(find_zone(zone)).date() for instant in (created.min(), created.max()))
+        ends = created.min().to_pydatetime(), created.max().to_pydatetime()
+        first, last = (to_zone(instant, find_zone(zone)).date() for instant in ends)
         progress.note(f"No payment is in these days: those of {options.archive} are from {first} to {last}.")
     return chosen

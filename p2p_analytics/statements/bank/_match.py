@@ -9,7 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics import settings
+from p2p_analytics.display import to_zone
 from p2p_analytics.errors import ConfigurationError, describe_type
+from p2p_analytics.frames.own_money import is_own_money
 from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, TEXT, WHOLE, require
 from p2p_analytics.history import describe_history_call
 from p2p_analytics.statements.bank._assignment import Row, assign
@@ -47,7 +49,6 @@ OUTSIDE: Final = "outside the bank file"
 _TRANSFER: Final = "transfer"
 _NEEDED: Final = ("payment_id", "status", "date_created", "kind", "flow_cents")
 _OPTIONAL: Final = ("account_id", "fee_cents", "currency", "funding_source")
-_OWN_BALANCE: Final = "balance"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -202,14 +203,14 @@ def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], 
             payment_id=row["payment_id"],
             kind=row["kind"] or KIND_PAYMENT,
             date=instant,
-            day=(instant.astimezone(zone).date() - _EPOCH.date()).days,
+            day=(to_zone(instant, zone).date() - _EPOCH.date()).days,
             flow=int(row["flow_cents"]),
             fee=None if row["fee_cents"] is None else int(row["fee_cents"]),
             currency=row["currency"],
         )
         if movement.kind == _TRANSFER:
             transfers.append(movement)
-        elif movement.flow < 0 and row["funding_source"] and _OWN_BALANCE not in row["funding_source"].casefold():
+        elif movement.flow < 0 and row["funding_source"] and not is_own_money(row["funding_source"]):
             funded.append(movement)
     return sorted(transfers, key=_sort_key), sorted(funded, key=_sort_key)
 

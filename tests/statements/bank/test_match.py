@@ -142,8 +142,9 @@ def test_payments_that_the_bank_funded() -> None:
         ("bank", "2024-01-05", -6410),
         ("card", "2024-01-05", -100),
         ("own", "2024-01-05", -500),
-        kind=["payment", "merchant", "payment"],
-        funding_source=["Bank of Sand *1234", "Visa *1", "Venmo balance"],
+        ("cash", "2024-01-05", -500),
+        kind=["payment", "merchant", "payment", "payment"],
+        funding_source=["Bank of Sand *1234", "Visa *1", "Venmo balance", "Your Cash"],
     )
     bank = make_bank(
         ("2024-01-06", "VENMO PAYMENT", "-64.10"), ("2024-01-05", "TEA", "-1.00"), ("2024-01-05", "VENMO", "-5.00")
@@ -165,6 +166,14 @@ def test_only_settled_transfers_count() -> None:
     payments.loc[1, "flow_cents"] = None
     payments.loc[2, "date_created"] = pd.NaT
     assert _match(payments, make_bank(("2024-01-05", "X", "1.00"))) == []
+
+
+@pytest.mark.parametrize("tz", ["Asia/Tokyo", "America/New_York"])
+def test_the_ends_of_the_calendar(tz: str) -> None:
+    """A day that the zone would put outside of the calendar is that in UTC."""
+    payments = make_payments(("first", "0001-01-01T00:00:00", -100), ("last", "9999-12-31T23:59:59", -100))
+    states = dict(_match(payments, make_bank(("2024-01-05", "X", "1.00")), "payment_id", "state", tz=tz))
+    assert states == {"first": "outside the bank file", "last": "outside the bank file"}
 
 
 def test_the_zone_decides_the_day() -> None:

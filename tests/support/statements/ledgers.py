@@ -1,0 +1,54 @@
+"""Rows of ledgers, and the balances that the checkers of beancount and hledger find in their files."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from beancount import loader
+from beancount.core import realization
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+needs_hledger = pytest.mark.skipif(shutil.which("hledger") is None, reason="hledger is not installed")
+
+
+def make_row(cents: int | None, day: str, **more: Any) -> dict[str, Any]:
+    """Return a settled row of Ada's account, received if the cents are positive."""
+    row = {
+        "payment_id": day,
+        "status": "settled",
+        "flow_cents": cents,
+        "direction": "in" if (cents or 0) > 0 else "out",
+    }
+    dates = {"date_created": f"{day}T10:00:00Z", "date_completed": f"{day}T12:00:00Z"}
+    names = {"counterparty_id": "7", "counterparty_name": "Tom", "account_id": "ada", "currency": "USD"}
+    return row | dates | names | {"kind": "payment", "source": "statement", "note": "tea"} | more
+
+
+def load_beancount(path: Path) -> tuple[list[Any], dict[tuple[str, str], Decimal]]:
+    """Return the entries of a ledger and the balances by account and currency; fail if its checker finds an error."""
+    entries, errors, _ = loader.load_file(str(path))
+    assert errors == []
+    found: dict[tuple[str, str], Decimal] = {}
+    for account in realization.iter_children(realization.realize(entries), leaf_only=True):
+        for position in account.balance:
+            found[account.account, position.units.currency] = position.units.number
+    return entries, found
+
+
+def ask_hledger(path: Path) -> dict[tuple[str, str], Decimal]:
+    """Return the balance of each account and currency; fail if the checker finds an error."""
+    command = ["hledger", "-f", str(path)]
+    checks = ["accounts", "commodities", "ordereddates"]
+    subprocess.run([*command, "check", *checks], check=True, capture_output=True)  # noqa: S603 - a fixed program
+    table = subprocess.run(  # noqa: S603
+        [*command, "balance", "--flat", "--no-total", "--layout=bare", "-O", "csv"],
+        check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    lines = [line.strip('"').split('","') for line in table.splitlines()[1:]]
+    return {(account, currency): Decimal(amount) for account, currency, amount in lines}
