@@ -106,11 +106,13 @@ def people_by_year(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoF
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
     ).filter(~col("moved_us").is_null())
+    dated = calendar.add_first_day(moved, "moved_us", "year", zone=zone, ends=opened.ends, payments=payments)
+    named = ["counterparty_id", "counterparty_name"]
     sums = (
-        calendar.add_first_day(moved, "moved_us", "year", zone=zone, ends=opened.ends, payments=payments)
-        .group_by("counterparty_id", "counterparty_name", "first_day")
+        _engine.encode(dated, named)
+        .group_by(*named, "first_day")
         .agg(*(col(name).sum() for name in _SUMS[:2]), payments=nw.len())
-        .with_columns(_engine.integers([*_SUMS, "first_day"]))
+        .with_columns(_engine.integers([*_SUMS, "first_day"]), col(*named).cast(nw.String()))
     )
     # One row per name of a person and year, so the rest is finished here.
     of_person = (
