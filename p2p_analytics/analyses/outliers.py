@@ -37,6 +37,7 @@ _FEWEST: Final = 5  # payments that make a median usual
 _MIDDLE: Final = {"lower": _engine.Rank(50), "upper": _engine.Rank(50, from_largest=True)}  # the median is their mean
 _SIDES: Final = ["person", "direction"]
 _ALIKE: Final = [*_SIDES, "amount_cents", "stretch"]
+_TEXTS: Final = ["payment_id", "note", "counterparty_id", "person"]
 _FOUND: Final = [
     "payment_id", "reason", "other_id", "amount_cents", "twice_usual", "counterparty_id", "person",
     "date_created", "note",
@@ -186,9 +187,9 @@ def _find_duplicates(settled: nw.LazyFrame[Any], several: nw.LazyFrame[Any], gap
     col = nw.col
     in_order = {"order_by": ["date_created", "payment_id"]}
     rows, shared = _engine.add_group(_repeat_rows(settled, gap), _ALIKE)
+    candidates = _engine.copy_texts(rows.join(several, on=shared, how="semi"), _TEXTS)
     return (
-        rows.join(several, on=shared, how="semi")
-        .with_columns(text=_engine.normalise("note"))
+        _engine.encode(candidates.with_columns(text=_engine.normalise("note")), [*_SIDES, "text"])
         .with_columns(
             before=col("date_created").shift(1).over(*_ALIKE, "text", **in_order),
             other_id=col("payment_id").shift(1).over(*_ALIKE, "text", **in_order),
@@ -197,12 +198,13 @@ def _find_duplicates(settled: nw.LazyFrame[Any], several: nw.LazyFrame[Any], gap
         )
         .filter(col("date_created") - col("before") <= gap, ~col("is_repeated"))
         .select(*_FOUND)
+        .with_columns(col("person").cast(nw.String()))
     )
 
 
 def _find_large(settled: nw.LazyFrame[Any], medians: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     col = nw.col
-    return (
+    found = (
         settled.join(medians, on=_SIDES, how="inner")
         .with_columns(
             twice_usual=(col("lower") + col("upper")).cast(nw.Int64()),
@@ -212,3 +214,4 @@ def _find_large(settled: nw.LazyFrame[Any], medians: nw.LazyFrame[Any]) -> nw.La
         .filter(col("values") >= _FEWEST, col("amount_cents") * 2 >= col("twice_usual") * _LARGE)
         .select(*_FOUND)
     )
+    return _engine.copy_texts(found, _TEXTS)

@@ -35,7 +35,7 @@ from p2p_analytics.analyses._engine._groups import add_group, encode
 from p2p_analytics.analyses._engine._kinds import COUNT, DATE, FLAG, INSTANT, NUMBER, TEXT, WHOLE, Kind
 from p2p_analytics.analyses._engine._open import open_frame
 from p2p_analytics.analyses._engine._ranks import Rank, Ranked, find_ranked
-from p2p_analytics.analyses._engine._slices import build_in_slices, count_rows, cut_by_hash, keep
+from p2p_analytics.analyses._engine._slices import build_in_slices, copy_texts, count_rows, cut_by_hash, keep
 from p2p_analytics.analyses._engine._text_column import add_text_column
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "build_rows",
     "collect",
     "collect_here",
+    "copy_texts",
     "count_rows",
     "cut_by_hash",
     "days",

@@ -11,7 +11,7 @@ from p2p_analytics.analyses._engine._engines import collect
 from p2p_analytics.frames.schema import refuse_failing_query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from narwhals.stable.v2.typing import IntoFrame
 
@@ -49,6 +49,19 @@ def keep(frame: nw.LazyFrame[Any], native: IntoFrame, *, what: str) -> nw.LazyFr
     # Texts of a few rows are views of buffers that hold those of all; Arrow's older layout has a copy.
     kept: nw.LazyFrame[Any] = nw.from_native(pl.DataFrame(table.to_arrow(compat_level=pl.CompatLevel.oldest()))).lazy()
     return kept
+
+
+def copy_texts(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
+    """Return a frame after a filter that keeps few rows, without the buffers of all: texts of Polars are views of them.
+
+    A query would keep them to its end.
+    """
+    if not frame.implementation.is_polars():
+        return frame
+    import polars as pl
+
+    copies = [pl.concat_str(pl.col(name), pl.lit("")).alias(name) for name in names]  # null stays null
+    return nw.from_native(frame.to_native().with_columns(copies))
 
 
 def cut_by_hash(frame: nw.LazyFrame[Any], name: str, slices: int) -> list[nw.LazyFrame[Any]]:
