@@ -65,9 +65,9 @@ def split_bills(
     payments : frame
         PAYMENTS. Only requests that the viewer made count, with date_created; rows of another ``kind`` than payments
         are excluded. Datetimes without a zone are UTC. Repeated payment ids count twice: `p2p_analytics.combine` unites
-        frames. A lazy frame is queried at the call, for the checks; one of Polars with more than 700,000 requests by
-        the viewer is read in parts, and the bills and each distinct note are kept. Settled requests of statements have
-        the date of their payment, so that a bill is found in part, or not at all, if it was not paid at once.
+        frames. A lazy frame is queried at the call, for the checks; one of Polars with more than two million requests
+        by the viewer is read in parts, and the bills and each distinct note are kept. Settled requests of statements
+        have the date of their payment, so that a bill is found in part, or not at all, if it was not paid at once.
     as_of : datetime, date, str or numpy.datetime64
         The instant at which ages end, as text in ISO 8601; a date means its first instant, a missing zone means UTC.
     within : timedelta or str, optional
@@ -155,7 +155,8 @@ def _find_bills(requests: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
     ).filter(col("text") != "")
     marked = (
         _engine.encode(named, ["text", "note", "status", "counterparty_id", "name_key"])
-        .with_columns(before=col("date_created").shift(1).over("text", order_by=["date_created", "payment_id"]))
+        # The note is compared for rows without an id, of which any could be the first.
+        .with_columns(before=col("date_created").shift(1).over("text", order_by=["date_created", "payment_id", "note"]))
         .with_columns(is_first=nw.when(col("date_created") - col("before") <= gap).then(0).otherwise(1))
         # Rows with one date and id may be in another order than above, so the first is put before them.
         .with_columns(is_later=1 - col("is_first"))

@@ -78,7 +78,8 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
         PAYMENTS. Rows that are not settled, or have no direction or amount, are excluded, for duplicates also those
         without date_created; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. A lazy
         frame is queried at the call, for the checks; one of Polars with more than three million rows that count is read
-        in parts, and the rows found are kept. Settled requests of statements have the date of their payment.
+        several times, above twelve million in parts, and the rows found are kept. Settled requests of statements have
+        the date of their payment.
     within : timedelta or str, optional
         Text like ``"90s"``, ``"10min"``, ``"6h"``.
 
@@ -185,7 +186,7 @@ def _repeat_rows(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
 
 def _find_duplicates(settled: nw.LazyFrame[Any], several: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
     col = nw.col
-    in_order = {"order_by": ["date_created", "payment_id"]}
+    in_order = {"order_by": ["date_created", "payment_id", "note"]}
     rows, shared = _engine.add_group(_repeat_rows(settled, gap), _ALIKE)
     candidates = _engine.copy_texts(rows.join(several, on=shared, how="semi"), _TEXTS)
     return (

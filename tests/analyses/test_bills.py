@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -45,6 +46,20 @@ def test_a_bill(payments: Builder, rows_of: Reader) -> None:
         "bill_id": "000", "note": " pizza\u00a0\t ", "people": 4, "asked": 15.0, "collected": 2.0, "still_open": 1.0,
         "declined": 12.0, "oldest_open_days": 9.75,
     }  # fmt: skip
+
+
+def test_requests_that_only_notes_put_in_order(payments: Builder, rows_of: Reader) -> None:
+    """Of requests of one instant without an id, the bill has the first note by code points."""
+    requests = [
+        make_request(person, -100, "01T06:00:00", payment_id=None, note=note)
+        for person, note in (("1", "pizza "), ("2", "PIZZA"), ("3", "Pizza"))
+    ]
+    for rows in permutations(requests):
+        (bill,) = rows_of(split_bills(payments(*rows), as_of=AS_OF))
+        assert (bill["note"], bill["people"]) == ("PIZZA", 3)
+    paid = [{**row, "status": "settled", "action": "pay", "counterparty_id": "1"} for row in requests[:2]]
+    for rows in (paid, paid[::-1]):
+        assert [row["note"] for row in rows_of(unusual(payments(*rows)))] == ["pizza "]
 
 
 def test_the_gap_between_requests(payments: Builder, rows_of: Reader) -> None:

@@ -30,7 +30,7 @@ def add_group(frame: nw.LazyFrame[Any], names: Sequence[str]) -> tuple[nw.LazyFr
 
 
 def encode(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
-    """Return a frame with texts of few values as codes, which take a quarter of the memory; only Polars has them."""
+    """Return a frame with texts as codes of Polars, which take a quarter of the memory where values repeat."""
     if not frame.implementation.is_polars():
         return frame
     import polars as pl

@@ -97,8 +97,9 @@ def nulls_last(value: Any) -> tuple[bool, Any]:
 
 
 def in_order(record: Record) -> tuple[Any, ...]:
-    """Return a sorting key of records with a date of creation: by date, then id."""
-    return (to_utc(record["date_created"]), record["payment_id"] is not None, record["payment_id"])
+    """Return a sorting key of records with a date of creation: by date, then id, then note."""
+    named = ((record[name] is not None, record[name] or "") for name in ("payment_id", "note"))
+    return (to_utc(record["date_created"]), *named)
 
 
 def newest_first(moment: datetime | None) -> tuple[bool, float]:
