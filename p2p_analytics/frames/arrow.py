@@ -127,7 +127,8 @@ def pandas_array(column: pa.ChunkedArray, dtype: str) -> Any:  # noqa: ANN401 - 
     """Return a column as a writable array of a dtype of the schema."""
     import pandas as pd
 
-    array = pd.Series(dtype=dtype).array.dtype.__from_arrow__(column)
+    found: Any = pd.api.types.pandas_dtype(dtype)
+    array = found.__from_arrow__(column)
     return array.copy() if dtype == schema.INSTANT else array  # instants may share Arrow's read-only memory
 
 
