@@ -135,9 +135,8 @@ def noise(off, cents, count: int = 1) -> Any:
     """Return the density of the mean noise of payments of one amount: exact for one, normal for more."""
     shared, own = _pseudonyms._NOISE_OF_AMOUNT, reach(cents)
     if count == 1:
-        # Two uniform noises overlap by the sum of their reaches without the distance of their centres.
-        density = shared + own - np.abs(off)
-        np.clip(density, 0, 2 * np.minimum(shared, own), out=density)
+        density = np.minimum(off + shared, own) - np.maximum(off - shared, -own)
+        np.maximum(0, density, out=density)
         density /= 4 * shared * own
         return density
     spread = own / np.sqrt(3 * count) / 1.702  # the logistic function with this constant is near the normal one
@@ -191,7 +190,7 @@ class Likelihood:
             largest = _pseudonyms._NOISE_OF_AMOUNT + reach(np.exp(mean - factors.max() - below))
             below, above = min(below, np.log1p(largest)), min(above, -np.log1p(-largest))
         near = slice(*np.searchsorted(self.logs, [mean - factors.max() - below, mean - factors.min() + above]))
-        moved = np.exp(mean - factors)[:, None] / self.amounts[near]
+        moved = np.exp(mean - factors[:, None] - self.logs[near])
         weights = np.einsum("ij,ij,ij->j", chances[:, near], moved, noise(moved - 1, self.amounts[near], count))
         return int(self.amounts[near][weights.argmax()]) if len(weights) else 0
 
