@@ -156,12 +156,13 @@ def refuse_failing_query(native: object, *, what: str) -> Iterator[None]:
 def set_dtypes(frame: pd.DataFrame, dtypes: Mapping[Any, Any]) -> pd.DataFrame:
     """Return a frame with these dtypes; ``astype`` is slow, because it also converts columns that have theirs."""
     own = frame.dtypes.to_dict()
-    others = {name: dtype for name, dtype in dtypes.items() if own[name] != _parse_dtype(dtype)}
+    others = {name: dtype for name, dtype in dtypes.items() if own[name] != parse_dtype(dtype)}
     return frame.assign(**{name: frame[name].astype(dtype) for name, dtype in others.items()})
 
 
 @functools.cache
-def _parse_dtype(dtype: Any) -> Any:  # noqa: ANN401 - a name or a dtype of pandas
+def parse_dtype(dtype: Any) -> Any:  # noqa: ANN401 - a name or a dtype of pandas
+    """Return a dtype of pandas; looking one up by its name takes long where there are few rows."""
     from pandas.api.types import pandas_dtype
 
     return pandas_dtype(dtype)

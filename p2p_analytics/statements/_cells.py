@@ -7,6 +7,7 @@ Everything here works on whole columns. A cell that is not exactly an amount or 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from p2p_analytics.money import LARGEST_CENTS
@@ -294,6 +295,7 @@ def _find_zone(name: str) -> int | str | None:
     return name if "/" in name and has_zone(name) else None
 
 
+@lru_cache
 def has_zone(name: str) -> bool:
     """Return whether Polars knows a zone of the time zone database."""
     import polars as pl

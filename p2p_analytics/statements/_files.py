@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.frames.schema import BALANCES, INSTANT, KINDS, TEXT, WHOLE
+from p2p_analytics.frames.schema import BALANCES, INSTANT, KINDS, TEXT, WHOLE, parse_dtype
 from p2p_analytics.statements._repairs import find_repaired
 from p2p_analytics.statements._rows import slice_by_files
 
@@ -209,4 +209,4 @@ def to_frame(columns: Mapping[str, list[object]], schema: Mapping[str, str]) -> 
     """Return a frame with the columns and dtypes of a schema."""
     import pandas as pd
 
-    return pd.DataFrame({name: pd.Series(columns[name], dtype=dtype) for name, dtype in schema.items()})
+    return pd.DataFrame({name: pd.array(columns[name], dtype=parse_dtype(dtype)) for name, dtype in schema.items()})

@@ -42,7 +42,7 @@ def build_payments(rows: pl.DataFrame, order: pl.Series) -> pd.DataFrame:
     }
     built = {}
     for name, expression in expressions.items():
-        column = rows.select(expression.alias(name)).to_series().gather(order)
+        column = rows.select(expression.gather(order).alias(name)).to_series()
         built[name] = pandas_array(_to_arrow(column, _COLUMNS[name]), _COLUMNS[name])
         for source in [source for source, last in last_uses.items() if last == name]:
             rows.drop_in_place(source)

@@ -103,6 +103,14 @@ def files_below(roots: Iterable[Path]) -> list[Path]:
     return [path for path in found if path.suffix in suffixes and path.is_file()]
 
 
+def walk_statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the statements of a module, nested ones too, and what holds them; most nodes are expressions."""
+    waiting: list[ast.AST] = [tree]
+    for node in waiting:
+        yield node
+        waiting += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
+
+
 def _passages(source: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield line and text of the comments, the docstrings and the other string constants with a blank in them."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -125,7 +133,7 @@ def _without_code(source: str) -> list[tuple[int, str]]:
 
 
 def _participles(path: Path, tree: ast.Module) -> Iterator[Finding]:
-    for node in ast.walk(tree):
+    for node in walk_statements(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         first, *others = node.name.strip("_").split("_")

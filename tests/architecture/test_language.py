@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
-from architecture.language import Finding, files_below, find_in
+from architecture.language import Finding, files_below, find_in, walk_statements
 
 ROOT = Path(__file__).parents[2]
 ALLOWED = {
@@ -68,3 +69,21 @@ def test_the_check_reads_markdown_without_its_code(tmp_path: Path) -> None:
     path = tmp_path / "text.md"
     path.write_text("Plain.\n```\nanew\n```\n`whose` is so many\n", encoding="utf-8")
     assert [(finding.line, finding.expression) for finding in find_in([path])] == [(5, "so many")]
+
+
+def test_statements_are_found_at_any_depth() -> None:
+    """Functions and imports are statements: in blocks, handlers, cases and other functions, but in no expression."""
+    tree = ast.parse(
+        "import a\n"
+        "class A:\n    def one(self):\n        if a:\n            import b\n        else:\n            import c\n"
+        "try:\n    import d\nexcept* E:\n    import e\nelse:\n    import f\nfinally:\n    import g\n"
+        "match a:\n    case {'x': [1, *_]}:\n        async def two():\n"
+        "            with a as b:\n                import h\n"
+        "g = lambda: [x for x in (1, 2)]\n"
+    )
+    nodes = list(walk_statements(tree))
+    assert sorted(name.name for node in nodes if isinstance(node, ast.Import) for name in node.names) == list(
+        "abcdefgh"
+    )
+    assert [node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)] == ["one", "two"]
+    assert not any(isinstance(node, ast.expr) for node in nodes)

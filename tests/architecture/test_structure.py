@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from architecture.language import walk_statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,7 @@ def is_private(name: str) -> bool:
 
 def imports_of(module: str, tree: ast.Module) -> Iterator[Import]:
     """Yield the imports from the package in a module, those inside functions and for type checking too."""
-    for node in ast.walk(tree):
+    for node in walk_statements(tree):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module}, line {node.lineno}: a relative import"
             if (node.module or "").partition(".")[0] == PACKAGE:
@@ -166,7 +167,7 @@ def test_no_function_is_long(top: str) -> None:
     lengths = {
         f"{path.relative_to(ROOT)}: {node.name}": length_of(node)
         for path in files_of(top)
-        for node in ast.walk(tree_of(path))
+        for node in walk_statements(tree_of(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     assert {name: length for name, length in lengths.items() if length > MOST_FUNCTION_LINES} == {}

@@ -23,7 +23,7 @@ LEGIBLE = 4.0  # WCAG 2 asks 3 of large text and 4.5 of small text; no grey has 
 
 def read_colours(axes: Axes) -> dict[str, str]:
     """Return the colours of the texts outside bars; inside, the colour depends on the bar."""
-    axes.figure.canvas.draw()
+    axes.figure.draw_without_rendering()
     texts = [text for text in axes.figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
     return {text.get_text(): to_hex(text.get_color()) for text in texts if text.get_bbox_patch() is None}
 

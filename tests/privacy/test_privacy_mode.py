@@ -227,7 +227,7 @@ def test_it_says_so_wherever_it_shows(service) -> None:
 def test_a_mark_hides_nothing(service, name: str, rows: int | None) -> None:
     """It is inside the figure, and on no other text that shows."""
     ax = plots.mark_private(getattr(plots, name)(tables_of(load(service))[name].iloc[:rows]))
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     hidden = [] if ax.axison else ax.xaxis.findobj(Text) + ax.yaxis.findobj(Text)
     boxes = {
         text.get_text(): text.get_window_extent()

@@ -65,6 +65,12 @@ def compute_here(frame: pd.DataFrame) -> Callable[[str], dict[str, list[Any]]]:
     return find
 
 
+def interpret(configure: Callable[[str, str], None]) -> None:
+    """Let Spark interpret expressions: it does not compile code of Java for each query, which takes long."""
+    configure("spark.sql.codegen.wholeStage", "false")
+    configure("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+
+
 def test_every_analysis_is_called() -> None:
     """A new analysis belongs into the table of calls."""
     assert {name.partition(",")[0] for name in CALLS} == {*analyses.__all__} - {"default_rules"}
@@ -84,10 +90,11 @@ def test_each_table_equals_that_of_pandas(to_spark: ToSpark, frame: pd.DataFrame
 def test_other_settings_change_nothing(
     to_spark: ToSpark, frame: pd.DataFrame, compute_here: Any, configure: Any, name: str
 ) -> None:
-    """A view in several parts and another order, with columns that are no columns of payments; SQL that is not ANSI."""
+    """A view in several parts, with columns that are no columns of payments; SQL not ANSI, and not compiled."""
     from pyspark.sql import functions
 
     configure("spark.sql.ansi.enabled", "false")
+    interpret(configure)
     configure("spark.sql.adaptive.enabled", "true")
     configure("spark.sql.shuffle.partitions", "2")
     configure("spark.sql.autoBroadcastJoinThreshold", "-1")
@@ -102,8 +109,9 @@ def test_other_settings_change_nothing(
 
 
 @pytest.mark.parametrize("name", list(CALLS))
-def test_empty_frames(to_spark: ToSpark, build: Build, frame: pd.DataFrame, name: str) -> None:
+def test_empty_frames(to_spark: ToSpark, build: Build, frame: pd.DataFrame, configure: Any, name: str) -> None:
     """A frame without rows has the same columns and types, and gives the table that pandas gives."""
+    interpret(configure)
     empty, few = build([]), frame.head(5)
     found = CALLS[name](to_spark(empty))
     assert list_columns(found) == list_columns(CALLS[name](empty))

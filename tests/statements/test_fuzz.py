@@ -124,14 +124,13 @@ def run_cases(path: Path, cases: range) -> int:
     return frames
 
 
-@pytest.mark.parametrize("part", range(5))
-def test_damaged_files(part, tmp_path):
-    """500 damaged files: both outcomes occur often."""
-    assert 20 < run_cases(tmp_path / "file.csv", range(part * 100, part * 100 + 100)) < 100
+def test_damaged_files(tmp_path):
+    """100 damaged files: both outcomes occur often."""
+    assert 20 < run_cases(tmp_path / "file.csv", range(100)) < 100
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("part", range(20))
 def test_many_damaged_files(part, tmp_path):
     """20,000 damaged files."""
-    assert run_cases(tmp_path / "file.csv", range(1000 + part * 1000, 2000 + part * 1000)) > 200
+    assert run_cases(tmp_path / "file.csv", range(part * 1000, part * 1000 + 1000)) > 200

@@ -266,9 +266,11 @@ def _number(day: date) -> int:
 
 def _list_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows with None for nulls."""
-    cells = frame.astype(object)
-    rows: Any = cells.where(cells.notna(), None).to_dict("records")
-    return list(rows)
+    columns = [
+        [None if is_null else value for value, is_null in zip(column.tolist(), column.isna(), strict=True)]
+        for _, column in frame.items()
+    ]
+    return [dict(zip(frame.columns, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
 
 def _describe(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.currencies import UNKNOWN_CURRENCY
-from p2p_analytics.frames.schema import BALANCES, FLAG, INSTANT, TEXT, WHOLE
+from p2p_analytics.frames.schema import BALANCES, FLAG, INSTANT, TEXT, WHOLE, parse_dtype
 from p2p_analytics.statements.balances._continuity import Balance, Period, Seam, find_replaced
 
 if TYPE_CHECKING:
@@ -143,5 +143,5 @@ def _to_frame(lines: list[dict[str, Any]], schema: Mapping[str, str]) -> pd.Data
     import pandas as pd
 
     return pd.DataFrame(
-        {name: pd.Series([line[name] for line in lines], dtype=dtype) for name, dtype in schema.items()}
+        {name: pd.array([line[name] for line in lines], dtype=parse_dtype(dtype)) for name, dtype in schema.items()}
     )

@@ -113,10 +113,18 @@ def settle_sides(rows: pl.DataFrame, owners: pl.DataFrame, key: str) -> tuple[pl
     import polars as pl
 
     is_open = _has_names() & pl.col("counterparty_name").is_null()
-    found = rows.select("from_name", "to_name", "action", "flow_cents", is_open.alias("is_open"), key=key)
+    found = rows.select(
+        "from_name",
+        "to_name",
+        "action",
+        "flow_cents",
+        is_open.alias("is_open"),
+        _pick("from_name", "to_name").alias("own"),
+        _pick("to_name", "from_name").alias("other"),
+        key=key,
+    )
     found = found.join(owners.rename({"owner": _OWNER}), on="key", how="left", maintain_order="left")
-    owner, flow = pl.col(_OWNER), pl.col("flow_cents")
-    own, other = _pick("from_name", "to_name"), _pick("to_name", "from_name")
+    own, other, owner, flow = (pl.col(name) for name in ("own", "other", _OWNER, "flow_cents"))
     contradicts = (pl.col("is_open") & (own != owner) & (other == owner)).fill_null(value=False)
     is_from, is_to = (pl.col(side) == owner for side in ("from_name", "to_name"))
     is_first = pl.when(is_from).then(statement=True).when(is_to).then(statement=False)
