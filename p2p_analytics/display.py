@@ -106,9 +106,9 @@ def format_share(fraction: float, decimals: int = 1) -> str:
 
 
 def format_days(days: float) -> str:
-    """Return a number of days with one decimal; only nothing is "0.0"."""
+    """Return a number of days with one decimal; no duration above nothing is "0.0"."""
     text = f"{days:,.1f}"
-    return "<0.1" if text == "0.0" and days > 0 else text
+    return "<0.1" if text == "0.0" and days > 0 else text.replace("-0.0", "0.0")
 
 
 def join_first(names: Sequence[str], most: int = 3) -> str:

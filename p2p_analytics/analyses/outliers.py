@@ -142,16 +142,18 @@ def _find_unusual(payments: nw.LazyFrame[Any], native: IntoFrame, gap: int) -> n
     rows = _engine.count_rows(payments, native, what="unusual")
     settled = payments.filter(~col("amount_cents").is_null()).drop("counterparty_name")
 
+    def keep(table: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+        return table if rows <= _ROWS_AT_ONCE else _engine.keep(table, native, what="unusual")
+
     def find(build: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]], frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-        if rows <= _ROWS_AT_ONCE:
-            return build(frame)
-        parts = _engine.cut_by_hash(frame, "person", -(-rows // _ROWS_OF_SLICE))
-        found: nw.LazyFrame[Any] = nw.concat([_engine.keep(build(part), native, what="unusual") for part in parts])
+        found: nw.LazyFrame[Any] = nw.concat(
+            [keep(build(part)) for part in _engine.cut_by_hash(frame, "person", -(-rows // _ROWS_OF_SLICE))]
+        )
         return found
 
     medians = find(_find_medians, payments)
-    several = find(lambda part: _find_several(part, gap), settled)
-    duplicates = find(lambda part: _find_duplicates(part, several, gap), settled)
+    # What rows share is of a slice: Polars takes more memory to look for that of all slices.
+    duplicates = find(lambda part: _find_duplicates(part, keep(_find_several(part, gap)), gap), settled)
     large = find(lambda part: _find_large(part, medians), settled)
     names = medians.group_by("person").agg(col("counterparty_name").max())
     return nw.concat([duplicates, large]).join(names, on="person", how="left")

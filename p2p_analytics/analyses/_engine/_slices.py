@@ -61,14 +61,15 @@ def copy_texts(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[A
     import polars as pl
 
     copies = [pl.concat_str(pl.col(name), pl.lit("")).alias(name) for name in names]  # null stays null
-    return nw.from_native(frame.to_native().with_columns(copies))
+    copied: nw.LazyFrame[Any] = nw.from_native(frame.to_native().with_columns(copies))
+    return copied
 
 
 def cut_by_hash(frame: nw.LazyFrame[Any], name: str, slices: int) -> list[nw.LazyFrame[Any]]:
     """Return parts of a Polars frame: each has the rows with some values of a text column without nulls."""
     import polars as pl
 
-    if slices == 1:
+    if slices <= 1:
         return [frame]
     rows = frame.to_native()
     return [nw.from_native(rows.filter(pl.col(name).hash(seed=0) % slices == at)) for at in range(slices)]
