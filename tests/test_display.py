@@ -293,7 +293,8 @@ def test_a_share_is_nothing_or_all_only_if_it_is(fraction: float, decimals: int,
 
 
 @pytest.mark.parametrize(
-    ("days", "text"), [(0, "0.0"), (0.04, "<0.1"), (0.06, "0.1"), (2.5, "2.5"), (1234.56, "1,234.6")]
+    ("days", "text"),
+    [(0, "0.0"), (-0.01, "0.0"), (-10.0, "-10.0"), (0.04, "<0.1"), (0.06, "0.1"), (2.5, "2.5"), (1234.56, "1,234.6")],
 )
 def test_days_are_none_only_if_they_are(days: float, text: str) -> None:
     """An hour is no 0.0 days."""
