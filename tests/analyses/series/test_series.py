@@ -216,7 +216,7 @@ def test_payments_that_are_no_series(build: Builder) -> None:
         pay(450, *bimonthly),
         pay(450, "2023-01-01", "2023-01-18", "2023-03-01"),
         [*pay(450, "2023-01-01"), *pay(4500, "2023-02-01"), *pay(45000, "2023-03-01")],
-        [*pay(6000, "2023-01-01"), *pay(10000, "2023-02-01"), *pay(14000, "2023-03-01")],  # each less than 1.7 times
+        [*pay(6000, "2023-01-05"), *pay(10000, "2023-04-05"), *pay(14000, "2023-07-05")],  # each less than 1.7 times
         pay(450, *["2023-01-01"] * 5),
     ):
         assert recurring(build(rows), as_of="2024-01-01").empty
