@@ -77,8 +77,9 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction or amount, are excluded, for duplicates also those
         without date_created; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. A lazy
-        frame is queried at the call, for the checks; one of Polars with more than three million rows that count is read
-        several times, above twelve million in parts, and the rows found are kept. Settled requests of statements have
+        frame is queried at the call, for the checks, and on DuckDB for the medians, which are kept; one of Polars with
+        more than three million rows that count is read several times, above twelve million in parts, and the rows found
+        are kept. Settled requests of statements have
         the date of their payment.
     within : timedelta or str, optional
         Text like ``"90s"``, ``"10min"``, ``"6h"``.
@@ -125,21 +126,21 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
         what="unusual",
     )
     directed = opened.frame.with_columns(col("amount_cents").abs(), person=_engine.person_key())
-    found = _find_unusual(directed, payments, gap)
-    table = found.with_columns(
+    rows = _engine.count_rows(directed, payments, what="unusual")
+    table = _find_unusual(directed, payments, gap, rows).with_columns(
         amount=_engine.units("amount_cents"), usual=col("twice_usual") / (col("twice_usual") * 0 + 200)
-    ).sort(*_IN_ORDER, descending=[True, *(False for _ in _IN_ORDER[1:])], nulls_last=True)
-    return _engine.to_result(table, payments, _COLUMNS, opened.currency)
+    )
+    sorted_table = _engine.sort_in_slices(table, payments, _IN_ORDER, slices=-(-rows // _ROWS_OF_SLICE), what="unusual")
+    return _engine.to_result(sorted_table, payments, _COLUMNS, opened.currency)
 
 
-def _find_unusual(payments: nw.LazyFrame[Any], native: IntoFrame, gap: int) -> nw.LazyFrame[Any]:
+def _find_unusual(payments: nw.LazyFrame[Any], native: IntoFrame, gap: int, rows: int) -> nw.LazyFrame[Any]:
     """Return the unusual payments with the name of the person.
 
     Rows are compared with small tables. For a large query of Polars, a query of its own finds each of them, because one
     query would keep the rows in memory for several uses; and a very large one is read in parts for them.
     """
     col = nw.col
-    rows = _engine.count_rows(payments, native, what="unusual")
     settled = payments.filter(~col("amount_cents").is_null()).drop("counterparty_name")
 
     def keep(table: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -151,7 +152,7 @@ def _find_unusual(payments: nw.LazyFrame[Any], native: IntoFrame, gap: int) -> n
         )
         return found
 
-    medians = find(_find_medians, payments)
+    medians = _engine.keep_small(find(_find_medians, payments), native, what="unusual")
     # What rows share is of a slice: Polars takes more memory to look for that of all slices.
     duplicates = find(lambda part: _find_duplicates(part, keep(_find_several(part, gap)), gap), settled)
     large = find(lambda part: _find_large(part, medians), settled)

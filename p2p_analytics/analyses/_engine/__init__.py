@@ -18,6 +18,7 @@ from p2p_analytics.analyses._engine._engines import (
     collect,
     collect_here,
     is_text_column,
+    keep_small,
     read_names,
     to_result,
 )
@@ -35,7 +36,14 @@ from p2p_analytics.analyses._engine._groups import add_group, encode
 from p2p_analytics.analyses._engine._kinds import COUNT, DATE, FLAG, INSTANT, NUMBER, TEXT, WHOLE, Kind
 from p2p_analytics.analyses._engine._open import open_frame
 from p2p_analytics.analyses._engine._ranks import Rank, Ranked, find_ranked
-from p2p_analytics.analyses._engine._slices import build_in_slices, copy_texts, count_rows, cut_by_hash, keep
+from p2p_analytics.analyses._engine._slices import (
+    build_in_slices,
+    copy_texts,
+    count_rows,
+    cut_by_hash,
+    keep,
+    sort_in_slices,
+)
 from p2p_analytics.analyses._engine._text_column import add_text_column
 
 __all__ = [
@@ -64,12 +72,14 @@ __all__ = [
     "integers",
     "is_text_column",
     "keep",
+    "keep_small",
     "normalise",
     "normalise_text",
     "open_frame",
     "person_key",
     "read_names",
     "share",
+    "sort_in_slices",
     "text_key",
     "to_result",
     "units",

@@ -148,6 +148,21 @@ def collect_here(frame: nw.LazyFrame[Any], native: IntoFrame, *, what: str) -> n
     return nw.from_native(found if isinstance(found, pl.DataFrame) else pl.DataFrame(found)).lazy()
 
 
+def keep_small(frame: nw.LazyFrame[Any], native: IntoFrame, *, what: str) -> nw.LazyFrame[Any]:
+    """Return a small table with exact ranks in memory, for DuckDB; for other engines as it is.
+
+    DuckDB keeps all values for a rank: beside other parts of a query that are short of memory, it fills the disk.
+
+    Raises
+    ------
+    SchemaError
+        The caller's frame is lazy, and its query fails.
+    """
+    if not frame.implementation.is_duckdb():
+        return frame
+    return find_engine(native, what=what).load_table(native, collect(frame, native, what=what).to_arrow())
+
+
 def to_result(
     frame: nw.LazyFrame[Any], like: IntoFrameT, schema: Mapping[str, Kind], currency: str = US_DOLLARS
 ) -> IntoFrameT:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _WHOLE: Final = 100
+_PART_OF_ROW: Final = 1e-13  # a share of the values that is less than one of them
 
 
 class Rank(NamedTuple):
@@ -84,17 +85,21 @@ def _find_in_duckdb(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[An
     column, groups = _duckdb.quote(value), [_duckdb.quote(key) for key in keys]
     found = [f"count({column}) AS values"]
     found += [f"{function}({each}) AS {each}" for function, names in (("sum", sums), ("max", last)) for each in names]
-    for sign, from_largest in (("", False), ("-", True)):
-        percents = {name: rank.percent for name, rank in ranks.items() if rank.from_largest == from_largest}
-        shares = ", ".join(str(percent / _WHOLE) for percent in percents.values())
-        # The list of all takes one sort: DuckDB computes an aggregate once that occurs several times.
-        found += [
-            f"{sign}quantile_disc({sign}{column}, [{shares}])[{at}] AS {_duckdb.quote(name)}"
-            for at, name in enumerate(percents, start=1)
-        ]
+    shares = ", ".join(map(_write_share, ranks.values()))
+    # One list of all ranks: with a second aggregate that keeps all values, DuckDB fills the disk when memory is short.
+    found += [
+        f"quantile_disc({column}, [{shares}])[{at}] AS {_duckdb.quote(name)}" for at, name in enumerate(ranks, start=1)
+    ]
     relation = frame.to_native().aggregate(", ".join([*groups, *found]), ", ".join(groups))
     table: nw.LazyFrame[Any] = nw.from_native(relation)
     return table
+
+
+def _write_share(rank: Rank) -> str:
+    """Return the share of the values, exact in SQL: up to a rank, DuckDB takes the rank that the share ends in."""
+    if not rank.from_largest:
+        return f"{rank.percent / _WHOLE}"
+    return f"{(_WHOLE - rank.percent) / _WHOLE + _PART_OF_ROW:.13f}"
 
 
 def _find_in_counts(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     Build = Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
 
 _KEY = "slice_key"
+_LARGEST = 2**63 - 1
 
 
 def count_rows(frame: nw.LazyFrame[Any], native: IntoFrame, *, what: str) -> int:
@@ -46,8 +48,11 @@ def keep(frame: nw.LazyFrame[Any], native: IntoFrame, *, what: str) -> nw.LazyFr
 
     with refuse_failing_query(native, what=what):
         table = frame.to_native().collect(engine="streaming")
-    # Texts of a few rows are views of buffers that hold those of all; Arrow's older layout has a copy.
-    kept: nw.LazyFrame[Any] = nw.from_native(pl.DataFrame(table.to_arrow(compat_level=pl.CompatLevel.oldest()))).lazy()
+    # Columns of a few rows lie in buffers made for all; Arrow's older layout, written and read, has buffers of its own.
+    stream = table.write_ipc_stream(None, compat_level=pl.CompatLevel.oldest())
+    del table
+    stream.seek(0)
+    kept: nw.LazyFrame[Any] = nw.from_native(pl.read_ipc_stream(stream)).lazy()
     return kept
 
 
@@ -73,6 +78,34 @@ def cut_by_hash(frame: nw.LazyFrame[Any], name: str, slices: int) -> list[nw.Laz
         return [frame]
     rows = frame.to_native()
     return [nw.from_native(rows.filter(pl.col(name).hash(seed=0) % slices == at)) for at in range(slices)]
+
+
+def sort_in_slices(
+    frame: nw.LazyFrame[Any], native: IntoFrame, names: Sequence[str], *, slices: int, what: str
+) -> nw.LazyFrame[Any]:
+    """Return a frame with the largest of the first column first, then by the others from the smallest; nulls last.
+
+    More than one slice of a Polars frame are sorted one after another, by parts of the first column, whole numbers below 2**62 in size.
+
+    Raises
+    ------
+    SchemaError
+        The caller's frame is lazy, and its query fails.
+    """
+    order: dict[str, Any] = {"descending": [True, *(False for _ in names[1:])], "nulls_last": True}
+    if slices <= 1:
+        return frame.sort(*names, **order)
+    import polars as pl
+
+    values = pl.col(names[0])
+    cuts = [values.quantile(at / slices, "nearest").cast(pl.Int64).alias(str(at)) for at in range(1, slices)]
+    with refuse_failing_query(native, what=what):
+        (found,) = frame.to_native().select(cuts).collect(engine="streaming").rows()
+    bounds = sorted({bound for bound in found if bound is not None}, reverse=True)
+    of_slices = [values.is_between(low, high, closed="right") for high, low in pairwise([_LARGEST, *bounds, -_LARGEST])]
+    parts = [nw.from_native(frame.to_native().filter(each)) for each in (*of_slices, values.is_null())]
+    table: nw.LazyFrame[Any] = nw.concat([keep(part.sort(*names, **order), native, what=what) for part in parts])
+    return table
 
 
 def build_in_slices(  # noqa: PLR0913 - the query, and how it is divided

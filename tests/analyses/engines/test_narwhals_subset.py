@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 FOLDER = Path(p2p_analytics.analyses.__file__).parent
 # One engine each, in its own words.
-OF_ONE_ENGINE = {"_columns.py", "_duckdb.py", "_groups.py", "_pandas.py", "_polars.py", "_ranks.py", "_spark.py"}
+OF_ONE_ENGINE = {
+    "_columns.py", "_duckdb.py", "_groups.py", "_pandas.py", "_polars.py", "_ranks.py", "_slices.py", "_spark.py",
+}  # fmt: skip
 OF_ARRAYS = "_series"  # a folder without narwhals: arrays have some methods of the same names
 FUNCTIONS = {"coalesce", "col", "concat", "concat_str", "from_native", "len", "lit", "when"}
 DTYPES = {"Boolean", "Float64", "Int64", "String"}

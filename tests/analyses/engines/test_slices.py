@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
 import polars as pl
 import pytest
 
 import p2p_analytics as p2p
+from p2p_analytics.analyses import _engine
 from p2p_analytics.errors import SchemaError
 from support.analyses.containers import make_table
 from support.analyses.records import make_record, make_town
@@ -61,14 +63,37 @@ def test_slices_have_the_rows_of_all(monkeypatch: pytest.MonkeyPatch, module: st
     assert len(collected) > 2
     assert result.collect().equals(whole)
     assert len(whole) >= 4 if module == "outliers" else len(whole) >= 2
-    rows = [len(found) for found in collected if {"reason", "bill"} & {*found.columns}]
+    rows = [len(found) for found in collected if {"reason", "bill"} & {*found.columns} and "usual" not in found.columns]
     assert sum(rows) == len(whole) > max(rows)
+    in_order = [len(found) for found in collected if "usual" in found.columns]
+    assert len(whole) == sum(in_order) > max(in_order) if module == "outliers" else not in_order
     compared = [{*found["person"]} for found in collected if "lower" in found.columns]
     assert len(compared) > 2 if module == "outliers" else not compared
     assert sum(map(len, compared)) == len(set().union(*compared))
     collected.clear()
     assert analyse(frame).equals(whole)
     assert not collected
+
+
+@pytest.mark.parametrize("slices", [1, 2, 3, 50])
+def test_sorting_in_slices(slices: int) -> None:
+    """The largest first, ties by the next column, nulls last; equal numbers are in one slice."""
+    numbers = [3, None, 2**62, 3, -5, 3, None, 0, -(2**62), 3]
+    frame = pl.LazyFrame(
+        {"number": numbers, "name": list("jihgfedcba")}, schema={"number": pl.Int64, "name": pl.String}
+    )
+    table = _engine.sort_in_slices(nw.from_native(frame), frame, ["number", "name"], slices=slices, what="sort")
+    assert "".join(table.collect()["name"]) == "haegjcfbdi"
+
+
+@pytest.mark.parametrize("numbers", [[], [None, None]])
+def test_sorting_nothing_in_slices(numbers: list[None]) -> None:
+    """Without a number there is nothing to cut."""
+    frame = pl.LazyFrame(
+        {"number": numbers, "name": ["b", "a"][: len(numbers)]}, schema={"number": pl.Int64, "name": pl.String}
+    )
+    table = _engine.sort_in_slices(nw.from_native(frame), frame, ["number", "name"], slices=3, what="sort")
+    assert list(table.collect()["name"]) == sorted(["b", "a"][: len(numbers)])
 
 
 def test_a_query_that_fails_in_a_slice_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,55 @@
+"""Values at ranks against the sorted values, of every size of group up to forty."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import narwhals.stable.v2 as nw
+import polars as pl
+import pytest
+
+from p2p_analytics.analyses import _engine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SIZES = range(1, 41)
+PERCENTS = (1, 10, 50, 90, 99, 100)
+BUILDERS: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "polars": lambda rows: rows.lazy(),
+    "duckdb": lambda rows: duckdb.connect().from_arrow(rows.to_arrow()),
+    "counts": lambda rows: rows.to_pandas(),  # as Spark finds them
+}
+
+
+@pytest.mark.parametrize("builder", list(BUILDERS))
+def test_ranks_from_both_ends(builder: str) -> None:
+    """The value at ceil(percent * n / 100) of n: from the smallest, or from the largest; nulls are no values."""
+    values = {size: [(7 * at) % 41 - 20 for at in range(size)] for size in SIZES}
+    rows = [{"size": f"{size}", "value": value} for size in SIZES for value in (*values[size], None)]
+    frame = nw.from_native(BUILDERS[builder](pl.DataFrame(rows, schema={"size": pl.String, "value": pl.Int64}))).lazy()
+    ranks = {
+        f"{side}{percent}": _engine.Rank(percent, side == "last") for percent in PERCENTS for side in ("first", "last")
+    }
+    table = _engine.find_ranked(frame, _engine.Ranked(["size"], "value", ranks)).collect()
+    found = {int(row["size"]): row for row in table.iter_rows(named=True)}
+    assert sorted(found) == list(SIZES)
+    for size, row in found.items():
+        in_order = sorted(values[size])
+        for percent in PERCENTS:
+            place = math.ceil(size * percent / 100) - 1
+            assert row[f"first{percent}"] == in_order[place]
+            assert row[f"last{percent}"] == in_order[::-1][place]
+        assert row["values"] == size
+
+
+@pytest.mark.parametrize("builder", list(BUILDERS))
+def test_a_group_without_values(builder: str) -> None:
+    """It has null at each rank."""
+    rows = pl.DataFrame({"size": ["0"], "value": [None]}, schema={"size": pl.String, "value": pl.Int64})
+    wanted = _engine.Ranked(["size"], "value", {"first": _engine.Rank(50), "last": _engine.Rank(50, from_largest=True)})
+    (row,) = _engine.find_ranked(nw.from_native(BUILDERS[builder](rows)).lazy(), wanted).collect().iter_rows(named=True)
+    assert row["values"] == 0
+    assert [None if row[name] != row[name] else row[name] for name in ("first", "last")] == [None, None]
