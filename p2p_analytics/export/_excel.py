@@ -47,6 +47,7 @@ def to_excel(
     path: str | os.PathLike[str],
     *,
     as_of: datetime | date | str | None = None,
+    end: datetime | date | str | None = None,
     tz: str | ZoneInfo = "UTC",
 ) -> None:
     """Write payments, people and the table of each analysis as the sheets of an Excel workbook.
@@ -62,6 +63,9 @@ def to_excel(
         The file, with the ending .xlsx or none; an existing one is replaced as a whole.
     as_of : datetime, date or str, optional
         The instant from which the ages of open requests are counted, by default that of the history's data.
+    end : datetime, date or str, optional
+        The instant at which the payments end, by default that of the history's data. What recurs is judged there if
+        ``as_of`` is later.
     tz : str or ZoneInfo
         The zone of dates, days and months; a private history is in UTC.
 
@@ -75,7 +79,7 @@ def to_excel(
     """
     import pandas as pd
 
-    found = analyse(source, as_of=as_of, tz=tz, what="to_excel")
+    found = analyse(source, as_of=as_of, end=end, tz=tz, what="to_excel")
     tables = {"payments": found.payments}
     notes = {"payments": "one row per payment"}
     if found.people is not None:

@@ -46,6 +46,7 @@ def to_sqlite(
     path: str | os.PathLike[str],
     *,
     as_of: datetime | date | str | None = None,
+    end: datetime | date | str | None = None,
     tz: str | ZoneInfo = "UTC",
 ) -> None:
     """Write payments, people and the analyses as an SQLite database.
@@ -64,6 +65,9 @@ def to_sqlite(
         The file; an existing one is replaced as a whole.
     as_of : datetime, date or str, optional
         The instant from which the ages of open requests are counted, by default that of the history's data.
+    end : datetime, date or str, optional
+        The instant at which the payments end, by default that of the history's data. What recurs is judged there if
+        ``as_of`` is later.
     tz : str or ZoneInfo
         The zone of days and months; a private history is in UTC. In other zones than UTC, the analyses by month, year
         or hour are tables.
@@ -80,7 +84,7 @@ def to_sqlite(
 
     from p2p_analytics.export._sqlite_views import list_views  # takes longer to import than other files need
 
-    found = analyse(source, as_of=as_of, tz=tz, what="to_sqlite")
+    found = analyse(source, as_of=as_of, end=end, tz=tz, what="to_sqlite")
     views = list_views(found)
     about = {"payments": "one row per payment", "people": "one row per person", "friends": "one row per friend"}
     kinds = {name: "view" if name in views else "table" for name in (*about, *found.tables)}

@@ -295,6 +295,10 @@ def test_what_recurs_is_judged_at_the_end_of_the_days(tmp_path, history_of, paym
     for until, state in (([], "late"), (["--until", "2024-05-02"], "active")):
         assert cli.main([*words, *until]) == 0
         assert pd.read_csv(io.StringIO(capsys.readouterr().out))["state"].tolist() == [state]
+        book = str(tmp_path / "p.xlsx")
+        assert cli.main(["export", str(tmp_path / "a"), book, "--as-of", "2024-05-20", *until]) == 0
+        assert pd.read_excel(book, sheet_name="recurring")["state"].tolist() == [state]
+        capsys.readouterr()
 
 
 def test_days_at_the_ends_of_the_calendar(tmp_path, history_of, payment, capsys) -> None:

@@ -107,7 +107,7 @@ def _export(options: argparse.Namespace) -> None:
     chosen = select_range(history, options, _find_zone(history, options), progress)
     history = chosen.history
     if options.out.endswith(_LEDGERS) or (options.table is None and options.out.endswith(_OF_ALL)):
-        _write_payments(history, options)
+        _write_payments(chosen, options)
         name, rows = "payments", len(history.payments)
     else:
         name = options.table or "payments"
@@ -133,14 +133,15 @@ def _export(options: argparse.Namespace) -> None:
     )
 
 
-def _write_payments(history: History, options: argparse.Namespace) -> None:
-    """Write the payments of a history as a workbook or database with all analyses, or as a ledger."""
+def _write_payments(chosen: Range, options: argparse.Namespace) -> None:
+    """Write the payments of a range as a workbook or database with all analyses, or as a ledger."""
     from p2p_analytics.export import to_beancount, to_excel, to_hledger, to_sqlite
 
+    history = chosen.history
     zone = _find_zone(history, options)
     if options.out.endswith(_OF_ALL):
         write = to_excel if options.out.endswith(_WORKBOOK) else to_sqlite
-        write(history, options.out, as_of=options.as_of, tz=zone)
+        write(history, options.out, as_of=options.as_of, end=chosen.end, tz=zone)
     else:
         (to_beancount if options.out.endswith(".beancount") else to_hledger)(history, options.out, tz=zone)
 
