@@ -107,7 +107,7 @@ def write_database(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[s
     Raises
     ------
     SchemaError
-        A column cannot be written without loss, or SQLite does not take a name or takes two of them for one.
+        A column cannot be written without loss, a name is not text or SQLite does not take it, or takes two for one.
     ConfigurationError
         The file cannot be written.
     """
@@ -155,10 +155,12 @@ def _write(
             raise ConfigurationError(f"Cannot write {path}: {str(error).rstrip('.')}.") from None
 
 
-def _require_names(names: Iterable[str], refused: re.Pattern[str], *, what: str) -> None:
-    """Raise a SchemaError for a name that is refused, and for two that differ in the case of ASCII letters only."""
+def _require_names(names: Iterable[object], refused: re.Pattern[str], *, what: str) -> None:
+    """Raise a SchemaError for a name that is refused or no text, and for two that differ in the case of ASCII only."""
     seen: dict[bytes, str] = {}
     for name in names:
+        if not isinstance(name, str):
+            raise SchemaError(f"{what} has the name {name!r}, which is not text: choose another one.")
         if refused.search(name):
             raise SchemaError(f"{what} has the name {name[:60]!r}, which SQLite does not take: choose another one.")
         key = name.encode().lower()

@@ -112,6 +112,24 @@ def test_instants_that_a_zone_puts_outside_of_the_calendar(tmp_path: Path, tz: s
     assert [row[f"date_created ({tz})"] for row in rows] == [first, last]
 
 
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("1900-01-01T00:00:00", "1900-01-01 00:00:00"),
+        ("1900-02-28T23:59:59", "1900-02-28 23:59:59"),
+        ("1900-03-01T00:00:00", datetime(1900, 3, 1)),  # noqa: DTZ001
+    ],
+)
+def test_the_first_days_of_1900_are_text(tmp_path: Path, text: str, cell: object) -> None:
+    """Excel counts a 29 February 1900, so programs differ in the days before; instants and dates are alike in this."""
+    instants = pd.Series([datetime.fromisoformat(f"{text}Z")], dtype="datetime64[us, UTC]")
+    frame = pd.DataFrame({"at": instants, "day": [datetime.fromisoformat(text).date()]})
+    write_workbook({"payments": frame}, tmp_path / "p.xlsx")
+    (row,) = read_sheet(tmp_path / "p.xlsx")
+    day = cell[:10] if isinstance(cell, str) else cell
+    assert row == {"at (UTC)": cell, "day": day}
+
+
 def test_a_column_is_money_if_it_holds_numbers(tmp_path: Path) -> None:
     """Text keeps its name, and floats with nulls, as NumPy has them, are cents too."""
     frame = pd.DataFrame({"a_cents": ["12", None], "b_cents": [1250.0, None], "c_cents": [float("inf"), 5]})

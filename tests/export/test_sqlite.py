@@ -307,9 +307,11 @@ def test_what_recurs_is_judged_at_a_given_end(tmp_path: Path) -> None:
         (["a\0b"], "which SQLite does not take"),
         (["a\ud800"], "which SQLite does not take"),
         ([""], "which SQLite does not take"),
+        ([1], r"^A database has the name 1, which is not text: choose another one\.$"),
+        ([None], r"^A database has the name None, which is not text: choose another one\.$"),
     ],
 )
-def test_names_that_sqlite_does_not_take(tmp_path: Path, names: list[str], sentence: str) -> None:
+def test_names_that_sqlite_does_not_take(tmp_path: Path, names: list[Any], sentence: str) -> None:
     """They are refused in one sentence, and no file is left."""
     with pytest.raises(SchemaError, match=sentence):
         write_database(dict.fromkeys(names, pd.DataFrame({"a": [1]})), tmp_path / "p.db")
