@@ -99,9 +99,9 @@ def write_workbook(
 
     Text is text, also where a cell begins like a formula. Money is a number of currency units, without ``_cents``
     in the name of its column. Instants are dates and times of the zone, which the name of the column states. Those
-    before March 1900 are text; instants outside of the zone's calendar are text in UTC. The header stays in view and has a
-    filter. Text that no cell holds, of more than 32,767 characters (an emoji counts as two or more), is cut, and the
-    cell ends by saying so.
+    before March 1900 are text; instants outside of the zone's calendar are text in UTC. The header stays in view and
+    has a filter. Text that no cell holds, of more than 32,767 characters (an emoji counts as two or more), is cut, and
+    the cell ends by saying so.
 
     Parameters
     ----------
