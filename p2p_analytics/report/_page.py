@@ -29,7 +29,9 @@ _KINDS: Final = ("html", MARKDOWN)
 _MOST_PEOPLE: Final = 15
 _MOST_GAPS: Final = 5
 _LONGEST_TEXT: Final = 200  # characters of a note
-_TEXTS: Final = frozenset({"person", "note", "text", "side", "month"})  # the kinds of columns that are sorted as text
+_TEXTS: Final = frozenset(
+    {"person", "note", "text", "side", "direction", "month"}
+)  # the kinds of columns that are sorted as text
 _WIDTH: Final = 5.2  # inches; still readable at two thirds, as on a phone
 _AMOUNTS: Final = (
     "All amounts are multiplied by one secret factor and changed by secret noise: up to {0} by at most 74 %, "

@@ -133,6 +133,8 @@ def test_unusual_payments() -> None:
     assert dict(zip(legend, bars, strict=True)) == {
         "probable duplicate": [(1, 20)], "far above the usual": [(0, 500), (2, 60)],
     }  # fmt: skip
+    colours = {to_hex(bar.get_facecolor()) for box in ax.containers for bar in box}
+    assert colours.isdisjoint({"#0072b2", "#d55e00"})  # those of received and sent
     assert [list(line.get_xdata()) for line in ax.lines] == [[12.5, 12.5], [10, 10]]
     assert [text.get_text() for text in ax.texts] == ["$500.00, usually $12.50", "$20.00", "$60.00, usually $10.00"]
 
