@@ -121,6 +121,8 @@ def _export(options: argparse.Namespace) -> None:
         progress.log(f"Writing {rows:,} rows of {name} ...")
         _write_table(name, table, history, options)
     if options.out == _arguments.STANDARD_OUTPUT:
+        if not rows:  # else a header alone looks like a failure
+            progress.note(f"The table {name} has no rows.")
         return
     _output.print_summary(
         options,
