@@ -165,7 +165,8 @@ def test_wrong_use(archive_path, tmp_path, capsys) -> None:
         cli.main(["export", archive_path, "payments.ods"])
     assert caught.value.code == 2
     assert (
-        "does not end in .csv, .parquet, .jsonl, .xlsx, .sqlite, .db, .beancount or .journal" in capsys.readouterr().err
+        "does not end in .csv, .parquet, .jsonl, .xlsx, .sqlite, .db, .beancount, .journal or .hledger"
+        in capsys.readouterr().err
     )
     for option, wrong, said in (("--tz", "Foo", "no zone name"), ("--as-of", "yesterday", "no date")):
         with pytest.raises(SystemExit) as caught:
@@ -233,14 +234,14 @@ def test_a_masked_table_is_announced(archive_path, tmp_path, capsys) -> None:
     assert capsys.readouterr().out.splitlines()[1] == "Privacy mode: names and amounts are invented."
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "beancount", "journal", "xlsx", "sqlite", "db"])
+@pytest.mark.parametrize("ending", ["jsonl", "beancount", "journal", "hledger", "xlsx", "sqlite", "db"])
 def test_the_ending_decides_the_kind_of_file(ending: str, archive_path, tmp_path, capsys) -> None:
     """The file is that of the function, for the payments of the archive and its date."""
     history = p2p.open_archive(archive_path).history()
     writers = {
         "jsonl": p2p.to_jsonl,
         "beancount": p2p.to_beancount,
-        "journal": p2p.to_hledger,
+        **dict.fromkeys(("journal", "hledger"), p2p.to_hledger),
         "xlsx": p2p.to_excel,
         **dict.fromkeys(("sqlite", "db"), p2p.to_sqlite),
     }

@@ -40,6 +40,13 @@ def test_people_of_each_year() -> None:
     assert ax.get_xlabel() == "Below each year, the share of the money of the five people with the most"
 
 
+@pytest.mark.parametrize(("lost", "words"), [(0, ["there before", "new"]), (1, ["there before", "new", "gone"])])
+def test_the_legend_has_the_bars_that_are_drawn(lost: int, words: list[str]) -> None:
+    """Without people who are gone there is no bar of them."""
+    table = pd.DataFrame({"year": [2023], "people": [3], "new": [1], "lost": [lost], "top_5_share": [1.0]})
+    assert [text.get_text() for text in plots.people_by_year(table).get_legend().get_texts()] == words
+
+
 def test_many_years() -> None:
     """Fifteen years are all drawn, and labelled where there is room; of 61, mostly empty, those with people are."""
     years = pd.DataFrame({"year": range(2010, 2025), "people": 200, "new": 1, "lost": 1, "top_5_share": 0.5})

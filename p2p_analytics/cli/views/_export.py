@@ -43,7 +43,7 @@ _ANALYSES: Final = (
 _TABLE_SUFFIXES: Final = (".csv", ".parquet", ".jsonl")
 _WORKBOOK: Final = ".xlsx"
 _DATABASES: Final = (".sqlite", ".db")
-_LEDGERS: Final = (".beancount", ".journal")
+_LEDGERS: Final = (".beancount", ".journal", ".hledger")
 _OF_ALL: Final = (_WORKBOOK, *_DATABASES)
 _SUFFIXES: Final = (*_TABLE_SUFFIXES, *_OF_ALL, *_LEDGERS)
 
@@ -56,8 +56,8 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "write a table of an archive as a file, or its payments as a workbook, database or ledger",
         "Write the payments of an archive, or another table, as a file; its ending decides the kind: .csv, .parquet, "
         ".jsonl (one object per row), .xlsx (an Excel workbook, with a sheet for each analysis), .sqlite or .db (an "
-        "SQLite database, with a view or table for each analysis), .beancount or .journal (a ledger for beancount or "
-        "hledger). - is CSV on standard output. Needs no token.",
+        "SQLite database, with a view or table for each analysis), .beancount (a ledger for beancount), .journal or "
+        ".hledger (one for hledger). - is CSV on standard output. Needs no token.",
     )
     export.add_argument(
         "out",
