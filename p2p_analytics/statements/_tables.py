@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from p2p_analytics.display import clean_line
+from p2p_analytics.display import join_short
 from p2p_analytics.errors import StatementError
 from p2p_analytics.statements._format import NoHeaderError, Problem, normalize_name
 from p2p_analytics.statements._json_rows import FIELDS, PREFIX, build_cells
@@ -34,7 +34,6 @@ _MOST_IRREGULAR: Final = 10_000  # rows of a file with too many or too few cells
 _MOST_PARTS: Final = 1_000  # of a file
 _CHUNK: Final = 20_000  # rows that are Python objects at a time
 _LONGEST_NAMES: Final = 300  # characters of column names in a message
-_OF_EXPORT: Final = frozenset({"payment_id", "flow_cents", "counterparty_name"})
 _WEB_PAGE: Final = ("<!doctype", "<html")
 _END: Final = "\x01"  # the last line, longer if a text has one, which an open quote would contain
 
@@ -204,8 +203,7 @@ def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
             continue  # with this delimiter, a cell is too large
     columns, is_header = _choose_header(heads)
     error = NoHeaderError(_describe_missing_header(name, columns, is_header=is_header))
-    is_other = _is_web_page(columns) or _is_export(columns)
-    error.columns = columns if is_header and not is_other else ()
+    error.columns = columns if is_header and not _is_web_page(columns) else ()
     raise error
 
 
@@ -231,16 +229,10 @@ def _describe_missing_header(name: str, columns: Sequence[str], *, is_header: bo
         return f"{name} is no statement: it is empty. Download the CSV file again."
     if _is_web_page(columns):
         return f"{name} is no statement but a web page: sign in to the service, and download the CSV file."
-    if _is_export(columns):
-        return f"{name} is no statement but payments that p2p_analytics wrote: read them with p2p.read_csv."
     looked_for = f"none of its first {_HEAD_LINES} lines is the header of a known format"
     if not is_header:
         return f"{name} is no statement: {looked_for}. It begins with {found!r}; download the statement as CSV."
     return f"{name} is no statement: {looked_for}; its columns are: {found}."
-
-
-def _is_export(columns: Sequence[str]) -> bool:
-    return {*columns} >= _OF_EXPORT
 
 
 def _is_web_page(columns: Sequence[str]) -> bool:
@@ -248,12 +240,7 @@ def _is_web_page(columns: Sequence[str]) -> bool:
 
 
 def _join_names(columns: Sequence[str]) -> str:
-    """Return names as text, of many the first ones and an ellipsis."""
-    text = clean_line(", ".join(columns))
-    if len(text) <= _LONGEST_NAMES:
-        return text
-    whole, comma, part = text[:_LONGEST_NAMES].rpartition(", ")
-    return f"{whole}{comma}…" if whole else f"{part}…"
+    return join_short(columns, _LONGEST_NAMES)
 
 
 def _cut_head(utf8: bytes) -> bytes:
