@@ -117,6 +117,15 @@ def join_first(names: Sequence[str], most: int = 3) -> str:
     return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
 
 
+def join_short(names: Sequence[str], longest: int) -> str:
+    """Return names on one line; of a longer text the first whole names, or the beginning of the only one, and "…"."""
+    text = clean_line(", ".join(names))
+    if len(text) <= longest:
+        return text
+    whole, comma, part = text[:longest].rpartition(", ")
+    return f"{whole}{comma}…" if whole else f"{part}…"
+
+
 def describe_kinds(counts: Mapping[str, int]) -> str:
     """Return transactions by kind in words, such as "12 transfers, 1 deposit"; a kind without words is quoted."""
     return ", ".join(

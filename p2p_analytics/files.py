@@ -112,9 +112,11 @@ def require_replaceable(path: Path) -> None:
 def refuse_archive(folder: Path) -> None:
     """Raise a ConfigurationError if a folder is an archive, of which another file could replace a part."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
-        if any(_ARCHIVE_FILE.fullmatch(entry.name) and entry.is_file(follow_symlinks=False) for entry in entries):
+        parts = [entry for entry in entries if _ARCHIVE_FILE.fullmatch(entry.name)]
+        if found := min((entry.name for entry in parts if entry.is_file(follow_symlinks=False)), default=None):
             raise ConfigurationError(
-                f"{folder} is an archive, and other files do not belong into its folder: name another folder."
+                f"{folder} is the folder of an archive, because it has the file {found}, and other files do not belong "
+                "into it: name another folder."
             )
 
 

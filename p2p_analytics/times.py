@@ -85,8 +85,8 @@ def as_instant(value: datetime | date | str | np.datetime64) -> datetime:
     return _parse_iso(value)
 
 
-def parse_as_of(as_of: datetime | date | str | np.datetime64) -> datetime:
-    """Return the argument ``as_of`` as an aware UTC instant.
+def parse_as_of(as_of: datetime | date | str | np.datetime64, *, name: str = "as_of") -> datetime:
+    """Return an argument such as ``as_of`` as an aware UTC instant.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def parse_as_of(as_of: datetime | date | str | np.datetime64) -> datetime:
         return as_instant(as_of)
     except (TypeError, ValueError, OverflowError):
         raise ConfigurationError(
-            f"as_of={as_of!r} is not an instant: give a datetime, a date or text like 2024-05-31T18:30:00Z."
+            f"{name}={as_of!r} is not an instant: give a datetime, a date or text like 2024-05-31T18:30:00Z."
         ) from None
 
 

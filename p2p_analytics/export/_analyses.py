@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.export._payments import find_payments
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, require
-from p2p_analytics.times import find_zone
+from p2p_analytics.times import find_zone, parse_as_of
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -56,7 +56,12 @@ class AnalysedPayments(NamedTuple):
 
 
 def analyse(
-    source: History | pd.DataFrame, *, as_of: datetime | date | str | None, tz: str | ZoneInfo, what: str
+    source: History | pd.DataFrame,
+    *,
+    as_of: datetime | date | str | None,
+    end: datetime | date | str | None,
+    tz: str | ZoneInfo,
+    what: str,
 ) -> AnalysedPayments:
     """Return payments with the tables of all analyses; those of a private history are in UTC.
 
@@ -65,7 +70,7 @@ def analyse(
     SchemaError
         The frame lacks a column.
     ConfigurationError
-        A frame is given without ``as_of``, or the zone is unknown.
+        A frame is given without ``as_of``, ``as_of`` or ``end`` is no instant, or the zone is unknown.
     """
     import pandas as pd
 
@@ -74,8 +79,9 @@ def analyse(
     zone = find_zone(tz)
     payments = find_payments(source)
     require(getattr(payments, "columns", ()), PAYMENTS, what=what)
-    end = getattr(source, "fetched_at", None)
-    moment = end if as_of is None else as_of
+    data_end = getattr(source, "fetched_at", None)
+    moment = data_end if as_of is None else as_of
+    last = data_end if end is None else parse_as_of(end, name="end")
     if moment is None:
         raise ConfigurationError("The ages of open requests need as_of=: pass the date of the data, or a History.")
     if getattr(source, "private", False):
@@ -88,7 +94,7 @@ def analyse(
     for name, entry in CATALOGUE.items():
         descriptions[name] = entry.title
         try:
-            tables[name] = build_table(name, payments, parts, as_of=moment, tz=zone, end=end)
+            tables[name] = build_table(name, payments, parts, as_of=moment, tz=zone, end=last)
         except SchemaError as error:
             descriptions[name] += f"; not here: {error}"
     people = None if is_frame else parts.people

@@ -31,7 +31,7 @@ _MOST_ROWS: Final = 1_048_575  # below the header
 _MOST_COLUMNS: Final = 16_384
 _LONGEST_CELL: Final = 32_767  # units of UTF-16, of which an emoji has two or more
 _REMARK: Final = 40  # the most units of the remark at the end of a text that is cut
-_FIRST_YEAR: Final = 1900
+_FIRST_DAY: Final = date(1900, 3, 1)  # programs number the days before differently, as Excel has a 29 February 1900
 _WIDTHS: Final = 8, 48  # characters
 _SEEN_ROWS: Final = 1_000  # which determine the width of a column
 _ROWS_AT_ONCE: Final = 8_192
@@ -47,6 +47,7 @@ def to_excel(
     path: str | os.PathLike[str],
     *,
     as_of: datetime | date | str | None = None,
+    end: datetime | date | str | None = None,
     tz: str | ZoneInfo = "UTC",
 ) -> None:
     """Write payments, people and the table of each analysis as the sheets of an Excel workbook.
@@ -62,6 +63,9 @@ def to_excel(
         The file, with the ending .xlsx or none; an existing one is replaced as a whole.
     as_of : datetime, date or str, optional
         The instant from which the ages of open requests are counted, by default that of the history's data.
+    end : datetime, date or str, optional
+        The instant at which the payments end, by default that of the history's data. What recurs is judged there if
+        ``as_of`` is later.
     tz : str or ZoneInfo
         The zone of dates, days and months; a private history is in UTC.
 
@@ -75,7 +79,7 @@ def to_excel(
     """
     import pandas as pd
 
-    found = analyse(source, as_of=as_of, tz=tz, what="to_excel")
+    found = analyse(source, as_of=as_of, end=end, tz=tz, what="to_excel")
     tables = {"payments": found.payments}
     notes = {"payments": "one row per payment"}
     if found.people is not None:
@@ -95,9 +99,9 @@ def write_workbook(
 
     Text is text, also where a cell begins like a formula. Money is a number of currency units, without ``_cents``
     in the name of its column. Instants are dates and times of the zone, which the name of the column states. Those
-    before 1900 are text; instants outside of the zone's calendar are text in UTC. The header stays in view and has a
-    filter. Text that no cell holds, of more than 32,767 characters (an emoji counts as two or more), is cut, and the
-    cell ends by saying so.
+    before March 1900 are text; instants outside of the zone's calendar are text in UTC. The header stays in view and
+    has a filter. Text that no cell holds, of more than 32,767 characters (an emoji counts as two or more), is cut, and
+    the cell ends by saying so.
 
     Parameters
     ----------
@@ -213,11 +217,11 @@ def _convert_instant(instant: datetime, zone: ZoneInfo) -> datetime | str:
     if local.tzinfo is not zone:  # outside of the calendar there
         return instant.isoformat(" ")
     local = local.replace(tzinfo=None)
-    return local if local.year >= _FIRST_YEAR else local.isoformat(" ")
+    return local if local.date() >= _FIRST_DAY else local.isoformat(" ")
 
 
 def _convert_date(day: date) -> date | str:
-    return day if day.year >= _FIRST_YEAR else day.isoformat()
+    return day if day >= _FIRST_DAY else day.isoformat()
 
 
 def _find_width(column: _Column, cells: pa.ChunkedArray) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import SchemaError, name_type
 from p2p_analytics.export._ledger_names import check_account
-from p2p_analytics.frames.own_money import is_own_money
+from p2p_analytics.frames.own_money import is_bank_or_card
 from p2p_analytics.frames.schema import KIND_TRANSFER, require
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def find_bank(row: Row) -> str | None:
     """Return the bank or card on the other side of a row without a person, such as a transfer."""
     sides: list[str | None] = [row["funding_source"], row["destination"]]
     named = [side for side in (sides if row["direction"] == "in" else sides[::-1]) if side]
-    return next((side for side in named if not is_own_money(side)), named[0] if named else None)
+    return next((side for side in named if is_bank_or_card(side)), named[0] if named else None)
 
 
 def _is_match(rule: Mapping[str, str], row: Row, bank: str | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from p2p_analytics.frames.own_money import is_own_money
+from p2p_analytics.frames.own_money import is_bank_or_card
 from p2p_analytics.frames.schema import KIND_PAYMENT, KIND_TRANSFER, SOURCE_API
 
 if TYPE_CHECKING:
@@ -38,13 +38,11 @@ class Stated(NamedTuple):
 
 def is_paid_elsewhere(row: Row) -> bool:
     """Return whether a bank or card paid a row, so that the balance of the service did not change."""
-    source = row["funding_source"]
     return (
-        bool(source)
+        is_bank_or_card(row["funding_source"])
         and row["kind"] != KIND_TRANSFER
         and row["flow_cents"] is not None
         and row["flow_cents"] < 0
-        and not is_own_money(source)
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from typing import TYPE_CHECKING, Final
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 _ACCOUNT: Final = re.compile(r"(Assets|Liabilities|Equity|Income|Expenses)(:[A-Z0-9][A-Za-z0-9-]*)+")
 _COMMODITY: Final = re.compile(r"(?!(TRUE|FALSE|NULL)$)[A-Z][A-Z0-9]{1,23}")  # the words have a meaning in beancount
-_LONGEST_WORD: Final = 16  # of a commodity that gets a hyphen and a number too
+_LONGEST_WORD: Final = 16  # of a commodity that gets a hyphen and digits of a hash too
+_DIGITS: Final = 6
 
 
 def check_account(name: object, *, what: str) -> None:
@@ -38,17 +40,19 @@ def name_own(ids: set[str | None], own: str) -> dict[str | None, str]:
 
 
 def name_commodities(codes: set[str]) -> dict[str, str]:
-    """Return the commodity of each currency: its code, or for a word that ledgers do not take, a different one.
+    """Return the commodity of each currency, by its code; it does not depend on the other currencies.
 
-    The word "CA$" is called CA, and CA-2 if that is a currency too. One without letters is called XXX-2, because XXX is
-    the code of an unknown currency.
+    It is the code, or for a word that ledgers do not take, the letters and digits of the word and of its hash:
+    CA-DA44C5 for "CA$", and XXX-09FC96 for "$". No code has a hyphen, so these are different names.
     """
-    names = {code: code for code in sorted(codes) if _COMMODITY.fullmatch(code)}
-    for code in sorted(codes - {*names}):
-        word = re.sub("[^A-Z0-9]", "", _to_ascii(code).upper())[:_LONGEST_WORD]
-        name = word if _COMMODITY.fullmatch(word) else f"{UNKNOWN_CURRENCY}-{word}".rstrip("-")
-        names[code] = _make_unique(name, {UNKNOWN_CURRENCY, *names.values()})
-    return names
+    return {code: code if _COMMODITY.fullmatch(code) else _make_commodity(code) for code in sorted(codes)}
+
+
+def _make_commodity(code: str) -> str:
+    word = re.sub("[^A-Z0-9]", "", _to_ascii(code).upper())[:_LONGEST_WORD]
+    name = word if _COMMODITY.fullmatch(word) else f"{UNKNOWN_CURRENCY}-{word}"
+    digest = hashlib.sha256(code.encode()).hexdigest()[:_DIGITS].upper()
+    return f"{name[:_LONGEST_WORD].rstrip('-')}-{digest}"
 
 
 def _to_ascii(text: str) -> str:

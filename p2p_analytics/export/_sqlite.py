@@ -46,6 +46,7 @@ def to_sqlite(
     path: str | os.PathLike[str],
     *,
     as_of: datetime | date | str | None = None,
+    end: datetime | date | str | None = None,
     tz: str | ZoneInfo = "UTC",
 ) -> None:
     """Write payments, people and the analyses as an SQLite database.
@@ -64,6 +65,9 @@ def to_sqlite(
         The file; an existing one is replaced as a whole.
     as_of : datetime, date or str, optional
         The instant from which the ages of open requests are counted, by default that of the history's data.
+    end : datetime, date or str, optional
+        The instant at which the payments end, by default that of the history's data. What recurs is judged there if
+        ``as_of`` is later.
     tz : str or ZoneInfo
         The zone of days and months; a private history is in UTC. In other zones than UTC, the analyses by month, year
         or hour are tables.
@@ -80,7 +84,7 @@ def to_sqlite(
 
     from p2p_analytics.export._sqlite_views import list_views  # takes longer to import than other files need
 
-    found = analyse(source, as_of=as_of, tz=tz, what="to_sqlite")
+    found = analyse(source, as_of=as_of, end=end, tz=tz, what="to_sqlite")
     views = list_views(found)
     about = {"payments": "one row per payment", "people": "one row per person", "friends": "one row per friend"}
     kinds = {name: "view" if name in views else "table" for name in (*about, *found.tables)}
@@ -103,7 +107,7 @@ def write_database(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[s
     Raises
     ------
     SchemaError
-        A column cannot be written without loss, or SQLite does not take a name or takes two of them for one.
+        A column cannot be written without loss, a name is not text or SQLite does not take it, or takes two for one.
     ConfigurationError
         The file cannot be written.
     """
@@ -151,10 +155,12 @@ def _write(
             raise ConfigurationError(f"Cannot write {path}: {str(error).rstrip('.')}.") from None
 
 
-def _require_names(names: Iterable[str], refused: re.Pattern[str], *, what: str) -> None:
-    """Raise a SchemaError for a name that is refused, and for two that differ in the case of ASCII letters only."""
+def _require_names(names: Iterable[object], refused: re.Pattern[str], *, what: str) -> None:
+    """Raise a SchemaError for a name that is refused or no text, and for two that differ in the case of ASCII only."""
     seen: dict[bytes, str] = {}
     for name in names:
+        if not isinstance(name, str):
+            raise SchemaError(f"{what} has the name {name!r}, which is not text: choose another one.")
         if refused.search(name):
             raise SchemaError(f"{what} has the name {name[:60]!r}, which SQLite does not take: choose another one.")
         key = name.encode().lower()

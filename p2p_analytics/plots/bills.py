@@ -63,7 +63,8 @@ def split_bills(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MO
         return style.draw_empty(ax, title, "No split bills")
     money = style.money_format(data["asked"], currency)
     labels = [
-        f"{money(asked)} of {people:,}" + ("" if days is None else f", open {format_count(int(days), 'day', 'days')}")
+        f"{money(asked)} from {format_count(people, 'person', 'people')}"
+        + ("" if days is None else f", open {format_count(int(days), 'day', 'days')}")
         for asked, people, days in zip(
             data["asked"][:rows], data["people"][:rows], data["oldest_open_days"][:rows], strict=True
         )

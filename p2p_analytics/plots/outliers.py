@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
 
-_REASONS: Final = {"duplicate": ("probable duplicate", "#56B4E9"), "large": ("far above the usual", style.OUT)}
+# Not the colours of sent and received: a payment of either reason may be in either direction.
+_REASONS: Final = {"duplicate": ("probable duplicate", "#56B4E9"), "large": ("far above the usual", "#CC79A7")}
 
 
 def unusual(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_ROWS) -> Axes:

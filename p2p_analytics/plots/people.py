@@ -71,7 +71,7 @@ def people_by_year(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     remarks += ["years without payments are left out"] if is_long else []
     label = "; ".join(remarks)
     ax.set_xlabel(label[0].upper() + label[1:], fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
-    style.set_title(ax, title, key)
+    style.set_title(ax, title, [entry for entry in key if any(bar.get_height() for bar in entry[1])])
     return ax
 
 

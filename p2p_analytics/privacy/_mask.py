@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.frames.own_money import is_own_money
+from p2p_analytics.frames.own_money import BALANCE, is_own_money
 from p2p_analytics.frames.perspective import UNREGISTERED
 from p2p_analytics.frames.schema import KINDS, PROBLEMS, SOURCE_API, SOURCE_STATEMENT
 from p2p_analytics.privacy._columns import (
@@ -85,7 +85,6 @@ _WORDS: Final = {
     "reason": "duplicate|large",
 }
 _SOURCES: Final = ("funding_source", "destination")
-_OWN_MONEY: Final = "balance"  # the only word about the user's own money that stays: others may be part of a name
 _NUMBERS: Final = {
     *("payments", "share", "share_settled"),
     *("year", "people", "new", "lost"),
@@ -388,5 +387,5 @@ class Mask:
 
 
 def _mask_source(change: Callable[[str], str]) -> Callable[[str], str]:
-    """Return a function that masks a bank or card, and keeps that a source is the user's own money."""
-    return lambda text: _OWN_MONEY if is_own_money(text) else change(text)
+    """Return a function that masks a bank or card; of the user's own money one word stays: others may be a name."""
+    return lambda text: BALANCE if is_own_money(text) else change(text)

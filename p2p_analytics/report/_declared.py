@@ -36,8 +36,8 @@ class Section(NamedTuple):
     days : str
         What a caption adds if the table has a column of days.
     columns : tuple of Column
-        The first one is the header of its row; without columns there is no table. A column of days without a value is
-        left out.
+        Those of the table or, of a table with a payment_id, of PAYMENTS. The first one is the header of its row;
+        without columns there is no table. A column of days without a value is left out.
     small : Column, optional
         Shown under the header.
     rest : tuple of str
@@ -201,6 +201,7 @@ SECTIONS: Final = (
         order="; the newest first",
         columns=(
             _PERSON,
+            Column("direction", "Direction", "direction"),
             Column("date_created", "Date", "instant"),
             Column("amount", "Amount"),
             Column("usual", "Usual"),

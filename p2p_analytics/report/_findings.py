@@ -10,6 +10,7 @@ from p2p_analytics.analyses.catalogue import UNCATEGORISED
 from p2p_analytics.display import MONTH_NAMES, format_count, format_share
 from p2p_analytics.frames.schema import list_open_requests
 from p2p_analytics.money import add_units
+from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -103,9 +104,14 @@ def list_unclear_months(payments: pd.DataFrame, build: Callable[..., pd.DataFram
 
     ``build`` returns the table of an analysis by its name, of the given payments.
     """
-    is_unclear = (payments["direction"] == "out") & payments["flow_cents"].isna()
-    flow = build("monthly_flow", payments=payments[is_unclear])
+    flow = build("monthly_flow", payments=_select_unclear(payments))
     return frozenset(flow.loc[flow["payments"] > 0, "month"].dropna())
+
+
+def _select_unclear(payments: pd.DataFrame) -> pd.DataFrame:
+    """Return the payments by which money was sent of which the amount is not known."""
+    is_sent = (payments["direction"] == "out") & (payments["status"] == Status.SETTLED.value)
+    return payments[is_sent & payments["flow_cents"].isna()]
 
 
 def list_people(findings: Iterable[Finding]) -> list[dict[str, str | None]]:
@@ -114,8 +120,11 @@ def list_people(findings: Iterable[Finding]) -> list[dict[str, str | None]]:
 
 
 def _find_old_requests(pending: pd.DataFrame, ids: pd.Series[str], money: Money) -> Iterator[Finding]:
-    """Yield what others, and then what the user, have left open for long; a payment to a newcomer is no request."""
-    requests = pending[pending["payment_id"].isin(ids)]
+    """Yield what others, and then what the user, have left open for long; a payment to a newcomer is no request.
+
+    Requests of no money are left out.
+    """
+    requests = pending[pending["payment_id"].isin(ids) & (pending["amount"] != 0)]
     for side, beginning, link in (("in", "You are still owed", "to"), ("out", "You still owe", "from")):
         old = requests[(requests["direction"] == side) & (requests["age_days"] >= _OLD_DAYS)]
         if old.empty:
@@ -191,7 +200,12 @@ def _find_unpaid(outcomes: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payments: pd.DataFrame) -> Iterator[Finding]:
-    """Yield the person and the category with a large share of the money sent, in one sentence if they are one thing."""
+    """Yield the person and the category with a large share of the money sent, in one sentence if they are one thing.
+
+    With an unknown amount that was sent, the shares are not known.
+    """
+    if len(_select_unclear(payments)):
+        return
     named = ""
     largest = _select_largest(people)
     if len(largest):

@@ -108,10 +108,7 @@ def _build_section(
 ) -> dict[str, Any]:
     none = _find_reason(section, table, payments)
     rows, left_out = _choose_rows(section, table)
-    if "payment_id" in rows and "counterparty_id" not in rows:
-        listed = payments[payments["payment_id"].isin(rows["payment_id"].dropna())]
-        ids = listed.set_index("payment_id")["counterparty_id"]
-        rows = rows.assign(counterparty_id=rows["payment_id"].map(ids))
+    rows = _add_columns(rows, ["counterparty_id", *(column.name for column in section.columns)], payments)
     title = _find_title(section)
     columns = [
         column
@@ -142,6 +139,15 @@ def _build_section(
         "is_folded": len(rows) > _MOST_UNFOLDED,
         "table": table,
     }
+
+
+def _add_columns(rows: pd.DataFrame, names: Sequence[str], payments: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of payments with the columns that they lack, which are those of PAYMENTS; other rows as they are."""
+    lacking = [name for name in names if name not in rows]
+    if "payment_id" not in rows or not lacking:
+        return rows
+    listed = payments[payments["payment_id"].isin(rows["payment_id"].dropna())].set_index("payment_id")
+    return rows.assign(**{name: rows["payment_id"].map(listed[name]) for name in lacking})
 
 
 def _find_title(section: Section) -> str:

@@ -130,6 +130,7 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
     page = template.render(
         year=chosen.number,
         name=user.display_name or user.username or user.id,
+        begin=_find_first_moment(chosen),
         end=_find_last_moment(chosen),
         private=describe_privacy(history, currency),
         figures=[*_list_figures(chosen, tables | {"people_by_year": years}, own, money)],
@@ -148,6 +149,22 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
         **(own | limit_gaps(chosen.gaps)),
     )
     return convert_page(page) if kind == MARKDOWN else page
+
+
+def _find_start(chosen: SelectedYear) -> datetime | None:
+    """Return the beginning of the data, if it is after that of the year; of payments, after January."""
+    if chosen.since is not None and chosen.since > chosen.begin:
+        return chosen.since
+    created = select_payments(chosen.before.payments)["date_created"].dropna()
+    created = created[created >= EPOCH]
+    first: datetime | None = None if created.empty else created.min()
+    return first if first and first >= begin_day(date(chosen.number, 2, 1), chosen.zone) else None
+
+
+def _find_first_moment(chosen: SelectedYear) -> datetime | None:
+    """Return the first moment of the data, if it begins within the year."""
+    first = _find_start(chosen)
+    return first if first and first < chosen.end else None
 
 
 def _find_last_moment(chosen: SelectedYear) -> datetime | None:
@@ -220,13 +237,12 @@ def _list_remarks(chosen: SelectedYear, flow: pd.DataFrame) -> list[str]:
 
 
 def _describe_start(chosen: SelectedYear) -> str:
-    """Return a sentence about the beginning of the data, if it is within the year; of payments, after January."""
-    if chosen.since is not None and chosen.since > chosen.begin:
-        if chosen.history.strict and chosen.since != chosen.history.since:
-            return f"Payments made before some day of {chosen.format_day(chosen.since)} are not loaded."
-        return chosen.history.describe_start()
-    created = select_payments(chosen.before.payments)["date_created"].dropna()
-    first = created[created >= EPOCH].min()
-    if first != first or first < begin_day(date(chosen.number, 2, 1), chosen.zone):  # noqa: PLR0124 - NaT
+    """Return a sentence about the beginning of the data, if it is after that of the year."""
+    first = _find_start(chosen)
+    if first is None:
         return ""
-    return f"The payments begin with {chosen.format_day(first)}; the data has no earlier ones."
+    if first != chosen.since:
+        return f"The payments begin with {chosen.format_day(first)}; the data has no earlier ones."
+    if chosen.history.strict and chosen.since != chosen.history.since:
+        return f"Payments made before some day of {chosen.format_day(first)} are not loaded."
+    return chosen.history.describe_start()

@@ -63,6 +63,7 @@ _UTC: Final = ZoneInfo("UTC")
 _BATCH_ROWS: Final = 100_000  # that become ROWS together
 _BATCH_PARTS: Final = 500
 _MOST_ROWS: Final = 5_000_000  # of all files
+_EXPORTED: Final = frozenset({"payment_id", "flow_cents"})  # columns that no statement has
 _OF_BANK: Final = (
     "If they are those of a bank account, p2p.match_bank pairs its rows with the transfers of your statements: import "
     "the statements without this file."
@@ -319,6 +320,8 @@ def _advise(error: StatementError) -> str:
     """Return a sentence about the format that the columns of a file could be of."""
     if not isinstance(error, NoHeaderError) or not error.columns:
         return ""
+    if {*error.columns} >= _EXPORTED:
+        return " They are those of payments that p2p_analytics wrote: read them with p2p.read_csv."
     return f" {_OF_BANK if is_bank_header(error.columns) else describe_nearest(error.columns)}"
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from p2p_analytics.display import clean_line
+from p2p_analytics.display import join_short
 from p2p_analytics.errors import StatementError
 from p2p_analytics.statements._format import NoHeaderError, Problem, normalize_name
 from p2p_analytics.statements._json_rows import FIELDS, PREFIX, build_cells
@@ -240,7 +240,7 @@ def _is_web_page(columns: Sequence[str]) -> bool:
 
 
 def _join_names(columns: Sequence[str]) -> str:
-    return clean_line(", ".join(columns))[:_LONGEST_NAMES]
+    return join_short(columns, _LONGEST_NAMES)
 
 
 def _cut_head(utf8: bytes) -> bytes:

@@ -25,6 +25,11 @@ def find_parts(path: str) -> list[str]:
     return [name for name in read_folder(path) if name.endswith(".parquet")]
 
 
+def find_payments(path: str) -> list[str]:
+    """Return the names of the archive's tables of payments."""
+    return [name for name in find_parts(path) if name.startswith("payments-")]
+
+
 def test_no_command_writes_into_an_archive(archive_path, capsys, monkeypatch) -> None:
     """Neither over a part of it nor beside them, whatever the command and the kind of file; one sentence says so."""
     before = read_folder(archive_path)
@@ -41,11 +46,14 @@ def test_no_command_writes_into_an_archive(archive_path, capsys, monkeypatch) ->
     for command in commands:
         assert cli.main(command) == 1, command
         out, err = capsys.readouterr()
-        sentence = f"{archive_path} is an archive, and other files do not belong into its folder: name another folder."
+        sentence = (
+            f"{archive_path} is the folder of an archive, because it has the file {min(find_payments(archive_path))}, "
+            "and other files do not belong into it: name another folder."
+        )
         assert (out, err.splitlines()[-1]) == ("", f"p2p-analytics: {sentence}")
     monkeypatch.chdir(archive_path)
     assert cli.main(["export", ".", "payments.csv"]) == 1
-    assert "is an archive" in capsys.readouterr().err
+    assert "is the folder of an archive" in capsys.readouterr().err
     assert read_folder(archive_path) == before
 
 
@@ -60,7 +68,7 @@ def test_functions_write_into_no_archive(tmp_path, archive_path, damage: str) ->
     before = read_folder(archive_path)
     frame = pd.DataFrame({"a": [1]})
     for name in ("manifest.json", "lock", *find_parts(archive_path)):
-        with pytest.raises(ConfigurationError, match="is an archive"):
+        with pytest.raises(ConfigurationError, match="is the folder of an archive"):
             p2p.to_csv(frame, Path(archive_path) / name)
     assert read_folder(archive_path) == before
     (tmp_path / "manifest.json").write_bytes(b"of another program")

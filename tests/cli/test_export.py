@@ -132,10 +132,11 @@ def test_options_without_effect_are_named(archive_path, capsys, table: str, line
     used = ["--as-of", "2024-06-03"] if NO_AS_OF not in lines else ["--tz", "Asia/Tokyo"] * (NO_ZONE not in lines)
     assert cli.main(["export", archive_path, "-", "--table", table, *used]) == 0
     plain = capsys.readouterr()
-    assert plain.err == ""
+    empty = f"The table {table} has no rows.\n" if table in {"problems", "split_bills"} else ""
+    assert plain.err == empty
     both = ["--tz", "Asia/Tokyo", "--as-of", "2024-06-03"]
     assert cli.main(["export", archive_path, "-", "--table", table, *both]) == 0
-    assert capsys.readouterr() == (plain.out, "".join(f"{line.format(table)}\n" for line in lines))
+    assert capsys.readouterr() == (plain.out, "".join(f"{line.format(table)}\n" for line in lines) + empty)
     assert cli.main(["export", archive_path, "-", "--table", table, *both, "--progress", "none"]) == 0
     assert capsys.readouterr() == (plain.out, "")
 
@@ -164,7 +165,8 @@ def test_wrong_use(archive_path, tmp_path, capsys) -> None:
         cli.main(["export", archive_path, "payments.ods"])
     assert caught.value.code == 2
     assert (
-        "does not end in .csv, .parquet, .jsonl, .xlsx, .sqlite, .db, .beancount or .journal" in capsys.readouterr().err
+        "does not end in .csv, .parquet, .jsonl, .xlsx, .sqlite, .db, .beancount, .journal or .hledger"
+        in capsys.readouterr().err
     )
     for option, wrong, said in (("--tz", "Foo", "no zone name"), ("--as-of", "yesterday", "no date")):
         with pytest.raises(SystemExit) as caught:
@@ -182,6 +184,15 @@ def test_export_to_standard_output(archive_path, tmp_path, capfdbinary) -> None:
     out, err = capfdbinary.readouterr()
     assert (out, err) == ((tmp_path / "f.csv").read_bytes(), b"")
     assert pd.read_csv(io.BytesIO(out))["status"].tolist() == ["pending", "settled"]
+
+
+def test_an_empty_table_is_announced(archive_path, capsys) -> None:
+    """Standard output has the names of the columns only, and standard error a sentence; not without progress."""
+    assert cli.main(["export", archive_path, "-", "--table", "split_bills"]) == 0
+    printed = capsys.readouterr()
+    assert (printed.out.count("\n"), printed.err) == (1, "The table split_bills has no rows.\n")
+    assert cli.main(["export", archive_path, "-", "--table", "split_bills", "--progress", "none"]) == 0
+    assert capsys.readouterr() == (printed.out, "")
 
 
 def test_progress_stays_out_of_the_table(archive_path, capfdbinary) -> None:
@@ -223,14 +234,14 @@ def test_a_masked_table_is_announced(archive_path, tmp_path, capsys) -> None:
     assert capsys.readouterr().out.splitlines()[1] == "Privacy mode: names and amounts are invented."
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "beancount", "journal", "xlsx", "sqlite", "db"])
+@pytest.mark.parametrize("ending", ["jsonl", "beancount", "journal", "hledger", "xlsx", "sqlite", "db"])
 def test_the_ending_decides_the_kind_of_file(ending: str, archive_path, tmp_path, capsys) -> None:
     """The file is that of the function, for the payments of the archive and its date."""
     history = p2p.open_archive(archive_path).history()
     writers = {
         "jsonl": p2p.to_jsonl,
         "beancount": p2p.to_beancount,
-        "journal": p2p.to_hledger,
+        **dict.fromkeys(("journal", "hledger"), p2p.to_hledger),
         "xlsx": p2p.to_excel,
         **dict.fromkeys(("sqlite", "db"), p2p.to_sqlite),
     }
@@ -276,9 +287,10 @@ def test_some_days_and_one_currency(tmp_path, history_of, payment, capsys) -> No
     assert cli.main(["export", str(tmp_path / "a"), "-", "--until", "2023-12-31"]) == 0
     captured = capsys.readouterr()
     assert len(captured.out.splitlines()) == 1
-    assert (
-        captured.err == f"No payment is in these days: those of {tmp_path / 'a'} are from 2024-05-01 to 2024-05-03.\n"
-    )
+    assert captured.err.splitlines() == [
+        f"No payment is in these days: those of {tmp_path / 'a'} are from 2024-05-01 to 2024-05-03.",
+        "The table payments has no rows.",
+    ]
     assert cli.main(["export", str(tmp_path / "a"), "-", "--table", "friends", "--currency", "USD"]) == 0
     assert (
         capsys.readouterr().err
@@ -295,6 +307,10 @@ def test_what_recurs_is_judged_at_the_end_of_the_days(tmp_path, history_of, paym
     for until, state in (([], "late"), (["--until", "2024-05-02"], "active")):
         assert cli.main([*words, *until]) == 0
         assert pd.read_csv(io.StringIO(capsys.readouterr().out))["state"].tolist() == [state]
+        book = str(tmp_path / "p.xlsx")
+        assert cli.main(["export", str(tmp_path / "a"), book, "--as-of", "2024-05-20", *until]) == 0
+        assert pd.read_excel(book, sheet_name="recurring")["state"].tolist() == [state]
+        capsys.readouterr()
 
 
 def test_days_at_the_ends_of_the_calendar(tmp_path, history_of, payment, capsys) -> None:

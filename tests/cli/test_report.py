@@ -133,7 +133,7 @@ def test_a_year_in_review(archive_path, tmp_path, monkeypatch, capsys) -> None:
 
 @pytest.mark.usefixtures("draw_nothing")
 def test_a_year_without_payments(archive_path, tmp_path, monkeypatch, capsys) -> None:
-    """The sentence of the page is also on standard error, because the page may replace one with payments."""
+    """The sentence of the page is also on standard error; the page replaces no other file."""
     monkeypatch.chdir(tmp_path)
     words = ["report", archive_path, "--template", "year", "--json"]
     for given, sentence in (
@@ -146,8 +146,27 @@ def test_a_year_without_payments(archive_path, tmp_path, monkeypatch, capsys) ->
         printed = capsys.readouterr()
         assert (json.loads(printed.out)["payments"], printed.err) == (0, f"{sentence}\n")
         assert sentence in (tmp_path / "year.html").read_text()
+        (tmp_path / "year.html").unlink()
     assert cli.main([*words, "--year", "2011", "--progress", "none"]) == 0
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("draw_nothing")
+def test_a_year_without_payments_replaces_no_file(archive_path, tmp_path, monkeypatch, capsys) -> None:
+    """The year of a mistyped --year leaves the page of the right one as it is; on standard output it is shown."""
+    monkeypatch.chdir(tmp_path)
+    words = ["report", archive_path, "--template", "year"]
+    assert cli.main(words) == 0
+    page = (tmp_path / "year.html").read_bytes()
+    capsys.readouterr()
+    assert cli.main([*words, "--year", "2042"]) == 1
+    sentence = "No payment settled in 2042; the payments are from 2024. The data ends with 1 Jun 2024."
+    advice = "year.html is not replaced by a page without payments: choose another --year, or another file with --out."
+    assert capsys.readouterr() == ("", f"p2p-analytics: {sentence} {advice}\n")
+    assert (tmp_path / "year.html").read_bytes() == page
+    assert cli.main([*words, "--year", "2042", "--out", "-"]) == 0
+    assert "2042 in payments" in capsys.readouterr().out
+    assert cli.main([*words, "--year", "2024"]) == 0
 
 
 @pytest.mark.usefixtures("draw_nothing")

@@ -112,6 +112,24 @@ def test_instants_that_a_zone_puts_outside_of_the_calendar(tmp_path: Path, tz: s
     assert [row[f"date_created ({tz})"] for row in rows] == [first, last]
 
 
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("1900-01-01T00:00:00", "1900-01-01 00:00:00"),
+        ("1900-02-28T23:59:59", "1900-02-28 23:59:59"),
+        ("1900-03-01T00:00:00", datetime(1900, 3, 1)),  # noqa: DTZ001
+    ],
+)
+def test_the_first_days_of_1900_are_text(tmp_path: Path, text: str, cell: object) -> None:
+    """Excel counts a 29 February 1900, so programs differ in the days before; instants and dates are alike in this."""
+    instants = pd.Series([datetime.fromisoformat(f"{text}Z")], dtype="datetime64[us, UTC]")
+    frame = pd.DataFrame({"at": instants, "day": [datetime.fromisoformat(text).date()]})
+    write_workbook({"payments": frame}, tmp_path / "p.xlsx")
+    (row,) = read_sheet(tmp_path / "p.xlsx")
+    day = cell[:10] if isinstance(cell, str) else cell
+    assert row == {"at (UTC)": cell, "day": day}
+
+
 def test_a_column_is_money_if_it_holds_numbers(tmp_path: Path) -> None:
     """Text keeps its name, and floats with nulls, as NumPy has them, are cents too."""
     frame = pd.DataFrame({"a_cents": ["12", None], "b_cents": [1250.0, None], "c_cents": [float("inf"), 5]})
@@ -222,6 +240,19 @@ def test_an_analysis_that_refuses_is_named(tmp_path: Path) -> None:
     assert about["spend_by_friend"]["rows"] is None
     assert "currenc" in about["spend_by_friend"]["about"]
     assert len(read_sheet(tmp_path / "p.xlsx")) == 2
+
+
+def test_what_recurs_is_judged_at_a_given_end(tmp_path: Path) -> None:
+    """Rent of the third of each month is late on 20 May, 1.54 months later, and active on 3 May, one month later."""
+    rows = [make_payment(at, 900_00, date_created=f"2024-0{at}-03T12:00:00Z") for at in range(1, 5)]
+    frame = frame_from_rows(rows, PAYMENTS)
+    for end, state in ((None, "late"), ("2024-05-03", "active")):
+        p2p.to_excel(frame, tmp_path / "p.xlsx", as_of="2024-05-20", end=end)
+        assert [row["state"] for row in read_sheet(tmp_path / "p.xlsx", "recurring")] == [state]
+        expected = p2p.recurring(frame, as_of=end or "2024-05-20")
+        assert [row["next_expected"] for row in read_sheet(tmp_path / "p.xlsx", "recurring")] == [
+            *expected["next_expected"]
+        ]
 
 
 def test_ages_need_a_date(tmp_path: Path) -> None:

@@ -60,17 +60,28 @@ def test_each_currency_is_a_commodity(tmp_path: Path) -> None:
     p2p.to_beancount(frame, tmp_path / "p.beancount")
     p2p.to_hledger(frame, tmp_path / "p.journal")
     _, balances = load_beancount(tmp_path / "p.beancount")
-    names = ["USD", "USDC", "PYUSD", "CA-2", "CA", "USD-2", "XXX-2", "XXX", "XXX", "XXX-1INCH", "XXX-NULL", "USD1"]
-    expected = dict.fromkeys([*names, "X" * 16, "T1"], Decimal(0))
-    for at, name in enumerate([*names, "X" * 16, "T1"]):
+    # Words that are no name end in the first six digits of the SHA-256 of their UTF-8.
+    names = ["USD", "USDC", "PYUSD", "CA-DA44C5", "CA", "USD-D60FBD", "XXX-09FC96", "XXX", "XXX", "XXX-1INCH-7A19D7"]
+    names += ["XXX-NULL-FB3290", "USD1-417ACE", "X" * 16 + "-40037B", "T1"]
+    expected = dict.fromkeys(names, Decimal(0))
+    for at, name in enumerate(names):
         expected[name] += Decimal(2**at) / 100
     assert {code: amount for (account, code), amount in balances.items() if account == "Expenses:People"} == expected
     assert ask_hledger(tmp_path / "p.journal") == balances
     for path in tmp_path.iterdir():
         remarks = [line for line in path.read_text("utf-8").splitlines() if line.startswith("; ")]
         assert len(remarks) == 7
-        assert "; CA-2 is the currency 'CA$', which is no name of a commodity." in remarks
-        assert "; USD1 is the currency 'US\\nD 1', which is no name of a commodity." in remarks
+        assert "; CA-DA44C5 is the currency 'CA$', which is no name of a commodity." in remarks
+        assert "; USD1-417ACE is the currency 'US\\nD 1', which is no name of a commodity." in remarks
+
+
+@pytest.mark.parametrize("others", [[], ["CA"], ["CA", "C", "$"]])
+def test_the_name_of_a_commodity_does_not_depend_on_others(others: list[str], tmp_path: Path) -> None:
+    """A file of one year and a file of another, with more currencies, have the same name for the same currency."""
+    codes = ["CA$", *others]
+    rows = [make_row(-100, "2025-01-01", payment_id=f"{at}", currency=code) for at, code in enumerate(codes)]
+    p2p.to_beancount(frame_from_rows(rows, {**PAYMENTS, **STATEMENT}), tmp_path / "p.beancount")
+    assert "; CA-DA44C5 is the currency 'CA$'," in (tmp_path / "p.beancount").read_text("utf-8")
 
 
 @needs_hledger

@@ -278,6 +278,27 @@ def test_what_recurs_is_judged_at_the_end_of_the_data(tmp_path: Path) -> None:
             assert [row["state"] for row in read_rows(database, "recurring")] == [state]
 
 
+def test_what_recurs_is_judged_at_a_given_end(tmp_path: Path) -> None:
+    """Payments of some days of a history end before its data: the rows are those of the analysis at that instant.
+
+    20 May is 47 days after 3 April, and 1.25 months are 37.5.
+    """
+    rent = [
+        payment_row(at, f"2024-0{at}-03T12:00:00Z", flow_cents=-90000, direction="out", counterparty_id="2")
+        for at in range(1, 5)
+    ]
+    history = replace(report_history(rent), fetched_at=datetime(2024, 5, 20, tzinfo=UTC))
+    for number, (end, state) in enumerate([(None, "late"), ("2024-05-03", "active")]):
+        file = tmp_path / f"{number}.sqlite"
+        p2p.to_sqlite(history, file, end=end)
+        with open_database(file) as database:
+            rows = read_rows(database, "recurring")
+        assert [row["state"] for row in rows] == [state]
+        assert_equal(rows, p2p.recurring(history.payments, as_of=end or "2024-05-20"))
+    with pytest.raises(ConfigurationError, match=r"^end='soon' is not an instant"):
+        p2p.to_sqlite(history, tmp_path / "p.db", end="soon")
+
+
 @pytest.mark.parametrize(
     ("names", "sentence"),
     [
@@ -286,9 +307,11 @@ def test_what_recurs_is_judged_at_the_end_of_the_data(tmp_path: Path) -> None:
         (["a\0b"], "which SQLite does not take"),
         (["a\ud800"], "which SQLite does not take"),
         ([""], "which SQLite does not take"),
+        ([1], r"^A database has the name 1, which is not text: choose another one\.$"),
+        ([None], r"^A database has the name None, which is not text: choose another one\.$"),
     ],
 )
-def test_names_that_sqlite_does_not_take(tmp_path: Path, names: list[str], sentence: str) -> None:
+def test_names_that_sqlite_does_not_take(tmp_path: Path, names: list[Any], sentence: str) -> None:
     """They are refused in one sentence, and no file is left."""
     with pytest.raises(SchemaError, match=sentence):
         write_database(dict.fromkeys(names, pd.DataFrame({"a": [1]})), tmp_path / "p.db")

@@ -97,7 +97,7 @@ def test_the_line_does_not_cross_years_without_payments() -> None:
                 "Jun",
             ],
         ),
-        (18, ["Jul", "Oct", "Jan\n2020", "Apr", "Jul", "Oct"]),
+        (18, ["Jul\n2019", "Oct", "Jan\n2020", "Apr", "Jul", "Oct"]),
         (48, ["2020", "2021", "2022", "2023"]),
     ],
 )

@@ -40,6 +40,13 @@ def test_people_of_each_year() -> None:
     assert ax.get_xlabel() == "Below each year, the share of the money of the five people with the most"
 
 
+@pytest.mark.parametrize(("lost", "words"), [(0, ["there before", "new"]), (1, ["there before", "new", "gone"])])
+def test_the_legend_has_the_bars_that_are_drawn(lost: int, words: list[str]) -> None:
+    """Without people who are gone there is no bar of them."""
+    table = pd.DataFrame({"year": [2023], "people": [3], "new": [1], "lost": [lost], "top_5_share": [1.0]})
+    assert [text.get_text() for text in plots.people_by_year(table).get_legend().get_texts()] == words
+
+
 def test_many_years() -> None:
     """Fifteen years are all drawn, and labelled where there is room; of 61, mostly empty, those with people are."""
     years = pd.DataFrame({"year": range(2010, 2025), "people": 200, "new": 1, "lost": 1, "top_5_share": 0.5})
@@ -133,6 +140,8 @@ def test_unusual_payments() -> None:
     assert dict(zip(legend, bars, strict=True)) == {
         "probable duplicate": [(1, 20)], "far above the usual": [(0, 500), (2, 60)],
     }  # fmt: skip
+    colours = {to_hex(bar.get_facecolor()) for box in ax.containers for bar in box}
+    assert colours.isdisjoint({"#0072b2", "#d55e00"})  # those of received and sent
     assert [list(line.get_xdata()) for line in ax.lines] == [[12.5, 12.5], [10, 10]]
     assert [text.get_text() for text in ax.texts] == ["$500.00, usually $12.50", "$20.00", "$60.00, usually $10.00"]
 

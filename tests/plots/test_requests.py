@@ -116,7 +116,7 @@ def test_split_bills_by_part() -> None:
         "still open": [(10, 15), (8, 0), (0, 0)],
         "not paid": [(25, 5), (8, 0), (0, 4.5)],
     }
-    assert _texts(ax) == ["$30.00 of 3, open 1 day", "$8.00 of 2", "$4.50 of 2"]
+    assert _texts(ax) == ["$30.00 from 3 people, open 1 day", "$8.00 from 2 people", "$4.50 from 2 people"]
     ax = plots.split_bills(BILLS, top=1)
     assert _names(ax) == ["Pizza, 2 Mar 2024", "2 other bills"]
     assert (_parts(ax)["collected"][1], _texts(ax)[1]) == ((0, 8), "$12.50")

@@ -60,6 +60,10 @@ UNKNOWN = ask(5, "2024-01-01", 0, status="pending") | {"flow_cents": None, "amou
             [UNKNOWN, UNKNOWN | {"payment_id": "6"}],
             f"You are still owed an unknown amount in 2 {OLDER}, to Friend 1, is 181 days old.",
         ),
+        (
+            [ask(7, "2024-01-01", 0, status="pending"), UNKNOWN, UNKNOWN | {"payment_id": "6"}],
+            f"You are still owed an unknown amount in 2 {OLDER}, to Friend 1, is 181 days old.",
+        ),
         ([UNKNOWN], "A request to Friend 1 for an unknown amount has been open for 181 days."),
         ([REQUESTS[1]], f"A request to {EVIL} for $24.00 has been open for 30 days."),
         (
@@ -67,11 +71,24 @@ UNKNOWN = ask(5, "2024-01-01", 0, status="pending") | {"flow_cents": None, "amou
             f"A request from {EVIL} for $24.00 has been open for 30 days.",
         ),
     ],
-    ids=["several", "unknown amount", "unknown amounts", "one unknown", "one", "one to pay"],
+    ids=[
+        "several",
+        "unknown amount",
+        "unknown amounts",
+        "no money and unknown amounts",
+        "one unknown",
+        "one",
+        "one to pay",
+    ],
 )
 def test_old_requests(rows: list[dict[str, Any]], sentence: str) -> None:
     """Requests of thirty days or more are added up, unknown amounts named; pending payments are no requests."""
     assert list_findings(rows) == [("pending_requests", sentence)]
+
+
+def test_old_requests_of_no_money() -> None:
+    """Nothing is owed, so nothing is said."""
+    assert list_findings([ask(at, "2024-01-01", 0, status="pending") for at in range(2)]) == []
 
 
 def _series(number: int, cents: int, last: int, **fields: Any) -> list[dict[str, Any]]:

@@ -88,8 +88,8 @@ def test_every_analysis_has_a_section() -> None:
         "to receive 1 6.8 6.8 6.8 6.8",
         f"Pizza {EVIL} 20 Jun 2024 2 $20.00 $10.00 $10.00 $0.00 9",
         "Cy Rent to pay monthly $500.00 6 3 Jun 2024 3 Jul 2024 active",
-        f"Ben {EVIL} Party 9 Jun 2024 $99.00 $1.00 large",
-        f"Ben {EVIL} Party 9 Jun 2024 $99.00 duplicate",
+        f"Ben {EVIL} Party sent 9 Jun 2024 $99.00 $1.00 large",
+        f"Ben {EVIL} Party sent 9 Jun 2024 $99.00 duplicate",
         "2023-06 1 1 0 0 100.0% 1",
         f"therapist {EVIL} health Cy 9 Jun 2023",
     ],
@@ -98,6 +98,17 @@ def test_the_rows(page: ParsedPage, words: str) -> None:
     """Each table has the rows of its analysis, with names and notes as text."""
     assert words in page.text
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
+
+
+def test_unusual_payments_say_their_direction() -> None:
+    """Money that was received twice is not taken for money that was sent, also where another one was sent."""
+    twice = [
+        payment_row(at, f"2024-06-09T21:0{at}:00Z", direction=side, flow_cents=cents, **BEN, note="tea")
+        for at, (side, cents) in enumerate([("in", 500), ("in", 500), ("out", -700), ("out", -700)])
+    ]
+    text = ParsedPage(render_report(report_history(twice), as_of=AS_OF, only=["unusual"])).text
+    assert f"Ben {EVIL} tea received 9 Jun 2024 $5.00 duplicate" in text
+    assert f"Ben {EVIL} tea sent 9 Jun 2024 $7.00 duplicate" in text
 
 
 def test_long_tables_end_with_a_sentence() -> None:

@@ -75,6 +75,31 @@ def test_years_with_unknown_amounts_are_not_compared(day: str, fields: dict[str,
     assert whole == ["Spending in 2024 was 100.0% above that of 2023."] * is_clear
 
 
+@pytest.mark.parametrize(
+    ("fields", "is_said"),
+    [
+        ({}, False),
+        ({"direction": "in"}, True),
+        ({"status": "failed"}, True),
+        ({"amount_cents": 1, "flow_cents": -1}, True),
+    ],
+)
+def test_no_share_of_a_sum_that_is_not_known(fields: dict[str, Any], *, is_said: bool) -> None:
+    """An unknown amount that was sent could be any, so no person or category is said to have a large share."""
+    # 20.01 of 50.01 or 50.02 dollars.
+    rows = [
+        *spread(people=3),
+        pay(1, "2022-06-01", 2001, 7, note="Rent"),
+        {**pay(2, "2022-06-02", 0, 1), **UNKNOWN, **fields},
+    ]
+    sentence = "Rent to Friend 7 is 40.0% of what you sent."
+    found = (
+        list_findings(rows),
+        parse_findings(render_year(report_history(rows), as_of="2024-01-01", year=2022, privacy=False)),
+    )
+    assert [select_section(each, "spend_by_friend") for each in found] == [[sentence] * is_said] * 2
+
+
 def _read_figures(page: str) -> list[str]:
     """Return the amounts at the head of a page."""
     return re.findall(r"<dt>(?:Sent|Received|Net|Still open.*?)</dt><dd>(.*?)<", page)

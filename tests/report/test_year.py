@@ -264,10 +264,17 @@ def test_data_that_begins_within_the_year() -> None:
     history = report_history(ROWS)
     first = render_year(report_history(ROWS[1:]), as_of=AS_OF, year=2023, privacy=False)
     assert "The payments begin" not in first  # in January
+    assert "Rosa <Vale> Names" in ParsedPage(first).text
     late = render_year(report_history(ROWS[2:]), as_of=AS_OF, year=2023)
     assert "The payments begin with 5 Mar 2023; the data has no earlier ones." in late
+    assert ", from 5 Mar 2023</p>" in late
+    both = render_year(report_history(ROWS[2:]), as_of="2023-11-30T12:00:00Z", year=2023, privacy=False)
+    assert ", from 5 Mar 2023 until 30 Nov 2023</p>" in both
+    empty = render_year(report_history(ROWS[2:]), as_of=AS_OF, year=2022)
+    assert ", from" not in empty
     strict = render_year(report_history(ROWS[2:]), as_of=AS_OF, year=2023, privacy="strict")
     assert "The payments begin with Mar 2023; the data has no earlier ones." in strict
+    assert ", from Mar 2023</p>" in strict
     assert "The payments begin" not in render_year(report_history(ROWS[2:]), as_of=AS_OF, year=2024)
     compared = "Spending in 2024 until the end of May is"
     for since, is_compared in ((datetime(2023, 1, 1, tzinfo=UTC), True), (datetime(2023, 1, 2, tzinfo=UTC), False)):
@@ -278,7 +285,9 @@ def test_data_that_begins_within_the_year() -> None:
         assert ("Spending in 2024" in render_year(part, as_of=AS_OF, privacy="strict")) <= is_compared
     for day, words in ((20, "before some day of Mar 2023"), (1, "before 2023-03-01")):
         part = replace(history, since=datetime(2023, 3, day, tzinfo=UTC))
-        assert f"Payments made {words}" in render_year(part, as_of=AS_OF, year=2023, privacy="strict")
+        page = render_year(part, as_of=AS_OF, year=2023, privacy="strict")
+        assert f"Payments made {words}" in page
+        assert ", from Mar 2023</p>" in page
 
 
 def test_other_currencies_in_other_years() -> None:

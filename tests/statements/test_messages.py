@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
@@ -34,6 +35,22 @@ def test_the_columns_of_another_table_are_listed(tmp_path: Path, monkeypatch: py
         f"/list.csv is no statement: {LOOKED_FOR}; its columns are: Date, Category, Cost, Ada, Ben. "
         "The nearest format is splitwise, which also has the columns 'Description', 'Currency'."
     )
+
+
+def test_many_columns_end_with_a_whole_name(tmp_path: Path) -> None:
+    """Of 100 names of four characters, 300 characters hold 50 with their commas; the rest is an ellipsis."""
+    path = tmp_path / "list.csv"
+    path.write_text(",".join(f"c{at:03}" for at in range(100)) + "\n", "utf-8")
+    assert "; its columns are: c000, c001," in _refuse(path)
+    assert ", c048, c049, …. The known formats" in _refuse(path)
+
+
+def test_payments_that_were_exported_lead_to_read_csv(tmp_path: Path) -> None:
+    """They are no statement, but a file of the package itself."""
+    path = tmp_path / "payments.csv"
+    p2p.to_csv(pd.DataFrame({"payment_id": ["1"], "flow_cents": [-5], "counterparty_name": ["Ada"]}), path)
+    sentence = " They are those of payments that p2p_analytics wrote: read them with p2p.read_csv."
+    assert _refuse(path).endswith(f"; its columns are: payment_id, flow_cents, counterparty_name.{sentence}")
 
 
 def test_the_file_of_a_bank_leads_to_match_bank(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from p2p_analytics.archive.tables import BATCH, MERGED, SCHEMAS
 from p2p_analytics.currencies import UNKNOWN_CURRENCY
 from p2p_analytics.display import format_money
 from p2p_analytics.frames.arrow import is_among
-from p2p_analytics.frames.own_money import OWN_MONEY
+from p2p_analytics.frames.own_money import is_bank_or_card
 from p2p_analytics.frames.problem_days import parse_days
 from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import (
@@ -98,8 +98,7 @@ def find_other_rows(listed: pd.DataFrame, stated: pd.DataFrame, balances: pd.Dat
     is_further = (listed["status"] == Status.SETTLED.value) & ~is_among(listed["payment_id"], stated["payment_id"])
     others = stated[~is_known]
     ends = others.groupby(["file", BATCH], dropna=False)["date_created"].agg(["min", "max"]).dropna()
-    source = others["funding_source"].fillna("").str.strip().str.lower()
-    is_own = (source == "") | source.str.endswith(OWN_MONEY)
+    is_own = ~others["funding_source"].fillna("").map(is_bank_or_card).astype(bool)
     parts = [listed[is_further].assign(service=SERVICE), others[is_own].assign(service=None)]
     rows = pd.concat([part[[*MOVES, "service"]].astype({"service": TEXT}) for part in parts], ignore_index=True)
     rows = rows.assign(at=rows["date_completed"].fillna(rows["date_created"]), currency=fill_codes(rows))

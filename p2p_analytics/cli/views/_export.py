@@ -43,7 +43,7 @@ _ANALYSES: Final = (
 _TABLE_SUFFIXES: Final = (".csv", ".parquet", ".jsonl")
 _WORKBOOK: Final = ".xlsx"
 _DATABASES: Final = (".sqlite", ".db")
-_LEDGERS: Final = (".beancount", ".journal")
+_LEDGERS: Final = (".beancount", ".journal", ".hledger")
 _OF_ALL: Final = (_WORKBOOK, *_DATABASES)
 _SUFFIXES: Final = (*_TABLE_SUFFIXES, *_OF_ALL, *_LEDGERS)
 
@@ -56,8 +56,8 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "write a table of an archive as a file, or its payments as a workbook, database or ledger",
         "Write the payments of an archive, or another table, as a file; its ending decides the kind: .csv, .parquet, "
         ".jsonl (one object per row), .xlsx (an Excel workbook, with a sheet for each analysis), .sqlite or .db (an "
-        "SQLite database, with a view or table for each analysis), .beancount or .journal (a ledger for beancount or "
-        "hledger). - is CSV on standard output. Needs no token.",
+        "SQLite database, with a view or table for each analysis), .beancount (a ledger for beancount), .journal or "
+        ".hledger (one for hledger). - is CSV on standard output. Needs no token.",
     )
     export.add_argument(
         "out",
@@ -107,7 +107,7 @@ def _export(options: argparse.Namespace) -> None:
     chosen = select_range(history, options, _find_zone(history, options), progress)
     history = chosen.history
     if options.out.endswith(_LEDGERS) or (options.table is None and options.out.endswith(_OF_ALL)):
-        _write_payments(history, options)
+        _write_payments(chosen, options)
         name, rows = "payments", len(history.payments)
     else:
         name = options.table or "payments"
@@ -121,6 +121,8 @@ def _export(options: argparse.Namespace) -> None:
         progress.log(f"Writing {rows:,} rows of {name} ...")
         _write_table(name, table, history, options)
     if options.out == _arguments.STANDARD_OUTPUT:
+        if not rows:  # else a header alone looks like a failure
+            progress.note(f"The table {name} has no rows.")
         return
     _output.print_summary(
         options,
@@ -133,14 +135,15 @@ def _export(options: argparse.Namespace) -> None:
     )
 
 
-def _write_payments(history: History, options: argparse.Namespace) -> None:
-    """Write the payments of a history as a workbook or database with all analyses, or as a ledger."""
+def _write_payments(chosen: Range, options: argparse.Namespace) -> None:
+    """Write the payments of a range as a workbook or database with all analyses, or as a ledger."""
     from p2p_analytics.export import to_beancount, to_excel, to_hledger, to_sqlite
 
+    history = chosen.history
     zone = _find_zone(history, options)
     if options.out.endswith(_OF_ALL):
         write = to_excel if options.out.endswith(_WORKBOOK) else to_sqlite
-        write(history, options.out, as_of=options.as_of, tz=zone)
+        write(history, options.out, as_of=options.as_of, end=chosen.end, tz=zone)
     else:
         (to_beancount if options.out.endswith(".beancount") else to_hledger)(history, options.out, tz=zone)
 

@@ -117,7 +117,8 @@ def _choose_labels(names: list[str | None], periods: PeriodTable, room: int) -> 
     if len(names) <= room and not periods.left_out:
         return {row: _label(name, with_year=row == 0 or _is_first(name)) for row, name in dated.items()} | undated
     if periods.word == MONTH and len(names) <= 3 * room and not periods.left_out:
-        wanted = {row: _label(name, with_year=_is_first(name)) for row, name in dated.items() if int(name[5:]) % 3 == 1}
+        firsts = {row: name for row, name in dated.items() if int(name[5:]) % 3 == 1}
+        wanted = {row: _label(name, with_year=row == min(firsts) or _is_first(name)) for row, name in firsts.items()}
     elif periods.left_out:
         wanted = {row: name[:4] for row, name in dated.items() if row == 0 or name[:4] != dated[row - 1][:4]}
     else:

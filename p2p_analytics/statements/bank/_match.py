@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from p2p_analytics import settings
 from p2p_analytics.display import to_zone
 from p2p_analytics.errors import ConfigurationError, describe_type
-from p2p_analytics.frames.own_money import is_own_money
+from p2p_analytics.frames.own_money import is_bank_or_card
 from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, TEXT, WHOLE, require
 from p2p_analytics.history import describe_history_call
 from p2p_analytics.statements.bank._assignment import Row, assign
@@ -210,7 +210,7 @@ def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], 
         )
         if movement.kind == _TRANSFER:
             transfers.append(movement)
-        elif movement.flow < 0 and row["funding_source"] and not is_own_money(row["funding_source"]):
+        elif movement.flow < 0 and is_bank_or_card(row["funding_source"]):
             funded.append(movement)
     return sorted(transfers, key=_sort_key), sorted(funded, key=_sort_key)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from p2p_analytics.errors import StatementError
+from p2p_analytics.frames.own_money import is_bank_or_card
 from p2p_analytics.statements._cells import (
     list_orders,
     list_problems,
@@ -71,8 +72,6 @@ _NONE: Final = "(None)"
 _BRACKETS: Final = r"^\s*(\$?)\s*\(([^-+()]*)\)\s*$"
 _DECIMAL_COMMA: Final = r",[0-9]{1,2}[^0-9]*$"
 _DECIMAL_POINT: Final = r"\.[0-9]{1,2}[^0-9]*$"
-_BALANCE: Final = "balance"
-_ELSEWHERE: Final = "elsewhere"
 _YEAR_LAST: Final = r"^\s*[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}"
 _DECIMALS: Final = r"^(?<id>[0-9]{1,14})\.0$"  # a short id that a program saved as a number, which is exact
 _ACTIONS: Final = {"payment": Action.PAY.value, "charge": Action.CHARGE.value}
@@ -155,7 +154,7 @@ def _read(table: Table, cells: pl.DataFrame, tz: ZoneInfo, *, order: Order | Non
         _map_words(cells["type"], _find_kind).fill_null(_UNKNOWN).alias("kind"),
         _map_words(cells["type"], _ACTIONS.get).alias("action"),
         _map_words(cells["status"], STATUSES.get).alias("known_status"),
-        _map_words(cells["funding_source"], _find_funding).fill_null(_BALANCE).alias("funding"),
+        _is_paid_elsewhere(cells["funding_source"]).alias("is_paid_elsewhere"),
         pl.col("file").replace_strict(handles, default=None, return_dtype=pl.String).alias("account"),
     )
     rows = find_holders(_describe(cells))
@@ -287,8 +286,9 @@ def _find_kind(word: str) -> str:
     return last_word if last_word in _LAST_WORDS else _KINDS.get(word, _UNKNOWN)
 
 
-def _find_funding(word: str) -> str:
-    return _BALANCE if not word or word.endswith(_BALANCE) else _ELSEWHERE
+def _is_paid_elsewhere(sources: pl.Series) -> pl.Series:
+    banks_and_cards = [source for source in sources.unique() if is_bank_or_card(source)]
+    return sources.is_in(banks_and_cards).fill_null(value=False)
 
 
 def _find_flow() -> pl.Expr:
@@ -305,8 +305,7 @@ def _find_moved() -> pl.Expr:
     import polars as pl
 
     status = pl.col("known_status")
-    by_balance = pl.col("funding") != _ELSEWHERE
-    settled = pl.when(by_balance).then(pl.coalesce("net_cents", "total_cents")).otherwise(0)
+    settled = pl.when(~pl.col("is_paid_elsewhere")).then(pl.coalesce("net_cents", "total_cents")).otherwise(0)
     return pl.when(status == Status.SETTLED.value).then(settled).when(status.is_not_null()).then(0)
 
 

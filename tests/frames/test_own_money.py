@@ -1,0 +1,64 @@
+"""The one rule for which funding sources and destinations are the balance of the service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.frames.own_money import is_bank_or_card, is_own_money
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEADER = '" ID",Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination'
+
+
+@pytest.mark.parametrize(
+    ("source", "is_own", "is_other"),
+    [
+        ("Venmo balance", True, False),
+        ("Your Cash", True, False),
+        (" BALANCE ", True, False),
+        ("Bank of Sand *1234", False, True),
+        ("Cash Card *1234", False, True),
+        ("Nora's balance sheet", False, True),
+        ("", False, False),
+        ("  ", False, False),
+    ],
+)
+def test_words_at_the_end_decide(source: str, *, is_own: bool, is_other: bool) -> None:
+    """A source that ends in balance or cash is one's own money; without a source nothing else is named."""
+    assert (is_own_money(source), is_bank_or_card(source)) == (is_own, is_other)
+
+
+def test_no_source_is_no_bank() -> None:
+    """A row of the service itself names no source."""
+    assert not is_bank_or_card(None)
+
+
+@pytest.mark.parametrize(
+    ("source", "moved", "account"), [("Your Cash", -500, "Assets:P2P"), ("Visa *1234", 0, "Assets:Transfers")]
+)
+def test_statement_and_ledger_agree(tmp_path: Path, source: str, moved: int, account: str) -> None:
+    """A row that one's own money paid moves the balance, in the reconciliation and in the ledger."""
+    cells = (
+        "2410000000000000117",
+        "2018-01-02T10:00:00",
+        "Payment",
+        "Complete",
+        "tea",
+        "Ada",
+        "Bo",
+        "- $5.00",
+        "",
+        source,
+        "",
+    )
+    lines = [HEADER, ",".join(f'"{cell}"' for cell in cells)]
+    (tmp_path / "s.csv").write_text("\n".join(lines), "utf-8")
+    statements = p2p.read_statements(tmp_path / "s.csv", account="ada")
+    assert statements.reconciliation["moved_cents"].tolist() == [moved]
+    p2p.to_beancount(statements.payments, tmp_path / "p.beancount")
+    assert f"  {account}  -5.00 USD" in (tmp_path / "p.beancount").read_text("utf-8")
