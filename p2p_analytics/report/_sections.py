@@ -11,6 +11,7 @@ from p2p_analytics.analyses import catalogue
 from p2p_analytics.analyses.caveats import describe_caveat, lacks_audiences
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.report._declared import SECTIONS
+from p2p_analytics.report._page import to_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -50,12 +51,11 @@ def choose_sections(names: Sequence[str] | None) -> tuple[Section, ...]:
     return tuple(section for section in SECTIONS if section.name in wanted)
 
 
-def build_sections(  # noqa: PLR0913 - a history, and how its tables are made
+def build_sections(
     sections: Sequence[Section],
     history: History,
     payments: pd.DataFrame,
     build: Callable[[str], pd.DataFrame],
-    to_rows: Callable[[pd.DataFrame], list[dict[str, Any]]],
     *,
     zone: ZoneInfo,
 ) -> list[dict[str, Any]]:
@@ -67,8 +67,8 @@ def build_sections(  # noqa: PLR0913 - a history, and how its tables are made
     history : History
     payments : DataFrame
         Its payments between people.
-    build, to_rows : callable
-        Return the table of an analysis by its name, and the rows of a table.
+    build : callable
+        Return the table of an analysis by its name.
     zone : ZoneInfo
         The time zone of the tables, which plots name.
 
@@ -81,7 +81,7 @@ def build_sections(  # noqa: PLR0913 - a history, and how its tables are made
     return [
         {"template": section.template, "name": section.name, "title": _find_title(section)}
         if section.template
-        else _build_section(section, build(section.name), payments, to_rows, zone=zone, strict=history.strict)
+        else _build_section(section, build(section.name), payments, zone=zone, strict=history.strict)
         for section in shown
     ]
 
@@ -103,11 +103,10 @@ def _join(words: Iterable[str], last: str) -> str:
     return f"{', '.join(most)} {last} {end}" if most else end
 
 
-def _build_section(  # noqa: PLR0913 - as `build_sections`
+def _build_section(
     section: Section,
     table: pd.DataFrame,
     payments: pd.DataFrame,
-    to_rows: Callable[[pd.DataFrame], list[dict[str, Any]]],
     *,
     zone: ZoneInfo,
     strict: bool,
