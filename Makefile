@@ -91,6 +91,7 @@ notebooks: .venv/.all
 # Broken links fail the build. The README is the start page of the site.
 docs: .venv/.all
 	$(RUN)/python docs/write_map.py
+	$(RUN)/python docs/write_performance.py
 	$(RUN)/python -m sphinx -W --keep-going -q -c docs -d build/doctrees . build/docs
 	@cp build/docs/README.html build/docs/index.html
 

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,22 @@ GALLERY = Path(__file__).with_name("gallery.md").read_text("utf-8")
 _DRAWN = re.compile(r"^```python\n([^`]*)^```\n\n!\[[^\]]*\]\(pictures/(\w+)\.png\)", re.MULTILINE)
 PLOTS = {name: code for code, name in _DRAWN.findall(GALLERY)}
 PICTURES = (REPORT, YEAR, *(f"{name}.png" for name in PLOTS))
+# The town of the other pictures is too small for these: its people all stay, and no public note reveals anything.
+OF_LARGE_TOWN = ("people_by_year", "sensitive_notes")
+REVEALING_NOTES = (
+    "therapist, tuesday",
+    "dentist",
+    "antidepressants refill",
+    "casino night",
+    "wine and beers",
+    "heading to Lisbon, back on Monday",
+    "at the beach this week",
+    "Oslo trip",
+    "church donation",
+    "payday loan",
+    "text me at 555-0134",
+    "spare key is at 12 Harbour Street",
+)
 PAGE_SIZE = "860,1136"
 PLOT_DPI = 110
 
@@ -44,6 +61,19 @@ def load() -> tuple[p2p.History, datetime]:
         with p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False) as client:
             history = p2p.load_history(client)
         return dataclasses.replace(history, fetched_at=server.now), server.now
+
+
+def load_large_town() -> p2p.History:
+    """Return a history of more people and years, with a public payment for each of the notes."""
+    with p2p.sandbox.SandboxServer(seed=7, people=30, years=6) as server:
+        newest = server.now
+        drafts = [
+            {"date_created": newest - timedelta(days=30 * at), "note": note, "audience": "public"}
+            for at, note in enumerate(REVEALING_NOTES, start=1)
+        ]
+        server.add_payments(server.viewer, drafts)
+        with p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False) as client:
+            return p2p.load_history(client)
 
 
 def write_damaged_files(folder: Path) -> None:
@@ -60,12 +90,14 @@ def write_damaged_files(folder: Path) -> None:
 def draw_plots(history: p2p.History, as_of: datetime, folder: Path) -> None:
     """Write one PNG file per plot into the folder, by the lines of the gallery that draw it."""
     mpl.use("Agg")
+    large = load_large_town()
     with own_fonts(), tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
         downloads = Path("downloads")
         downloads.mkdir()
         write_damaged_files(downloads)
         for name, code in PLOTS.items():
-            names = {"p2p": p2p, "history": history, "payments": history.payments, "as_of": as_of}
+            shown = large if name in OF_LARGE_TOWN else history
+            names = {"p2p": p2p, "history": shown, "payments": shown.payments, "as_of": as_of}
             exec(compile(code, f"gallery: {name}", "exec"), names)  # noqa: S102 - the documentation's own example
             figure = names["axes"].figure
             figure.savefig(folder / f"{name}.png", dpi=PLOT_DPI, metadata={"Software": None})

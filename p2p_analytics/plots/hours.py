@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.text import TEXT
+from p2p_analytics.times import find_zone
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
 
@@ -18,11 +21,11 @@ _EVERY: Final = 3  # hours from label to label
 _COLOURS: Final = ("#c6dbef", "#9ecae1", "#6baed6", "#3182bd", "#08519c")
 
 
-def activity(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
+def activity(table: IntoFrame, *, ax: Axes | None = None, tz: str | ZoneInfo | None = None) -> Axes:
     """Draw the number of payments in each hour of the week.
 
     Each weekday is a row with its total, each hour a cell, the darker the more payments; the legend has the
-    numbers. A table of zeros gives empty axes with a message.
+    numbers. The axis names the time zone if it is given. A table of zeros gives empty axes with a message.
 
     Parameters
     ----------
@@ -30,13 +33,18 @@ def activity(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         The result of `p2p_analytics.activity`.
     ax : Axes, optional
         The axes to draw on; a new figure by default.
+    tz : str or ZoneInfo, optional
+        Time zone of the hours, for the label of the axis: that of the analysis, which the table does not hold.
 
     Raises
     ------
+    ConfigurationError
+        There is no such zone.
     SchemaError
         The table lacks a column.
     """
     data = style.read_columns(table, ["weekday", "hour", "payments"], what="plots.activity")
+    zone = "" if tz is None else f" in {find_zone(tz)}"
     ax = style.prepare_axes(ax, height=3.4)
     title = "Settled payments by hour of the week"
     counts = [[0] * _HOURS for _ in _DAYS]
@@ -54,7 +62,7 @@ def activity(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     properties: dict[str, Any] = {"fontsize": style.AXIS_SIZE, "color": style.QUIET}
     ax.set_xticks([hour - 0.5 for hour in hours], [f"{hour}:00" for hour in hours], **properties, **TEXT)
     ax.tick_params(axis="x", length=0)
-    ax.set_xlabel("Hour of the day; total of each weekday on the right", **properties, **TEXT)
+    ax.set_xlabel(f"Hour of the day{zone}; total of each weekday on the right", **properties, **TEXT)
     ax.spines[:].set_visible(False)
     style.set_title(ax, title, key)
     return ax

@@ -124,7 +124,7 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
         | build_gaps(history.problems, private=history.private)
     )
     options = {"spending_over_time": {"by": "category", "every": own["period"]}}
-    parts = build_sections(chosen, history, payments, lambda name: build(name, **options.get(name, {})), to_rows)
+    parts = build_sections(chosen, history, payments, lambda name: build(name, **options.get(name, {})), zone=zone)
     tables = {"spend_by_friend": people, "monthly_flow": flow, "pending_ageing": ages}
     tables |= {part["name"]: part["table"] for part in parts if not part["template"]}
     until = None if history.describe_wrong_files() else display.to_zone(end, zone)

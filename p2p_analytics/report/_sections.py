@@ -11,9 +11,11 @@ from p2p_analytics.analyses import catalogue
 from p2p_analytics.analyses.caveats import describe_caveat, lacks_audiences
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.report._declared import SECTIONS
+from p2p_analytics.report._page import to_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from zoneinfo import ZoneInfo
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -54,7 +56,8 @@ def build_sections(
     history: History,
     payments: pd.DataFrame,
     build: Callable[[str], pd.DataFrame],
-    to_rows: Callable[[pd.DataFrame], list[dict[str, Any]]],
+    *,
+    zone: ZoneInfo,
 ) -> list[dict[str, Any]]:
     """Return the sections for the template, without those about parts of payments that privacy mode hides.
 
@@ -64,8 +67,10 @@ def build_sections(
     history : History
     payments : DataFrame
         Its payments between people.
-    build, to_rows : callable
-        Return the table of an analysis by its name, and the rows of a table.
+    build : callable
+        Return the table of an analysis by its name.
+    zone : ZoneInfo
+        The time zone of the tables, which plots name.
 
     Returns
     -------
@@ -76,7 +81,7 @@ def build_sections(
     return [
         {"template": section.template, "name": section.name, "title": _find_title(section)}
         if section.template
-        else _build_section(section, build(section.name), payments, to_rows, strict=history.strict)
+        else _build_section(section, build(section.name), payments, zone=zone, strict=history.strict)
         for section in shown
     ]
 
@@ -102,8 +107,8 @@ def _build_section(
     section: Section,
     table: pd.DataFrame,
     payments: pd.DataFrame,
-    to_rows: Callable[[pd.DataFrame], list[dict[str, Any]]],
     *,
+    zone: ZoneInfo,
     strict: bool,
 ) -> dict[str, Any]:
     none = _find_reason(section, table, payments)
@@ -124,7 +129,7 @@ def _build_section(
         "title": title,
         "none": none,
         "caveat": describe_caveat(section.name, payments),
-        "plot": None if none else _find_plot(section.name),
+        "plot": None if none else _find_plot(section.name, zone),
         "figure_words": section.figure or f"{title}: a figure. {_BELOW}",
         "caption": section.caption,
         "order": section.order,
@@ -173,9 +178,11 @@ def _choose_rows(section: Section, table: pd.DataFrame) -> tuple[pd.DataFrame, i
     return rows, len(table) - len(filled)
 
 
-def _find_plot(name: str) -> Callable[..., Axes] | None:
-    """Return the plot of an analysis with the number of bars that a report has room for; None without one."""
+def _find_plot(name: str, zone: ZoneInfo) -> Callable[..., Axes] | None:
+    """Return the plot of an analysis with the zone and the bars that a report has room for; None without one."""
     plot: Callable[..., Axes] | None = getattr(plots, name, None)
-    if plot is not None and "top" in inspect.signature(plot).parameters:
-        return partial(plot, top=_MOST_BARS)
-    return plot
+    if plot is None:
+        return None
+    given = {"top": _MOST_BARS, "tz": zone}
+    taken = inspect.signature(plot).parameters
+    return partial(plot, **{argument: value for argument, value in given.items() if argument in taken})

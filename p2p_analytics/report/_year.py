@@ -26,7 +26,6 @@ from p2p_analytics.report._page import (
     measure_amounts,
     name_shown,
     require_kind,
-    to_rows,
 )
 from p2p_analytics.report._range import begin_day
 from p2p_analytics.report._sections import build_sections, choose_sections, describe_omitted
@@ -120,7 +119,7 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
     years = build("people_by_year", payments=before.assign(currency=currency))
     own = build_people(tables["spend_by_friend"], payments) | build_months(tables["monthly_flow"])
     sections = choose_sections(_SECTIONS)
-    parts = [part | {"is_folded": True} for part in build_sections(sections, history, payments, build, to_rows)]
+    parts = [part | {"is_folded": True} for part in build_sections(sections, history, payments, build, zone=zone)]
     tables |= {part["name"]: part["table"] for part in parts if not part["template"]}
     unclear = list_unclear_months(compared, build)
     findings = _list_findings(chosen, tables | {"monthly_flow": flow}, payments, unclear, money)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -254,6 +255,8 @@ class Explorer(NotebookDisplay):
     def _draw(self, kind: Literal["png", "svg"]) -> bytes:
         """Return the plot of the displayed table."""
         history, plot = self._history, getattr(plots, self.analysis.value)
+        if self.analysis.value == "activity":
+            plot = partial(plot, tz=self.zone.value)
         names = name_people(fill_usernames(self.table, history.people))
         return plots.to_image(
             plot, self.table, kind, size=(_WIDTH, None), names=names, private=history.private, strict=history.strict

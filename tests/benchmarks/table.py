@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import runpy
 import statistics
 import time
 from pathlib import Path
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RESULTS = Path(__file__).with_name("results.md")
-QUOTING_PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
-MARKERS = "<!-- bench -->\n", "<!-- /bench -->\n"
+PAGE_SCRIPT = Path(__file__).parents[2] / "docs" / "write_performance.py"
 WIDTHS = (38, 22, 7, 16, 12)
 LOOP = 500_000  # turns: some ten milliseconds
 FOREWORD = """\
@@ -52,7 +52,7 @@ class Table:
         print(self.lines[-1], flush=True)  # noqa: T201 - its purpose
 
     def write(self) -> None:
-        """Write the table to ``results.md``, and update the rows that the documentation quotes."""
+        """Write the table to ``results.md``, and update the tables of the documentation."""
         versions = [f"{name} {importlib.metadata.version(name)}" for name in ("pandas", "pyarrow", "requests-cache")]
         about = [
             f"- Before: {self.before}.",
@@ -60,20 +60,7 @@ class Table:
             f"- Python {platform.python_version()}, {', '.join(versions)}.",
         ]
         RESULTS.write_text("\n".join([FOREWORD, *about, "", *self.lines, ""]), encoding="utf-8")
-        QUOTING_PAGE.write_text(replace_rows(QUOTING_PAGE.read_text(encoding="utf-8"), self.lines), encoding="utf-8")
-
-
-def replace_rows(text: str, lines: list[str]) -> str:
-    """Return the text with the rows between its markers replaced by the lines of the same name and peer."""
-    before, begin, rest = text.partition(MARKERS[0])
-    quoted, end, after = rest.partition(MARKERS[1])
-    fresh = {_identity_of(one): one for one in lines}
-    renewed = "".join(f"{fresh.get(_identity_of(one), one)}\n" for one in quoted.splitlines())
-    return before + begin + renewed + end + after
-
-
-def _identity_of(row: str) -> tuple[str, ...]:
-    return tuple(cell.strip() for cell in row.split("|")[1:3])
+        runpy.run_path(str(PAGE_SCRIPT), run_name="__main__")
 
 
 def noise() -> str:

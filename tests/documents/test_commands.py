@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from p2p_analytics.cli import _main
+import p2p_analytics as p2p
+from p2p_analytics.cli import _demo, _main
 
 if TYPE_CHECKING:
     import argparse
@@ -125,3 +127,12 @@ def test_ways_to_install_name_extras_that_exist() -> None:
     named = {extra for either in found for extra in either if extra}
     assert {"keyring", "notebook"} <= named <= EXTRAS
     assert "pip install p2p" not in texts.replace('"', "").replace("'", "")
+
+
+def test_the_plots_of_the_demo_are_named() -> None:
+    """The quick start names the plots that the demo writes, and the README their number."""
+    text = (ROOT / "docs" / "quick-start.md").read_text(encoding="utf-8")
+    tables = _demo._build_tables(p2p.read_statements(ROOT / "data" / "statements").history(), datetime.now(UTC))
+    names = re.findall(r"`(\w+)\.png`", text)
+    assert names == [*tables]
+    assert f"{('no', 'one', 'two', 'three', 'four', 'five', 'six')[len(names)]} plots as PNG files" in README

@@ -8,15 +8,12 @@ import subprocess
 import sys
 from codeop import CommandCompiler
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
+import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics import cli
-
-if TYPE_CHECKING:
-    import pytest
 
 ROOT = Path(__file__).parents[2]
 FENCED = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -58,6 +55,8 @@ def test_examples_run(
         for value in names.values():
             if isinstance(value, p2p.TokenForm):
                 value.close()
+            if isinstance(value, p2p.sandbox.SandboxServer):
+                value.stop()
 
 
 def test_examples_can_be_pasted_into_a_prompt(page: Path) -> None:
@@ -79,6 +78,18 @@ def test_the_first_steps_are_ten_lines_and_run_alone(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-c", code]
     subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=120)  # noqa: S603 - the README's code
     assert len(p2p.read_csv(tmp_path / "payments.csv")) > 100
+
+
+@pytest.mark.parametrize("name", ["cookbook", "gallery"])
+def test_ages_count_to_the_moment_chosen_at_the_top(name: str) -> None:
+    """The first two blocks set ``as_of``; later ones use it, a date, or the clock of a sandbox of their own."""
+    first, second, *later = examples(ROOT / "docs" / f"{name}.md")
+    assert "as_of = history.payments, history.fetched_at\n" in first
+    assert "as_of = history.payments, server.now\n" in second
+    given = re.findall(r"as_of=([\w.\"-]+)", "".join(later))
+    assert given.count("as_of") >= 2
+    assert {moment for moment in given if not re.fullmatch(r'as_of|server\.now|"[\d-]+"', moment)} == set()
+    assert "fetched_at" not in "".join(later)
 
 
 def test_every_page_of_instructions_has_an_example() -> None:

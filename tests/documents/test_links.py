@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
 
@@ -39,6 +41,15 @@ def is_valid(page: Path, link: str) -> bool:
 def test_links_lead_somewhere(page: Path) -> None:
     """Each relative link leads to a file of the project and, after a ``#``, to a heading in it."""
     assert [link for link in links(page) if not is_valid(page, link)] == []
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
+def test_links_of_notebooks_lead_somewhere(notebook: Path, tmp_path: Path) -> None:
+    """Each relative link in the text of a notebook leads to a file of the project, and to its heading."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    text = tmp_path / "text.md"
+    text.write_text("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"), "utf-8")
+    assert [link for link in links(text) if not is_valid(notebook, link)] == []
 
 
 @pytest.mark.parametrize("wrong", WRONG)

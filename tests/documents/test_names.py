@@ -9,11 +9,12 @@ import pkgutil
 import re
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import p2p_analytics as p2p
+from p2p_analytics.analyses.catalogue import CATALOGUE, build_table
 from p2p_analytics.client.desk import PaymentDesk
 from p2p_analytics.frames.schema import PAYMENTS, PEOPLE
 
@@ -23,6 +24,19 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 FILE = re.compile(r"\.(csv|html|ipynb|json|md|png|py|toml|txt|yaml|yml)$")
 FOREIGN = {"CHECK", "col", "nw", "pandas"}  # SQL and other libraries
+VALUES = {
+    "by",
+    "friends",
+    "as_of",
+    "uncategorised",
+    "weekly",
+    "yearly",
+    "active",
+    "late",
+    "ended",
+    "duplicate",
+    "large",
+}
 WRONG = ["p2p.load(client)", "client.pay()", "load_history(client, all=True)", "errors.Nothing", "refund()"]
 OWNERS = (p2p.AccessToken, p2p.plots, p2p.sandbox)  # of names that the documentation uses without a prefix
 MODULES = {module.name for module in pkgutil.iter_modules(p2p.__path__)}
@@ -86,6 +100,21 @@ def test_the_columns_of_payments_and_people_are_documented() -> None:
     assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(PAYMENTS)
     paragraph = text.partition("Columns of `people`: ")[2].partition("the earlier")[0]
     assert re.findall(r"`(\w+)`", paragraph) == list(PEOPLE)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_columns_of_each_analysis_are_documented(name: str, objects: dict[str, Any]) -> None:
+    """The section of an analysis names all columns of its table behind "Columns:", and no others there."""
+    text = (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
+    section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    _, found, listed = section.partition("\nColumns: ")
+    assert found
+    words = re.findall(r"`(\w+)`", listed.partition("\n\n")[0])
+    history = objects["history"]
+    table = build_table(name, history.payments, history, as_of=objects["server"].now)
+    assert len(table.columns) >= 4
+    assert [column for column in table if column not in words] == []
+    assert set(words) - set(table) <= VALUES
 
 
 def test_names_and_arguments_exist(spans: list[tuple[str, str]], objects: dict[str, object]) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops
 
+import p2p_analytics as p2p
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "pictures"
 TOLERANCE = 0.01  # other versions of matplotlib draw slightly different edges
@@ -54,6 +56,14 @@ def test_the_plots_are_current(command: dict[str, Any], tmp_path: Path) -> None:
     drawn = sorted(tmp_path.iterdir())
     assert len(drawn) == len(command["PLOTS"])
     assert [path.name for path in drawn if difference(path, FOLDER / path.name) > TOLERANCE] == []
+
+
+def test_the_large_town_has_what_its_pictures_show(command: dict[str, Any]) -> None:
+    """People who are gone in later years, and a public note of each kind but two."""
+    payments = command["load_large_town"]().payments
+    assert (p2p.people_by_year(payments)["lost"] > 0).sum() >= 3
+    reasons = set(p2p.sensitive_notes(payments)["reasons"].str.split(", ").explode())
+    assert len(reasons) >= 7
 
 
 def test_a_changed_picture_is_noticed(tmp_path: Path) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 
+import p2p_analytics as p2p
 from p2p_analytics import plots
 
 if TYPE_CHECKING:
@@ -98,6 +100,17 @@ def test_hours_of_the_week() -> None:
     assert [text.get_text() for text in many.get_legend().get_texts()] == [
         "1 to 246", "247 to 493", "494 to 740", "741 to 987", "988 to 1,234",
     ]  # fmt: skip
+
+
+def test_the_hours_name_their_zone() -> None:
+    """The axis names the zone that is given, and none without; an unknown one is refused."""
+    table = _week(d0h9=1)
+    total = "; total of each weekday on the right"
+    assert plots.activity(table).get_xlabel() == f"Hour of the day{total}"
+    assert plots.activity(table, tz="UTC").get_xlabel() == f"Hour of the day in UTC{total}"
+    assert plots.activity(table, tz=ZoneInfo("Asia/Tokyo")).get_xlabel() == f"Hour of the day in Asia/Tokyo{total}"
+    with pytest.raises(p2p.errors.ConfigurationError, match="Atlantis"):
+        plots.activity(table, tz="Atlantis")
 
 
 def test_more_payments_are_darker_in_greyscale() -> None:

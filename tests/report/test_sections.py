@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from p2p_analytics.analyses.catalogue import CATALOGUE
-from p2p_analytics.report import render_report
+from p2p_analytics.report import render_report, render_year
 from p2p_analytics.report._declared import SECTIONS
 from support.reports import ParsedPage, payment_row, report_history
 
@@ -62,6 +62,25 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
 
     monkeypatch.setattr(plots, "to_image", keep)
     return tables
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_the_hours_name_the_zone_of_the_page(monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
+    """Report and year in review draw the hours of the week with the zone in which they were counted."""
+    from p2p_analytics import plots
+
+    labels = []
+
+    def keep(plot: Any, table: Any, *_arguments: Any, **_options: Any) -> bytes:
+        if getattr(plot, "func", plot) is plots.activity:
+            labels.append(plot(table).get_xlabel())
+        return b"<svg/>"
+
+    monkeypatch.setattr(plots, "to_image", keep)
+    history = report_history(ROWS)
+    render_report(history, as_of=AS_OF, tz=zone)
+    render_year(history, as_of=AS_OF, year=2024, tz=zone, privacy=False)
+    assert labels == [f"Hour of the day in {zone}; total of each weekday on the right"] * 2
 
 
 @pytest.fixture(scope="module")

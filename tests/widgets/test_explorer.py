@@ -7,6 +7,7 @@ import dataclasses
 import re
 import stat
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -15,7 +16,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import PEOPLE
-from p2p_analytics.plots import spend_by_friend, to_image
+from p2p_analytics.plots import activity, spend_by_friend, to_image
 from p2p_analytics.widgets._explorer import _TITLES
 from support.frames import frame_from_rows
 from support.widgets.histories import build_history, build_payment, choose
@@ -137,6 +138,13 @@ def test_every_analysis_shows_something(tmp_path: Path, rows: list[dict[str, Any
     assert analysis in drawn[2]
     assert f"<caption>{analysis}: {len(explorer.table)} row" in explorer._table.value
     assert explorer._message.value == ""
+
+
+def test_the_hours_name_the_zone() -> None:
+    """The plot of the hours of the week names the chosen zone."""
+    explorer = p2p.Explorer(build_history(ROWS), tz="Asia/Tokyo")
+    choose(explorer, "analysis", "Hours of the week")
+    assert explorer._draw("svg") == to_image(partial(activity, tz="Asia/Tokyo"), explorer.table, "svg", size=SIZE)
 
 
 @pytest.mark.parametrize(
