@@ -85,7 +85,8 @@ def sort_in_slices(
 ) -> nw.LazyFrame[Any]:
     """Return a frame with the largest of the first column first, then by the others from the smallest; nulls last.
 
-    More than one slice of a Polars frame are sorted one after another, by parts of the first column, whole numbers below 2**62 in size.
+    A Polars frame may be sorted in slices, one after another, which take less memory: by parts of the first column,
+    whole numbers of at most 2**62.
 
     Raises
     ------
