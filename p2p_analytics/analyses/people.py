@@ -101,18 +101,21 @@ def people_by_year(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoF
     opened = _engine.open_frame(payments, needed, status=Status.SETTLED, what="people_by_year")
     moved = opened.frame.with_columns(
         # Only counterparties without an id are known by name.
-        counterparty_name=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")),
+        word=nw.coalesce(col("counterparty_id"), col("counterparty_name")),
+        is_name=col("counterparty_id").is_null(),
         moved_cents=col("flow_cents").abs(),
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
     ).filter(~col("moved_us").is_null())
     dated = calendar.add_first_day(moved, "moved_us", "year", zone=zone, ends=opened.ends, payments=payments)
-    named = ["counterparty_id", "counterparty_name"]
     sums = (
-        _engine.encode(dated, named)
-        .group_by(*named, "first_day")
+        dated.group_by("word", "is_name", "first_day")
         .agg(*(col(name).sum() for name in _SUMS[:2]), payments=nw.len())
-        .with_columns(_engine.integers([*_SUMS, "first_day"]), col(*named).cast(nw.String()))
+        .with_columns(_engine.integers([*_SUMS, "first_day"]), col("word").cast(nw.String()))
+        .with_columns(
+            counterparty_id=nw.when(~col("is_name")).then(col("word")),
+            counterparty_name=nw.when(col("is_name")).then(col("word")),
+        )
     )
     # One row per name of a person and year, so the rest is finished here.
     of_person = (
