@@ -31,7 +31,7 @@ STARTS = {
     "sandbox": r"page of \d+, ",
     "statements": r"time of [\d,]+ files",
     "report": r"report of ",
-    "memory": r"write [\d,]+ payments$",
+    "memory": r"write [\d,]+ payments$|memory of spend_by_friend$",
 }
 ABSENT = "The results have no such rows."
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?"
