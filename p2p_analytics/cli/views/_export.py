@@ -124,9 +124,10 @@ def _export(options: argparse.Namespace) -> None:
         if not rows:  # else a header alone looks like a failure
             progress.note(f"The table {name} has no rows.")
         return
+    part = "the settled ones of " if options.out.endswith(_LEDGERS) else ""
     _output.print_summary(
         options,
-        f"{rows:,} rows of {name}, in {options.out}{_output.describe_privacy(history)}",
+        f"{part}{rows:,} rows of {name}, in {options.out}{_output.describe_privacy(history)}",
         archive=options.archive,
         file=options.out,
         table=name,
