@@ -122,8 +122,8 @@ def join_short(names: Sequence[str], longest: int) -> str:
     text = clean_line(", ".join(names))
     if len(text) <= longest:
         return text
-    whole, comma, part = text[:longest].rpartition(", ")
-    return f"{whole}{comma}…" if whole else f"{part}…"
+    whole, comma, _ = text[: longest + len(", ")].rpartition(", ")
+    return f"{whole}{comma}…" if whole else f"{text[:longest]}…"
 
 
 def describe_kinds(counts: Mapping[str, int]) -> str:

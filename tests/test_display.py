@@ -299,3 +299,18 @@ def test_a_share_is_nothing_or_all_only_if_it_is(fraction: float, decimals: int,
 def test_days_are_none_only_if_they_are(days: float, text: str) -> None:
     """An hour is no 0.0 days."""
     assert display.format_days(days) == text
+
+
+@pytest.mark.parametrize(
+    ("names", "longest", "short"),
+    [
+        (["aaa", "bbb"], 8, "aaa, bbb"),
+        (["aaa", "bbb", "ccc"], 8, "aaa, bbb, …"),
+        (["aaa", "bbb", "ccc"], 7, "aaa, …"),
+        (["aaa", "bbb"], 3, "aaa, …"),
+        (["aaabbb"], 3, "aaa…"),
+    ],
+)
+def test_the_first_names_that_fit(names: list[str], longest: int, short: str) -> None:
+    """A name that ends at the limit is whole; the beginning of one that is longer is shown if it is the only one."""
+    assert display.join_short(names, longest) == short

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from p2p_analytics import analyses
 from p2p_analytics.analyses._parts.rules import UNCATEGORISED
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
-from p2p_analytics.times import MICROSECOND, parse_as_of
+from p2p_analytics.times import EPOCH, MICROSECOND, parse_as_of
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -103,7 +103,7 @@ def build_table(  # noqa: PLR0913 - what analyses take
         Further keyword arguments of the analysis.
     """
     if name in _JUDGED_BY_ABSENCE and end is not None:
-        as_of = min(parse_as_of(as_of), end - MICROSECOND)
+        as_of = min(parse_as_of(as_of), max(end, EPOCH) - MICROSECOND)  # nothing recurs before
     given = {
         "friends": history.friends,
         "as_of": as_of,

@@ -77,9 +77,10 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction or amount, are excluded, for duplicates also those
         without date_created; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. A lazy
-        frame is queried at the call, for the checks, and on DuckDB for the medians, which are kept; one of Polars with
-        more than three million rows that count is read several times, above twelve million in parts, and the rows found
-        are kept. Settled requests of statements have the date of their payment.
+        frame is queried at the call, for the checks, and on DuckDB for the medians, which are kept: read the result
+        before rows change. One of Polars with more than three million rows that count is read several times, above
+        twelve million in parts, and the rows found are kept. Settled requests of statements have the date of their
+        payment.
     within : timedelta or str, optional
         Text like ``"90s"``, ``"10min"``, ``"6h"``.
 

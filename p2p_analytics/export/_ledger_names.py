@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.currencies import UNKNOWN_CURRENCY
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.errors import ConfigurationError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -43,9 +44,21 @@ def name_commodities(codes: set[str]) -> dict[str, str]:
     """Return the commodity of each currency, by its code; it does not depend on the other currencies.
 
     It is the code, or for a word that ledgers do not take, the letters and digits of the word and of its hash:
-    CA-DA44C5 for "CA$", and XXX-09FC96 for "$". No code has a hyphen, so these are different names.
+    CA-DA44C5 for "CA$", and XXX-09FC96 for "$". No code has a hyphen.
+
+    Raises
+    ------
+    SchemaError
+        Two currencies have one name, so that their amounts would be added up.
     """
-    return {code: code if _COMMODITY.fullmatch(code) else _make_commodity(code) for code in sorted(codes)}
+    names = {code: code if _COMMODITY.fullmatch(code) else _make_commodity(code) for code in sorted(codes)}
+    for one, other in combinations(names, 2):
+        if names[one] == names[other]:
+            raise SchemaError(
+                f"The currencies {one} and {other} have the same name in a ledger, {names[one]}: write one of them at "
+                "a time."
+            )
+    return names
 
 
 def _make_commodity(code: str) -> str:

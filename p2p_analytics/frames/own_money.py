@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 BALANCE: Final = "balance"
-_LAST_WORDS: Final = (BALANCE, "cash")  # in small letters
+_OWN: Final = re.compile(rf"(.*\s)?({BALANCE}|your cash)|cash")  # in small letters; a bank may be named First Cash
 
 
 def is_own_money(source: str) -> bool:
     """Return whether a funding source or destination is the balance of the service, not a bank or card."""
-    return source.strip().lower().endswith(_LAST_WORDS)
+    return _OWN.fullmatch(source.strip().lower()) is not None
 
 
 def is_bank_or_card(source: str | None) -> bool:

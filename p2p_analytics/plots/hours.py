@@ -44,7 +44,8 @@ def activity(table: IntoFrame, *, ax: Axes | None = None, tz: str | ZoneInfo | N
         The table lacks a column.
     """
     data = style.read_columns(table, ["weekday", "hour", "payments"], what="plots.activity")
-    zone = "" if tz is None else f" in {find_zone(tz)}"
+    name = None if tz is None else find_zone(tz).key  # a zone of a file has none
+    zone = f" in {name}" if name else ""
     ax = style.prepare_axes(ax, height=3.4)
     title = "Settled payments by hour of the week"
     counts = [[0] * _HOURS for _ in _DAYS]

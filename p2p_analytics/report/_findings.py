@@ -124,7 +124,7 @@ def _find_old_requests(pending: pd.DataFrame, ids: pd.Series[str], money: Money)
 
     Requests of no money are left out.
     """
-    requests = pending[pending["payment_id"].isin(ids) & (pending["amount"] != 0)]
+    requests = pending[pending["payment_id"].isin(ids.dropna()) & (pending["amount"] != 0)]
     for side, beginning, link in (("in", "You are still owed", "to"), ("out", "You still owe", "from")):
         old = requests[(requests["direction"] == side) & (requests["age_days"] >= _OLD_DAYS)]
         if old.empty:

@@ -53,6 +53,8 @@ class SelectedYear(NamedTuple):
         payments are counted.
     has_later : bool
         Whether payments settled after ``as_of``.
+    has_earlier : bool
+        Whether a payment that settled after the year was created before all of ``before``.
     """
 
     number: int
@@ -66,6 +68,7 @@ class SelectedYear(NamedTuple):
     is_whole: bool
     undecided: datetime | None
     has_later: bool
+    has_earlier: bool
 
     @property
     def begin(self) -> datetime:
@@ -152,6 +155,7 @@ def select_year(
         is_whole=not are_rows_missing(compared),
         undecided=_find_undecided(chosen, moment) if history.private else None,
         has_later=len(_find_settled(until)) < len(_find_settled(history)),
+        has_earlier=bool(_find_first_created(history) < _find_first_created(known)),
     )
 
 
@@ -164,6 +168,12 @@ def _find_settled(history: History) -> pd.Series[Any]:
     rows = select_payments(history.payments)
     moments = find_moments(rows[(rows["status"] == Status.SETTLED.value) & rows["direction"].notna()])
     return moments[(moments >= from_microseconds(FIRST_US)) & (moments < from_microseconds(END_US))]
+
+
+def _find_first_created(history: History) -> pd.Timestamp:
+    """Return the first instant at which a payment was created; NaT without one."""
+    first: pd.Timestamp = select_payments(history.payments)["date_created"].min()
+    return first
 
 
 def _check_year(year: object) -> int:

@@ -154,6 +154,8 @@ def _find_start(chosen: SelectedYear) -> datetime | None:
     """Return the beginning of the data, if it is after that of the year; of payments, after January."""
     if chosen.since is not None and chosen.since > chosen.begin:
         return chosen.since
+    if chosen.has_earlier:
+        return None
     created = select_payments(chosen.before.payments)["date_created"].dropna()
     created = created[created >= EPOCH]
     first: datetime | None = None if created.empty else created.min()

@@ -246,6 +246,8 @@ def test_what_recurs_is_judged_at_a_given_end(tmp_path: Path) -> None:
     """Rent of the third of each month is late on 20 May, 1.54 months later, and active on 3 May, one month later."""
     rows = [make_payment(at, 900_00, date_created=f"2024-0{at}-03T12:00:00Z") for at in range(1, 5)]
     frame = frame_from_rows(rows, PAYMENTS)
+    p2p.to_excel(frame, tmp_path / "p.xlsx", as_of="2024-05-20", end="0001-01-01")  # nothing is before it
+    assert [row["state"] for row in read_sheet(tmp_path / "p.xlsx", "recurring")] == ["active"]
     for end, state in ((None, "late"), ("2024-05-03", "active")):
         p2p.to_excel(frame, tmp_path / "p.xlsx", as_of="2024-05-20", end=end)
         assert [row["state"] for row in read_sheet(tmp_path / "p.xlsx", "recurring")] == [state]

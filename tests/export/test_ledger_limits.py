@@ -10,6 +10,7 @@ import pytest
 from beancount.core import data
 
 import p2p_analytics as p2p
+from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from support.frames import frame_from_rows
 from support.statements.ledgers import ask_hledger, load_beancount, make_row, needs_hledger
@@ -82,6 +83,14 @@ def test_the_name_of_a_commodity_does_not_depend_on_others(others: list[str], tm
     rows = [make_row(-100, "2025-01-01", payment_id=f"{at}", currency=code) for at, code in enumerate(codes)]
     p2p.to_beancount(frame_from_rows(rows, {**PAYMENTS, **STATEMENT}), tmp_path / "p.beancount")
     assert "; CA-DA44C5 is the currency 'CA$'," in (tmp_path / "p.beancount").read_text("utf-8")
+
+
+def test_two_currencies_with_one_name_are_refused(tmp_path: Path) -> None:
+    """The first six digits of two hashes are equal: the amounts would be added up."""
+    rows = [make_row(-100, "2025-01-01", payment_id=code, currency=code) for code in ("£₿~", "¥=₼")]
+    with pytest.raises(SchemaError, match=r"£₿~ and ¥=₼ have the same name in a ledger, XXX-AEC4F8: write one"):
+        p2p.to_beancount(frame_from_rows(rows, {**PAYMENTS, **STATEMENT}), tmp_path / "p.beancount")
+    assert not [*tmp_path.iterdir()]
 
 
 @needs_hledger

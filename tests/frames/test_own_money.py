@@ -21,6 +21,10 @@ HEADER = '" ID",Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Fu
         ("Venmo balance", True, False),
         ("Your Cash", True, False),
         (" BALANCE ", True, False),
+        ("Cash", True, False),
+        ("First Cash", False, True),
+        ("Moneycash", False, True),
+        ("Bank of Imbalance", False, True),
         ("Bank of Sand *1234", False, True),
         ("Cash Card *1234", False, True),
         ("Nora's balance sheet", False, True),
@@ -29,7 +33,7 @@ HEADER = '" ID",Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Fu
     ],
 )
 def test_words_at_the_end_decide(source: str, *, is_own: bool, is_other: bool) -> None:
-    """A source that ends in balance or cash is one's own money; without a source nothing else is named."""
+    """A source that is cash, or ends in balance or your cash, is one's own money; without one nothing else is named."""
     assert (is_own_money(source), is_bank_or_card(source)) == (is_own, is_other)
 
 

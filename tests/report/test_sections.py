@@ -130,6 +130,23 @@ def test_unusual_payments_say_their_direction() -> None:
     assert f"Ben {EVIL} tea sent 9 Jun 2024 $7.00 duplicate" in text
 
 
+def test_payments_without_an_id() -> None:
+    """Their direction is not known in the table of unusual ones; no open payment is taken for a request."""
+    rows = [
+        payment_row(at, f"2024-06-09T21:0{at}:00Z", direction="out", flow_cents=-500, **BEN, note="tea")
+        for at in range(2)
+    ]
+    rows.append(payment_row(3, "2019-06-09T21:00:00Z", status="pending", direction="out", flow_cents=-900, **BEN))
+    rows.append(payment_row(4, DAY, action="charge", direction="in", flow_cents=100, **BEN))
+    history = report_history([row | {"payment_id": None} for row in rows])
+    for kind in ("html", "markdown"):
+        text = render_report(history, as_of=AS_OF, kind=kind)
+        assert "duplicate" in text
+        assert "has been open" not in text
+    text = ParsedPage(render_report(history, as_of=AS_OF, only=["unusual"])).text
+    assert f"Ben {EVIL} tea not known 9 Jun 2024 $5.00 duplicate" in text
+
+
 def test_long_tables_end_with_a_sentence() -> None:
     """Thirty rows are shown, folded; a caption has the number of all, and a sentence that of the others."""
     many = [

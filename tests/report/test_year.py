@@ -17,6 +17,7 @@ import pytest
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FOLLOWS_A_GAP
 from p2p_analytics.report import render_report, render_year
+from p2p_analytics.times import parse_instant
 from support.reports import ParsedPage, payment_row, report_history
 
 if TYPE_CHECKING:
@@ -276,6 +277,11 @@ def test_data_that_begins_within_the_year() -> None:
     assert "The payments begin with Mar 2023; the data has no earlier ones." in strict
     assert ", from Mar 2023</p>" in strict
     assert "The payments begin" not in render_year(report_history(ROWS[2:]), as_of=AS_OF, year=2024)
+    paid = {"date_completed": parse_instant("2024-02-05T12:00:00Z")}
+    later = payment_row(99, "2022-05-05T12:00:00Z", direction="out", flow_cents=-100, **paid)
+    page = render_year(report_history([*ROWS[2:], later]), as_of=AS_OF, year=2023)
+    assert "The payments begin" not in page
+    assert ", from" not in page
     compared = "Spending in 2024 until the end of May is"
     for since, is_compared in ((datetime(2023, 1, 1, tzinfo=UTC), True), (datetime(2023, 1, 2, tzinfo=UTC), False)):
         part = replace(history, since=since)

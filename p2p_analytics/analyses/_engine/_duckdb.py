@@ -106,12 +106,13 @@ class DuckDB:
         """Return rows in Arrow as a relation of the caller's connection."""
         import duckdb
 
-        p2p_analytics_rows = table  # noqa: F841 - read by the query, which finds only variables of this function
+        p2p_analytics_rows = table  # noqa: F841 - read by the query, if no table has this name
         try:
             relation = native.query(_ROWS, "FROM p2p_analytics_rows")
         except duckdb.CatalogException:  # the connection may not read Python's variables
-            relation = _write_rows(native, table)
-        return nw.from_native(relation)
+            return nw.from_native(_write_rows(native, table))
+        is_ours = relation is not None and relation.columns == table.column_names
+        return nw.from_native(relation if is_ours else _write_rows(native, table))
 
     @staticmethod
     def to_result(frame: nw.LazyFrame[Any], native: DuckDBPyRelation, schema: Mapping[str, Kind]) -> DuckDBPyRelation:

@@ -22,7 +22,7 @@ _STRAY: Final = 0.1  # share of a series' dates that are on any day within the t
 # Upper bounds of the larger of two amounts by the smaller, and how much less each says than equal amounts.
 _RATIOS: Final = (1.0, 1.03, 1.13, 1.36, 1.87)
 _LESS: Final = np.array([0.0, 0.4, 0.6, 0.9, 1.4, math.inf])
-_NEIGHBOURS: Final = 5  # amounts before one that are compared with it
+NEIGHBOURS: Final = 5  # amounts before one that are compared with it
 _SAME_AMOUNT, _MOST_OF_AMOUNT, _COMMON_AMOUNT = math.log(3), 2.5, 3
 _SAME_NOTE, _MOST_OF_NOTE, _COMMON_NOTE = math.log(2), 1.5, 2
 _OTHER_NOTE: Final = -0.3
@@ -117,23 +117,24 @@ def measure(payments: Payments, chains: Runs, within: Surroundings, cadence: Cad
         sizes=counts,
         same=same,
         others=others,
-        losses=np.where(_has_jump(one.cents, chains), np.inf, of_losses),
+        losses=np.where(has_jump(one.cents, chains), np.inf, of_losses),
         of_amount=chains.sum((one.cents == payments.cents[lasts][owners]).astype(np.int64)),
         of_note=chains.sum((one.texts == payments.texts[lasts][owners]).astype(np.int64)),
     )
 
 
-def _has_jump(cents: Array, chains: Runs) -> Array:
+def has_jump(cents: Array, chains: Runs) -> Array:
     """Return for each chain whether one of its amounts is too far from one of those before it, not the last only.
 
     Small steps in one direction are no series if they come one after another.
     """
     owners = chains.owners
     jumps = np.zeros(len(cents), dtype=np.int64)
-    for apart in range(2, _NEIGHBOURS + 1):
+    for apart in range(2, NEIGHBOURS + 1):
         is_far = np.isinf(find_losses(cents[:-apart], cents[apart:]))
         jumps[apart:] |= is_far & (owners[:-apart] == owners[apart:])
-    return chains.sum(jumps) > 0
+    found: Array = chains.sum(jumps) > 0
+    return found
 
 
 def weigh_amounts(one: Array, other: Array) -> Array:

@@ -93,7 +93,7 @@ def _report(options: argparse.Namespace) -> None:
             progress.note(mode.strip())
         sys.stdout.buffer.write(page.encode())
         return
-    file = _name_file(options)
+    file = options.out or f"{'year' if is_year else 'report'}.html"
     with atomic_file(file) as opened:
         opened.write(page.encode())
     _output.print_summary(
@@ -149,38 +149,19 @@ def _render_report(options: argparse.Namespace, progress: _output.Progress) -> t
 def _render_year(options: argparse.Namespace, progress: _output.Progress) -> tuple[History, int, str, str]:
     """Return the history that the year shows, the number of its settled payments, a description and the text."""
     from p2p_analytics.display import format_count
+    from p2p_analytics.errors import ConfigurationError
     from p2p_analytics.report import choose_privacy, draw_year, select_year
 
     privacy = choose_privacy(options.privacy)
     history = read_original(options, privacy)
     year = select_year(history, options.year, options.as_of or history.fetched_at, options.tz, privacy)
     require_currency(year.history, options, what="a year in review")
-    if empty := year.describe_empty():
-        _refuse_replacement(_name_file(options), empty)
-        progress.note(empty)
+    if empty := year.describe_empty():  # a page without payments would replace one of another year
+        raise ConfigurationError(f"{empty} No page is written: choose a year with payments with --year.")
     progress.log(f"Drawing the year {year.number} ...")
     payments = format_count(year.settled_count, "settled payment", "settled payments")
     page = draw_year(year, kind=options.kind)
     return year.history, year.settled_count, f"The year {year.number} in review of {payments}", page
-
-
-def _name_file(options: argparse.Namespace) -> str:
-    """Return the file of the page, or the name of standard output."""
-    name: str = options.out or f"{'year' if options.template == 'year' else 'report'}.html"
-    return name
-
-
-def _refuse_replacement(file: str, empty: str) -> None:
-    """Raise a ConfigurationError if a page about no payments would replace a file; ``empty`` says which have some."""
-    import os
-
-    from p2p_analytics.errors import ConfigurationError
-
-    if file != _arguments.STANDARD_OUTPUT and os.path.lexists(file):
-        raise ConfigurationError(
-            f"{empty} {file} is not replaced by a page without payments: choose another --year, or another file with "
-            "--out."
-        )
 
 
 def _find_kind(out: str | None) -> Kind:

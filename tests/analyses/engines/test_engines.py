@@ -19,6 +19,7 @@ from p2p_analytics import (
     spend_by_friend,
     spending_over_time,
     status_mix,
+    unusual,
 )
 from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.errors import SchemaError
@@ -80,6 +81,28 @@ def test_a_relation_of_the_same_connection(build: Callable[..., pd.DataFrame]) -
     assert monthly_flow(connection.from_arrow(table_of(build(ROWS)))).filter("received > 0").pl()[
         "month"
     ].to_list() == ["2024-03"]
+
+
+def test_tables_of_a_connection_are_not_taken_for_results(build: Callable[..., pd.DataFrame]) -> None:
+    """Rows that are read from memory have a name, which a table of the connection may have too."""
+    connection = connect()
+    payments = connection.from_arrow(table_of(build(ROWS)))
+    connection.execute("CREATE TABLE p2p_analytics_rows AS SELECT 43 AS mine")
+    assert monthly_flow(payments).filter("received > 0").pl()["month"].to_list() == ["2024-03"]
+    assert unusual(payments).pl().rows() == []
+    assert connection.table("p2p_analytics_rows").fetchall() == [(43,)]
+
+
+def test_medians_of_duckdb_are_computed_once(build: Callable[..., pd.DataFrame]) -> None:
+    """The relation of unusual payments has their values: its query keeps no amounts to sort them."""
+    names = ["payment_id", "counterparty_id"]
+    rows = [
+        ROWS[0] | dict(zip(names, (f"{at}", "9"), strict=True)) | {"flow_cents": -cents}
+        for at, cents in enumerate([100, 200, 300, 400, 1500])
+    ]
+    found = unusual(connect().from_arrow(table_of(build(rows))))
+    assert "quantile" not in found.sql_query()
+    assert found.pl()["usual"].to_list() == [3.0]
 
 
 def test_a_connection_that_may_not_read_python(build: Callable[..., pd.DataFrame]) -> None:

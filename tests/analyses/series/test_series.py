@@ -185,6 +185,25 @@ def test_amounts_that_vary(build: Builder) -> None:
         assert (row["cadence"], row["amount"], row["payments"], row["note"]) == ("monthly", 80.05, 8, "Power")
 
 
+@pytest.mark.parametrize(
+    "cents",
+    [
+        [1000, 1000, 1000, 1300, 1300, 1690, 2190, 2190, 2190],
+        [1150, 1495, 1495, 1943, 2234, 2234],
+        [1000, 1100, 1250, 1450, 1700, 1950, 2200, 2500, 2800],
+    ],
+)
+def test_amounts_that_drift(build: Builder, cents: list[int]) -> None:
+    """Of any six payments in a row, the largest is less than 1.9 times the smallest, though each step is small."""
+    days = MONTHS[: len(cents)]
+    rows = [row for amount, day in zip(cents, days, strict=True) for row in pay(amount, day)]
+    for found in recurring(build(rows), as_of="2023-12-31").to_dict("records"):
+        first, last = (days.index(f"{found[name]:%Y-%m-%d}") for name in ("first_date", "last_date"))
+        among = cents[first : last + 1]
+        assert found["payments"] == len(among) < len(cents)
+        assert all(max(among[at : at + 6]) < 1.9 * min(among[at : at + 6]) for at in range(len(among)))
+
+
 def test_breaks_of_a_series(build: Builder) -> None:
     """Lessons that pause for two months are one series."""
     first = date(2023, 1, 4)
