@@ -129,9 +129,10 @@ def has_jump(cents: Array, chains: Runs) -> Array:
     Small steps in one direction are no series if they come one after another.
     """
     owners = chains.owners
+    most = np.maximum(cents, 1) * _RATIOS[-1]
     jumps = np.zeros(len(cents), dtype=np.int64)
     for apart in range(2, NEIGHBOURS + 1):
-        is_far = np.isinf(find_losses(cents[:-apart], cents[apart:]))
+        is_far = (cents[apart:] > most[:-apart]) | (cents[:-apart] > most[apart:])
         jumps[apart:] |= is_far & (owners[:-apart] == owners[apart:])
     found: Array = chains.sum(jumps) > 0
     return found

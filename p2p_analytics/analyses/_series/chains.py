@@ -118,7 +118,7 @@ def _continues(earlier: Chain, later: Chain, payments: Payments) -> bool:
     last, first = payments.days[ends].tolist()
     if earlier.cadence != later.cadence or not 0 < first - last <= _LONGEST_BREAK + earlier.cadence.length:
         return False
-    near = payments.cents[[*earlier.places[-_gains.NEIGHBOURS :], *later.places[: _gains.NEIGHBOURS]]]
-    if _gains.has_jump(near, _columns.Runs(near, np.array([0, len(near)]))).any():
+    if not _gains.continues(payments.cents[ends].tolist(), payments.texts[ends].tolist()):
         return False
-    return _gains.continues(payments.cents[ends].tolist(), payments.texts[ends].tolist())
+    near = payments.cents[[*earlier.places[-_gains.NEIGHBOURS :], *later.places[: _gains.NEIGHBOURS]]]
+    return not _gains.has_jump(near, _columns.Runs(near, np.array([0, len(near)]))).any()
