@@ -111,8 +111,8 @@ def people_by_year(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoF
     sums = (
         dated.group_by("word", "is_name", "first_day")
         .agg(*(col(name).sum() for name in _SUMS[:2]), payments=nw.len())
-        .with_columns(_engine.integers([*_SUMS, "first_day"]), col("word").cast(nw.String()))
         .with_columns(
+            _engine.integers([*_SUMS, "first_day"]),
             counterparty_id=nw.when(~col("is_name")).then(col("word")),
             counterparty_name=nw.when(col("is_name")).then(col("word")),
         )

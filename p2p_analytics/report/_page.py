@@ -29,10 +29,9 @@ _KINDS: Final = ("html", MARKDOWN)
 _MOST_PEOPLE: Final = 15
 _MOST_GAPS: Final = 5
 _LONGEST_TEXT: Final = 200  # characters of a note
-_TEXTS: Final = frozenset(
-    {"person", "note", "text", "side", "direction", "month"}
-)  # the kinds of columns that are sorted as text
-_WIDTH: Final = 5.2  # inches; a phone shows most of it at once
+# The kinds of columns that are sorted as text.
+_TEXTS: Final = frozenset({"person", "note", "text", "side", "direction", "month"})
+_WIDTH: Final = 5.2  # inches; still readable at three quarters, as on a phone
 _AMOUNTS: Final = (
     "All amounts are multiplied by one secret factor and changed by secret noise: up to {0} by at most 74 %, "
     "{1} by 27 %, {2} by 9 %. Sums of ten payments of {1} or more are mostly within 5 % of the true proportions; "

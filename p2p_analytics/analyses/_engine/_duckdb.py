@@ -110,9 +110,10 @@ class DuckDB:
         try:
             relation = native.query(_ROWS, "FROM p2p_analytics_rows")
         except duckdb.CatalogException:  # the connection may not read Python's variables
-            return nw.from_native(_write_rows(native, table))
-        is_ours = relation is not None and relation.columns == table.column_names
-        return nw.from_native(relation if is_ours else _write_rows(native, table))
+            relation = None
+        if relation is None or relation.columns != table.column_names:
+            relation = _write_rows(native, table)
+        return nw.from_native(relation)
 
     @staticmethod
     def to_result(frame: nw.LazyFrame[Any], native: DuckDBPyRelation, schema: Mapping[str, Kind]) -> DuckDBPyRelation:

@@ -96,7 +96,7 @@ def _find_in_duckdb(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[An
 
 
 def _write_share(rank: Rank) -> str:
-    """Return the share of the values, exact in SQL: up to a rank, DuckDB takes the rank that the share ends in."""
+    """Return the share, a decimal number of SQL, for which DuckDB finds the rank: ceil(share * n) of n values."""
     if not rank.from_largest:
         return f"{rank.percent / _WHOLE}"
     return f"{(_WHOLE - rank.percent) / _WHOLE + _PART_OF_ROW:.13f}"
