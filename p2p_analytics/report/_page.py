@@ -93,7 +93,7 @@ def build_environment(zone: ZoneInfo, currency: str, *, strict: bool) -> Environ
 def build_people(people: pd.DataFrame, payments: pd.DataFrame) -> dict[str, Any]:
     """Return the template's variables for the table of `spend_by_friend` of payments."""
     most = plots.count_shown(len(people), _MOST_PEOPLE)
-    settled = payments[payments["status"] == Status.SETTLED.value]
+    settled = payments.loc[payments["status"] == Status.SETTLED.value, ["direction", "amount_cents"]]
     is_unknown = {
         column: is_sum_unknown(settled.loc[settled["direction"] == side, "amount_cents"])
         for column, side in (("sent", "out"), ("received", "in"))

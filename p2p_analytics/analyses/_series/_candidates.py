@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from p2p_analytics.analyses._series._columns import Array, Payments, Runs
     from p2p_analytics.analyses._series._views import Views
     from p2p_analytics.analyses._series.cadence import Cadence
+
+_FEWEST_IN_THREADS: Final = 50_000  # payments in sets; fewer take less time than to start threads
 
 
 class Side(NamedTuple):
@@ -102,17 +107,30 @@ def _number_pairs(people: Array, values: Array) -> Array:
 def find_candidates(payments: Payments, views: Views, marks: Array) -> Candidates | None:
     """Return the candidates in sets, each of which has a mark; None without any."""
     halves, parents = _views.halve(views, payments.days)
-    parts = []
-    for number, cadence in enumerate(CADENCES):
-        for found in _search.find_chains(payments, views, cadence):
-            side, members = _measure(payments, views, found, cadence)
-            chosen = np.flatnonzero(side.gains.find_bound() >= _gains.ENOUGH)
-            side = side.take(chosen)
-            parts.append(_build(number, marks[found.views[chosen]], members.take(chosen), (side, side)))
-        of_halves = _join_found([*_search.find_chains(payments, halves, cadence)])
-        if of_halves is not None:
-            parts.append(_pair(payments, halves, of_halves, marks[parents], number))
-    return join(parts)
+    find = partial(_find_of_cadence, payments, (views, marks), (halves, marks[parents]))
+    numbers = range(len(CADENCES))
+    if len(views.members.values) < _FEWEST_IN_THREADS:
+        return join([part for number in numbers for part in find(number)])
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets other threads run while it computes
+        return join([part for parts in pool.map(find, numbers) for part in parts])
+
+
+def _find_of_cadence(
+    payments: Payments, whole: tuple[Views, Array], halved: tuple[Views, Array], number: int
+) -> list[Candidates]:
+    """Return the candidates of one cadence in sets, and in halves of sets, with the marks of each."""
+    parts, cadence = [], CADENCES[number]
+    views, marks = whole
+    for found in _search.find_chains(payments, views, cadence):
+        side, members = _measure(payments, views, found, cadence)
+        chosen = np.flatnonzero(side.gains.find_bound() >= _gains.ENOUGH)
+        side = side.take(chosen)
+        parts.append(_build(number, marks[found.views[chosen]], members.take(chosen), (side, side)))
+    halves, marks = halved
+    of_halves = _join_found([*_search.find_chains(payments, halves, cadence)])
+    if of_halves is not None:
+        parts.append(_pair(payments, halves, of_halves, marks, number))
+    return parts
 
 
 def join(parts: Sequence[Candidates]) -> Candidates | None:

@@ -26,6 +26,7 @@ NEIGHBOURS: Final = 5  # amounts before one that are compared with it
 _SAME_AMOUNT, _MOST_OF_AMOUNT, _COMMON_AMOUNT = math.log(3), 2.5, 3
 _SAME_NOTE, _MOST_OF_NOTE, _COMMON_NOTE = math.log(2), 1.5, 2
 _OTHER_NOTE: Final = -0.3
+_OF_NOTES: Final = np.array([0.0, _SAME_NOTE, _OTHER_NOTE])  # of none, the same, and another
 
 
 class Gains(NamedTuple):
@@ -146,16 +147,17 @@ def weigh_amounts(one: Array, other: Array) -> Array:
 
 def weigh_notes(one: Array, other: Array) -> Array:
     """Return the gains of steps from notes to others; without one of them, there is none."""
-    return np.where((one < 0) | (other < 0), 0.0, np.where(one == other, _SAME_NOTE, _OTHER_NOTE))
+    has_notes = (one >= 0) & (other >= 0)
+    return _OF_NOTES.take(has_notes * np.add(one != other, 1, dtype=np.int8))
 
 
 def find_losses(one: Array, other: Array) -> Array:
     """Return how much less amounts say than equal ones; those of different series have an infinite loss."""
     ratios = np.maximum(one, other) / np.maximum(np.minimum(one, other), 1)
-    above = np.zeros(len(ratios), dtype=np.int8)
+    above = np.zeros(ratios.shape, dtype=np.int8)
     for ratio in _RATIOS:
         above += ratios > ratio
-    losses: Array = _LESS[above]
+    losses: Array = _LESS.take(above)
     return losses
 
 

@@ -76,8 +76,8 @@ def _build_table(payments: Payments, members: Runs, densities: Array) -> _Table:
     shape = (int(sizes[0]), len(sizes))
     rows, columns = _columns.list_places(np.zeros_like(sizes), sizes), members.owners
     tables = []
-    for values in (payments.days, payments.cents, payments.texts):
-        table = np.full(shape, _FAR)
+    for values, dtype in ((payments.days, np.int32), (payments.cents, np.int64), (payments.texts, np.int32)):
+        table = np.full(shape, _FAR, dtype=dtype)
         table[rows, columns] = values[members.values]
         tables.append(table)
     return _Table(tables[0], tables[1], tables[2], sizes, densities)
@@ -87,23 +87,21 @@ def _follow_steps(table: _Table, cadence: Cadence) -> tuple[Runs, Array]:
     """Return the places of the best chain of each set, and whether the set has a step of one period."""
     length, number = table.days.shape
     gains, has_step = _list_steps(table, cadence)
-    best = np.full((length + REACH, number), -np.inf)
-    best[REACH:] = 0
-    before = np.zeros((length, number), dtype=np.int64)
+    best = np.zeros((length + REACH, number))
+    best[:REACH] = -np.inf
     filled = np.searchsorted(-table.sizes, -np.arange(length))
     for at in range(1, length):
         those = slice(int(filled[at]))
-        steps = best[at : at + REACH, those] + gains[at, :, those]
-        value = steps.max(axis=0)
-        is_step = value > 0
-        best[at + REACH, those] = np.where(is_step, value, 0)
-        before[at, those] = np.where(is_step, REACH - steps.argmax(axis=0), 0)
+        steps = best[at : at + REACH, those] + gains[:, at, those]
+        np.maximum(steps.max(axis=0), 0, out=best[at + REACH, those])
+    back = np.arange(REACH)
     places, columns = best[REACH:].argmax(axis=0), np.arange(number)
     found = [(columns, places)]
     while len(columns):
-        steps_back = before[places, columns]
-        goes_on = steps_back > 0
-        places, columns = (places - steps_back)[goes_on], columns[goes_on]
+        goes_on = best[places + REACH, columns] > 0
+        places, columns = places[goes_on, np.newaxis], columns[goes_on, np.newaxis]
+        steps = best[places + back, columns] + gains[back, places, columns]
+        places, columns = places[:, 0] - REACH + steps.argmax(axis=1), columns[:, 0]
         found.append((columns, places))
     columns, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort((places, columns))
@@ -113,30 +111,32 @@ def _follow_steps(table: _Table, cadence: Cadence) -> tuple[Runs, Array]:
 def _list_steps(table: _Table, cadence: Cadence) -> tuple[Array, Array]:
     """Return the gains of the steps to each payment, and whether a set has a step of one period.
 
-    The steps to a payment are in a row, from the farthest earlier payment to the nearest; -inf is no step.
+    The steps are from the farthest earlier payment to the nearest, a table of gains for each; -inf is no step. All are
+    computed, because it takes longer to select those with dates that fit.
     """
     length, number = table.days.shape
-    gains = np.full((length, REACH, number), -np.inf)
+    gains = np.full((REACH, length, number), -np.inf)
     has_step = np.zeros(number, dtype=bool)
-    periods_of = _list_periods(cadence)
-    of_dates, of_pauses = _gains.list_gains(cadence), _gains.list_pauses(cadence)
+    periods_of, of_dates = _list_periods(cadence), _list_gains_of_dates(cadence)
     logarithms = np.log(table.densities)
-    days, cents, texts, every = table.days.ravel(), table.cents.ravel(), table.texts.ravel(), gains.ravel()
     for apart in range(1, min(REACH, length - 1) + 1):
-        between = days[apart * number :] - days[: -apart * number]
-        all_periods = periods_of.take(between, mode="clip")
-        ones = np.flatnonzero(all_periods)
-        periods, others = all_periods[ones], ones + apart * number
-        off = np.abs(days[others] - add_to_each(days[ones], periods, cadence))
-        near = off <= cadence.most
-        ones, others, periods, off = ones[near], others[near], periods[near], off[near]
-        rows, columns = np.divmod(others, number)
-        has_step[columns[periods == 1]] = True
-        gain = of_dates[off] + of_pauses[periods] - logarithms[columns]
-        gain += _gains.weigh_amounts(cents[ones], cents[others])
-        gain += _gains.weigh_notes(texts[ones], texts[others])
-        every[(rows * REACH + REACH - apart) * number + columns] = gain
+        days, cents, texts = ((values[:-apart], values[apart:]) for values in (table.days, table.cents, table.texts))
+        periods = periods_of.take(days[1] - days[0], mode="clip")
+        off = np.abs(days[1] - add_to_each(days[0], periods, cadence))
+        has_step |= ((periods == 1) & (off <= cadence.most)).any(axis=0)
+        of_step = of_dates.take(periods * len(of_dates[0]) + np.minimum(off, cadence.most + 1))
+        of_step -= logarithms
+        of_step += _gains.weigh_amounts(*cents)
+        of_step += _gains.weigh_notes(*texts)
+        gains[REACH - apart, apart:] = of_step
     return gains, has_step
+
+
+def _list_gains_of_dates(cadence: Cadence) -> Array:
+    """Return the gains of dates by periods, 0 for none, in rows, and days off, one too many last."""
+    gains = np.full((cadence.pause + 1, cadence.most + 2), -np.inf)
+    gains[1:, :-1] = _gains.list_pauses(cadence)[1:, np.newaxis] + _gains.list_gains(cadence)
+    return gains
 
 
 def _list_periods(cadence: Cadence) -> Array:

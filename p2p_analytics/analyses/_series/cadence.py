@@ -82,10 +82,10 @@ def add_to_each(days: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any], caden
     if cadence.days:
         weeks_later: np.ndarray[Any, Any] = days + numbers * cadence.days
         return weeks_later
-    starts = _start_months_array()
-    at = np.searchsorted(starts, days, side="right") - 1
+    starts, month_of = _start_months_array()
+    at = month_of.take(days - starts[0], mode="clip")
     later = at + numbers * cadence.months
-    added: np.ndarray[Any, Any] = np.minimum(starts[later] + days - starts[at], starts[later + 1] - 1)
+    added: np.ndarray[Any, Any] = np.minimum(starts.take(later) + days - starts.take(at), starts.take(later + 1) - 1)
     return added
 
 
@@ -119,10 +119,8 @@ def find_state(last: int, expected: int, today: int) -> str:
 
 def find_days_of_month(days: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the days of the month of days since 1970-01-01."""
-    import numpy as np
-
-    starts = _start_months_array()
-    found: np.ndarray[Any, Any] = days - starts[np.searchsorted(starts, days, side="right") - 1] + 1
+    starts, month_of = _start_months_array()
+    found: np.ndarray[Any, Any] = days - starts.take(month_of.take(days - starts[0], mode="clip")) + 1
     return found
 
 
@@ -144,7 +142,9 @@ def _start_months() -> list[int]:
 
 
 @cache
-def _start_months_array() -> np.ndarray[Any, Any]:
+def _start_months_array() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the first days of all months, and the number of the month of each day from the first one."""
     import numpy as np
 
-    return np.array(_start_months())
+    starts = np.array(_start_months(), dtype=np.int32)
+    return starts, np.arange(len(starts) - 1, dtype=np.int32).repeat(np.diff(starts))
