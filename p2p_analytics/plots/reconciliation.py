@@ -132,7 +132,7 @@ def _find_table(table: IntoFrame | Statements) -> IntoFrame:
     return table
 
 
-def _read_files(data: dict[str, list[Any]]) -> list[_File]:
+def _read_files(data: style.Columns) -> list[_File]:
     """Return the rows of the table; accounts and currencies are named if there are several."""
     absent: list[Any] = [None] * len(data["file"])
     columns = {name: data.get(name, absent) for name in (*_NEEDED, *_OPTIONAL)}

@@ -107,9 +107,7 @@ def _label_months(ax: Axes, begin: date, months: float, room: tuple[float, float
     label_dates(ax, days if width > _TWO_LABELS else days[:1], "month", width=width)
 
 
-def _draw_rows(
-    ax: Axes, data: dict[str, list[Any]], shown: int, begin: date
-) -> tuple[list[tuple[str, Any]], list[float]]:
+def _draw_rows(ax: Axes, data: style.Columns, shown: int, begin: date) -> tuple[list[tuple[str, Any]], list[float]]:
     """Draw the bars and marks; return the legend, and where each row ends, in months from the beginning."""
     from matplotlib.patches import Patch
 
@@ -149,7 +147,7 @@ def _draw_rows(
     return key, ends
 
 
-def _sum_others(data: dict[str, list[Any]], shown: int, currency: str) -> str:
+def _sum_others(data: style.Columns, shown: int, currency: str) -> str:
     """Return what the series without a row that have not ended amount to in a year."""
     sums = {}
     rows = list(zip(data["direction"], data["cadence"], data["amount"], data["state"], strict=True))[shown:]

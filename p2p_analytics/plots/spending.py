@@ -111,7 +111,7 @@ def _write_title(amount: str, by: list[str], word: str) -> str:
 
 
 def _add_up(
-    data: dict[str, list[Any]], by: list[str], periods: Sequence[date | None], amount: str
+    data: style.Columns, by: list[str], periods: Sequence[date | None], amount: str
 ) -> dict[tuple[Any, ...], list[float]]:
     """Return the amounts in each period by value of the grouping columns."""
     place = {day: at for at, day in enumerate(periods)}
@@ -121,7 +121,7 @@ def _add_up(
     return cells
 
 
-def _add_up_amounts(data: dict[str, list[Any]], periods: Sequence[date | None]) -> dict[tuple[Any, ...], list[float]]:
+def _add_up_amounts(data: style.Columns, periods: Sequence[date | None]) -> dict[tuple[Any, ...], list[float]]:
     return {(name,): _add_up(data, [], periods, name).get((), []) for name in _AMOUNTS}
 
 

@@ -90,7 +90,7 @@ def _draw_parts(
 
 
 def _fold_others(
-    data: dict[str, list[Any]], by: str, groups: list[str | None]
+    data: style.Columns, by: str, groups: list[str | None]
 ) -> dict[tuple[int, str | None], tuple[int, float]]:
     """Return payments and their share by row and status; all values after the first ones share one row."""
     last = count_shown(len(groups), style.MOST_ROWS)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from p2p_analytics.vocabulary import Status
 
 _FEW: Final = 4  # rows are few up to one in this number: from there on, Arrow would take longer to copy their text
+_MOST_CHUNKS: Final = 100
 
 
 class Pandas:
@@ -58,8 +59,10 @@ class Pandas:
         """Return columns of the rows that may count; see `_read_table`."""
         import polars as pl
 
-        table = _read_table(native, selection, what)
-        return nw.from_native(pl.DataFrame(_drop_other_statuses(table, selection.status))).lazy()
+        table = _drop_other_statuses(_read_table(native, selection, what), selection.status)
+        # Columns in a few chunks stay as they are: to make one takes longer than it saves.
+        chunks = max((column.num_chunks for column in table.columns), default=0)
+        return nw.from_native(pl.DataFrame(pl.from_arrow(table, rechunk=chunks > _MOST_CHUNKS))).lazy()
 
     @staticmethod
     def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:

@@ -148,7 +148,8 @@ def weigh_amounts(one: Array, other: Array) -> Array:
 def weigh_notes(one: Array, other: Array) -> Array:
     """Return the gains of steps from notes to others; without one of them, there is none."""
     has_notes = (one >= 0) & (other >= 0)
-    return _OF_NOTES.take(has_notes * np.add(one != other, 1, dtype=np.int8))
+    gains: Array = _OF_NOTES.take(has_notes * np.add(one != other, 1, dtype=np.int8))
+    return gains
 
 
 def find_losses(one: Array, other: Array) -> Array:

@@ -53,15 +53,14 @@ def sum_other_people(table: IntoFrame, shown: int) -> OtherPeople:
         The table lacks a column.
     """
     data = style.read_columns(table, ["sent", "received"], what="sum_other_people")
-    rest = {name: values[shown:] for name, values in data.items()}
-    sent, received = add_units(rest["sent"]), add_units(rest["received"])
+    sent, received = add_units(data["sent"][shown:]), add_units(data["received"][shown:])
     return OtherPeople(
-        people=len(rest["sent"]),
-        payments=sum(rest.get("payments", [])),
+        people=len(data["sent"][shown:]),
+        payments=sum(data.get("payments", [])[shown:]),
         sent=sent,
         received=received,
         net=add_units([received, -sent]),
-        share_of_sent=math.fsum(rest.get("share_of_sent", [])),
+        share_of_sent=math.fsum(data.get("share_of_sent", [])[shown:]),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 from unicodedata import east_asian_width
@@ -19,7 +20,7 @@ from p2p_analytics.plots._parts._fonts import FONT, find_families
 from p2p_analytics.plots._parts.text import TEXT, style_text, to_drawable, to_drawable_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import narwhals.stable.v2 as nw
     from matplotlib.axes import Axes
@@ -57,8 +58,29 @@ _width_off_screen: ContextVar[float | None] = ContextVar("width", default=None)
 _names: ContextVar[Mapping[tuple[str | None, str | None], str]] = ContextVar("names", default={})  # noqa: B039 - never changed
 
 
-def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[str, list[Any]]:
-    """Return the columns of a finished table as lists, with None for every null.
+class Columns(Mapping[str, list[Any]]):
+    """The columns of a table as lists, each made when it is first asked for, with None for every null."""
+
+    def __init__(self, frame: nw.DataFrame[Any]) -> None:
+        self._frame = frame
+        self._made: dict[str, list[Any]] = {}
+
+    def __getitem__(self, name: str) -> list[Any]:
+        if name not in self._made:
+            if name not in self._frame.columns:
+                raise KeyError(name)
+            self._made[name] = _list_values(self._frame.get_column(name))
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._frame.columns)
+
+    def __len__(self) -> int:
+        return len(self._frame.columns)
+
+
+def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> Columns:
+    """Return the columns of a finished table.
 
     Raises
     ------
@@ -77,7 +99,7 @@ def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[
     except DuplicateError:
         raise SchemaError(f"{what} needs a frame with distinct column names; pass {instead}.") from None
     require(frame.columns, needed, what=what, instead=instead)
-    return {name: _list_values(column) for name, column in frame.to_dict(as_series=True).items()}
+    return Columns(frame)
 
 
 def _list_values(column: nw.Series[Any]) -> list[Any]:
@@ -192,7 +214,7 @@ def style_value_axis(ax: Axes, axis: Axis, label: str, form: Callable[[float], s
     ax.spines[:].set_visible(False)
 
 
-def read_names(data: dict[str, list[Any]], rows: int) -> list[str]:
+def read_names(data: Mapping[str, list[Any]], rows: int) -> list[str]:
     """Return the drawable names of the people in the first rows of a table; a column it lacks counts as null.
 
     A person without an account is named by an email address or a phone number, which analyses also give as the id;
@@ -280,7 +302,7 @@ def _measure(texts: Iterable[str]) -> int:
     return max((sum(1 + (east_asian_width(letter) in "WF") for letter in line) for line in lines), default=0)
 
 
-def find_currency(data: dict[str, list[Any]], *, what: str) -> str:
+def find_currency(data: Mapping[str, list[Any]], *, what: str) -> str:
     """Return the currency of a table's amounts: US dollars without the column ``currency``, unknown for a null.
 
     Raises
