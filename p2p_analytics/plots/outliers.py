@@ -48,20 +48,20 @@ def unusual(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_R
     data = style.read_columns(table, needed, what="plots.unusual")
     rows = count_shown(len(data["reason"]), most)
     currency = style.find_currency(data, what="plots.unusual")
-    utc = find_zone("UTC")
-    dates = ["no date" if date is None else format_day(date, utc) for date in data["date_created"][:rows]]
+    shown, utc = data.head(rows), find_zone("UTC")
+    dates = ["no date" if date is None else format_day(date, utc) for date in shown["date_created"]]
     names = [
-        f"{keep_left_to_right(name)}, {date}" for name, date in zip(style.read_names(data, rows), dates, strict=True)
+        f"{keep_left_to_right(name)}, {date}" for name, date in zip(style.read_names(shown, rows), dates, strict=True)
     ]
     rest = data["reason"][rows:]
     ax = style.prepare_axes(ax, height=style.height_of_bars(max(len(names) + bool(rest), 3)))
     title = "Payments to look at again"
     if not names:
         return style.draw_empty(ax, title, "No unusual payments")
-    amounts, usual = data["amount"][:rows], data["usual"][:rows]
+    amounts, usual = shown["amount"], shown["usual"]
     money = style.money_format([*amounts, *usual], currency)
     key: list[tuple[str, Any]] = []
-    reasons = data["reason"][: len(names)]
+    reasons = shown["reason"]
     for reason in dict.fromkeys([*_REASONS, *reasons]):
         mine = [row for row, other in enumerate(reasons) if other == reason]
         label, colour = _REASONS.get(reason) or (to_drawable(reason), style.QUIET)

@@ -72,6 +72,10 @@ class Columns(Mapping[str, list[Any]]):
             self._made[name] = _list_values(self._frame.get_column(name))
         return self._made[name]
 
+    def head(self, rows: int) -> Columns:
+        """Return the columns of the first rows."""
+        return Columns(self._frame.head(rows))
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._frame.columns)
 
