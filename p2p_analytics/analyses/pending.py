@@ -36,7 +36,6 @@ _AGES: Final = {
     "amount": _engine.NUMBER,
     "oldest_days": _engine.WHOLE,
 }
-_ACCOUNT_KEY: Final = _engine.text_key(ACCOUNT).alias("account_key")
 _REQUESTS: Final = {
     "payment_id": _engine.TEXT,
     "direction": _engine.TEXT,
@@ -50,7 +49,7 @@ _REQUESTS: Final = {
 }
 
 _IN_ORDER: Final = [
-    "date_created", "payment_id", "counterparty_id", "counterparty_name", "direction", "note", "amount_cents",
+    "date_created", "payment_id", "counterparty_id", "counterparty_name", "direction", "note", "amount",
 ]  # fmt: skip
 
 
@@ -130,35 +129,28 @@ def pending_ageing(
     keys = list_keys(by_account=by_account)
     needed = [*keys, "direction", "date_created", "amount_cents"]
     opened = _engine.open_frame(payments, needed, status=Status.PENDING, what="pending_ageing")
-    undated = len(days) + 1
     number = nw.lit(0)  # of edges that the age has reached
     for edge in days:
         number = number + (col("date_created") <= max(moment - edge * _DAY, _EARLIEST)).cast(nw.Int64())
     sums = (
-        opened.frame.with_columns(col("amount_cents").abs(), number=number.fill_null(undated))
+        opened.frame.with_columns(col("amount_cents").abs(), number=number.fill_null(len(days) + 1))
         .group_by(*keys, "direction", "number")
         .agg(col("amount_cents").sum(), oldest_us=col("date_created").min(), payments=nw.len())
     )
     accounts: list[str | None] = _list_accounts(payments) if by_account else [None]
     # One row per account, direction and band, so the rest is finished here.
-    found = _engine.collect_here(sums, payments, what="pending_ageing").with_columns(
-        col("number").cast(nw.Int64()), age_us=_age(moment, "oldest_us")
-    )
-    bands, on = _build_bands(found.to_native(), _label_bands(days), accounts), ["direction", "number"]
-    if by_account:
-        bands, on = bands.with_columns(_ACCOUNT_KEY), [*on, "account_key"]
-        found = found.with_columns(_ACCOUNT_KEY).drop(ACCOUNT)
-    table = (
-        bands.join(found, on=on, how="left")
-        .with_columns(_engine.integers(["payments", "amount_cents", "age_us"]))
-        .filter((col("number") < undated) | (col("payments") > 0))
-        .with_columns(
-            amount=_engine.units("amount_cents"),
-            oldest_days=nw.when(col("payments") > 0, col("number") < undated).then(col("age_us") // _DAY),
-        )
-        .sort(*keys, "direction", "number", nulls_last=True)
-    )
-    return _engine.to_result(table, payments, add_account(_AGES, by_account=by_account), opened.currency)
+    found = _engine.collect(sums, payments, what="pending_ageing").rows(named=True)
+    of_band = {(row.get(ACCOUNT), row["direction"], int(row["number"])): row for row in found}
+    rows = [
+        {ACCOUNT: account, "direction": direction, "band": label, **_describe_band(of_band.get(key), moment)}
+        for account in accounts
+        for direction in _DIRECTIONS
+        for number, label in enumerate(_label_bands(days))
+        if (key := (account, direction, number)) in of_band or label != NO_DATE
+    ]
+    columns = add_account(_AGES, by_account=by_account)
+    table = _engine.build_rows(payments, {name: [row[name] for row in rows] for name in columns}, columns)
+    return _engine.to_result(table, payments, columns, opened.currency)
 
 
 def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.datetime64) -> IntoFrameT:
@@ -230,37 +222,28 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
         optional=["counterparty_username"],
         what="pending_requests",
     )
-    table = (
-        opened.frame.with_columns(nw.col("amount_cents").abs(), age_us=_age(moment, "date_created"))
-        .with_columns(amount=_engine.units("amount_cents"), age_days=nw.col("age_us") // _DAY)
-        .sort(*_IN_ORDER, nulls_last=True)
+    amount, age = _engine.units(nw.col("amount_cents").abs()), moment - nw.col("date_created")
+    table = opened.frame.with_columns(amount=amount, age_days=nw.when(age < 0).then(0).otherwise(age) // _DAY).sort(
+        *_IN_ORDER, nulls_last=True
     )
     return _engine.to_result(table, payments, _REQUESTS, opened.currency)
-
-
-def _age(moment: int, instant: str) -> nw.Expr:
-    """Return the age in microseconds, at least 0; null without an instant."""
-    age = moment - nw.col(instant)
-    return nw.when(age < 0).then(0).otherwise(age)
 
 
 def _list_accounts(payments: IntoFrame) -> list[str | None]:
     """Return all accounts of a frame, by a query of its own: within another, Polars keeps all rows for both."""
     opened = _engine.open_frame(payments, [ACCOUNT], every_kind=True, what="pending_ageing", by_currency=True)
     found = opened.frame.group_by(ACCOUNT).agg(rows=nw.len()).select(ACCOUNT)
-    accounts: list[str | None] = _engine.collect(found, payments, what="pending_ageing")[ACCOUNT].to_list()
-    return accounts
+    accounts = _engine.collect(found, payments, what="pending_ageing")[ACCOUNT].to_list()
+    return sorted(accounts, key=lambda account: (account is None, account))
 
 
-def _build_bands(here: IntoFrame, labels: list[str], accounts: list[str | None]) -> nw.LazyFrame[Any]:
-    rows = [
-        (account, direction, number, label)
-        for account in accounts
-        for direction in _DIRECTIONS
-        for number, label in enumerate(labels)
-    ]
-    names = {ACCOUNT: _engine.TEXT, "direction": _engine.TEXT, "number": _engine.COUNT, "band": _engine.TEXT}
-    return _engine.build_rows(here, {name: [row[at] for row in rows] for at, name in enumerate(names)}, names)
+def _describe_band(sums: dict[str, Any] | None, moment: int) -> dict[str, Any]:
+    """Return the values of a band, from the sums of its payments if it has any."""
+    if sums is None:
+        return {"payments": 0, "amount": 0.0, "oldest_days": None}
+    cents, oldest = int(sums["amount_cents"] or 0), sums["oldest_us"]
+    age = None if oldest is None else max(moment - int(oldest), 0) // _DAY
+    return {"payments": int(sums["payments"]), "amount": cents / 100, "oldest_days": age}
 
 
 def _label_bands(edges: tuple[int, ...]) -> list[str]:

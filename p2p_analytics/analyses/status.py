@@ -11,6 +11,9 @@ from p2p_analytics.analyses._parts.accounts import add_account, list_keys
 from p2p_analytics.analyses._parts.by import GROUP, check_by
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
     from narwhals.stable.v2.typing import IntoFrameT
 
 _COLUMNS: Final = {
@@ -94,18 +97,24 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
         .with_columns(_engine.integers(["amount_cents", "payments"]))
     )
     # One row per account, value of ``by`` and status, so the rest is finished here.
-    table = (
-        _engine.collect_here(sums, payments, what="status_mix")
-        .with_columns(
-            share=_engine.share("payments", col("payments").sum().over(*keys, GROUP)),
-            share_of_amount=_engine.share("amount_cents", col("amount_cents").sum().over(*keys, GROUP)),
-            amount=_engine.units("amount_cents"),
-        )
-        .sort(
-            *keys, GROUP, "payments", "status",
-            descending=[*(False for _ in keys), False, True, False], nulls_last=True,
-        )
-        .select(*keys, col(GROUP).alias(by), *_COLUMNS)
-    )  # fmt: skip
+    found = _engine.collect_here(sums, payments, what="status_mix").to_native()
     columns = add_account({by: _engine.TEXT, **_COLUMNS}, by_account=by_account)
+    table = nw.from_native(_add_shares(found, keys)).select(*keys, col(GROUP).alias(by), *_COLUMNS)
     return _engine.to_result(table, payments, columns, opened.currency)
+
+
+def _add_shares(sums: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Return sums with their shares, in order; in Polars alone, which takes half as long to plan."""
+    import polars as pl
+
+    cents, number = pl.col("amount_cents"), pl.col("payments")
+    # Columns, for exact division: Polars multiplies by the inverse of one number, as a sum over one group is.
+    all_cents, everything = (each * 0 + each.sum().over(*keys, GROUP) for each in (cents, number))
+    return sums.with_columns(
+        share=number / everything,
+        share_of_amount=pl.when(all_cents != 0).then(cents / all_cents).otherwise(0.0),
+        amount=cents / (cents * 0 + 100),
+    ).sort(
+        *keys, GROUP, "payments", "status",
+        descending=[*(False for _ in keys), False, True, False], nulls_last=True,
+    )  # fmt: skip

@@ -23,10 +23,11 @@ def integers(names: Iterable[str]) -> nw.Expr:
     return nw.col(*names).fill_null(0).cast(nw.Int64())
 
 
-def units(name: str) -> nw.Expr:
+def units(cents: str | nw.Expr) -> nw.Expr:
     """Return a column of cents in currency units; always the last step of an amount."""
+    column = nw.col(cents) if isinstance(cents, str) else cents
     # Polars multiplies by the inverse of a scalar divisor, which is inexact; division by a column is exact.
-    return nw.col(name) / (nw.col(name) * 0 + 100)
+    return column / (column * 0 + 100)
 
 
 def share(part: str, whole: nw.Expr) -> nw.Expr:
