@@ -1,8 +1,9 @@
 """The analyses against the same tables written by hand, on each engine: CPU time, as a ratio.
 
 A pandas frame against pandas, a Polars scan and a DuckDB view of Parquet files against lazy Polars and SQL on the same
-files. Each pair is compared before it is measured. Notes that only word lists can judge, and series of payments, are
-finished in Python and have no counterpart by hand: `sensitive_notes`, `exposure`, `recurring`.
+files. Each pair is compared before it is measured, and both sizes in the same rounds: a growth of times would else be
+that of the load of the machine, too. Notes that only word lists can judge, and series of payments, are finished in
+Python and have no counterpart by hand: `sensitive_notes`, `exposure`, `recurring`.
 
 ``BENCH=analyses=polars,status_mix,1000000`` measures the engines, analyses and numbers of rows that it names, in more
 rounds, and all of a kind of which it names none.
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     AddRow = Callable[..., None]
 
 SMALL, SIZES = 1_000, (1_000_000, 10_000_000)
-ROUNDS = {SMALL: 50, SIZES[0]: 3, SIZES[1]: 1}
+ROUNDS, ROUNDS_OF_FEW = 2, 50
 MORE_ROUNDS = 5  # times those, of chosen analyses
-QUICK_ROUNDS, QUICK_SECONDS = 3, 10  # times those, until they take so long: noise matters more in short times
+QUICK_ROUNDS, QUICK_SECONDS = 5, 20  # times those, until they take so long: noise matters more in short times
 FRIENDS = pd.DataFrame({"user_id": [str(2 * 10**18 + at) for at in range(0, synthetic.PEOPLE, 2)]})
 RULES = synthetic.write_rules()
 PEERS = {"pandas": "pandas by hand", "polars": "Polars by hand", "duckdb": "SQL by hand"}
@@ -86,33 +87,38 @@ class Pair(NamedTuple):
 def measure(add_row: AddRow, words: str = "") -> None:
     """Add a row for each analysis, engine and size; the growth with the size; and the times of Spark."""
     choice, times = (_read(words), MORE_ROUNDS) if words else (Choice(), 1)
-    took: dict[tuple[str, str], list[tuple[float, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
+        sources: list[tuple[pd.DataFrame, Path]] = []
         for number in choice.sizes:
             files = Path(folder) / str(number)
             files.mkdir()
-            payments = synthetic.build_payments(number)
-            synthetic.write_parquet(payments, files)
-            for engine in choice.engines:
-                ratios = []
-                for pair in pair_up(engine, choice.names, payments, files):
-                    (cpu, peer_cpu), (wall, peer_wall) = best_of(pair.ours, pair.theirs, rounds=ROUNDS[number] * times)
-                    ratios.append(cpu / peer_cpu)
-                    took.setdefault((pair.name, engine), []).append((cpu, peer_cpu))
+            sources.append((synthetic.build_payments(number), files))
+            synthetic.write_parquet(*sources[-1])
+        for engine in choice.engines:
+            ratios: list[list[float]] = []
+            of_sizes = (pair_up(engine, choice.names, *source) for source in sources)
+            for pairs in zip(*of_sizes, strict=True):
+                works = [work for pair in pairs for work in (pair.ours, pair.theirs)]
+                took, walls = best_of(*works, rounds=ROUNDS * times)
+                ours, theirs = took[::2], took[1::2]
+                ratios.append([cpu / peer_cpu for cpu, peer_cpu in zip(ours, theirs, strict=True)])
+                for at, number in enumerate(choice.sizes):
+                    wall = walls[2 * at] / walls[2 * at + 1]
                     add_row(
-                        f"{pair.name}, {number:,}", PEERS[engine], f"{ratios[-1]:.2f}x",
-                        wanted=f"{WANTED[engine]}x or less",
-                        note=f"wall {wall / peer_wall:.2f}x, {1_000 * cpu:,.0f} ms",
+                        f"{pairs[at].name}, {number:,}", PEERS[engine], f"{ratios[-1][at]:.2f}x",
+                        wanted=f"{WANTED[engine]}x or less", note=f"wall {wall:.2f}x, {1_000 * ours[at]:,.0f} ms",
                     )  # fmt: skip
-                mean = math.prod(ratios) ** (1 / len(ratios))
-                wanted = MEAN_WANTED[engine]
-                add_row(f"geometric mean of these, {number:,}", PEERS[engine], f"{mean:.2f}x", wanted=wanted)
-            if number == SIZES[0] and not words:
-                spark_times.measure(add_row, files)
-    if {*SIZES} <= {*choice.sizes}:
-        add_growth(add_row, took)
-    if not words:
-        measure_few(add_row)
+                if len(choice.sizes) > 1:
+                    growth, peer_growth = ours[-1] / ours[0], theirs[-1] / theirs[0]
+                    name, note = f"{pairs[0].name}, ten times the payments", f"{PEERS[engine]} {peer_growth:.1f}x"
+                    add_row(name, engine, f"{growth:.1f}x", wanted="11x or less", note=note)
+            for number, column in zip(choice.sizes, zip(*ratios, strict=True), strict=True):
+                mean = math.prod(column) ** (1 / len(column))
+                name = f"geometric mean of these, {number:,}"
+                add_row(name, PEERS[engine], f"{mean:.2f}x", wanted=MEAN_WANTED[engine])
+        if not words:
+            spark_times.measure(add_row, sources[0][1])
+            measure_few(add_row)
 
 
 def _read(words: str) -> Choice:
@@ -125,18 +131,10 @@ def _read(words: str) -> Choice:
     return Choice(engines or PEERS, names or CASES, sizes or SIZES)
 
 
-def add_growth(add_row: AddRow, took: dict[tuple[str, str], list[tuple[float, float]]]) -> None:
-    """Add a row for each analysis and engine: the CPU time of more payments as a multiple, and that of its peer."""
-    for (name, engine), times in took.items():
-        growth, peer_growth = (more / less for less, more in zip(*times, strict=True))
-        note = f"{PEERS[engine]} {peer_growth:.1f}x"
-        add_row(f"{name}, ten times the payments", engine, f"{growth:.1f}x", wanted="11x or less", note=note)
-
-
 def measure_few(add_row: AddRow) -> None:
     """Add a row for each analysis of a small pandas frame: what it takes longer."""
     for pair in pair_up("pandas", CASES, synthetic.build_payments(SMALL)):
-        (cpu, peer_cpu), _ = best_of(pair.ours, pair.theirs, rounds=ROUNDS[SMALL])
+        (cpu, peer_cpu), _ = best_of(pair.ours, pair.theirs, rounds=ROUNDS_OF_FEW)
         above = f"{1_000 * (cpu - peer_cpu):+.1f} ms"
         note = f"{1_000 * cpu:.1f} ms in all"
         add_row(f"{pair.name}, {SMALL:,}, more", PEERS["pandas"], above, wanted="3 ms or less", note=note)
