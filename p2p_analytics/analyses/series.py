@@ -149,21 +149,25 @@ def _find_day(moment: int, zone: ZoneInfo) -> int:
 def _describe_series(rows: nw.DataFrame[Any], today: int) -> Iterator[dict[str, Any]]:
     """Yield the rows of the result, in any order."""
     import numpy as np
+    import polars as pl
 
     from p2p_analytics.analyses._series import chains
 
-    col = nw.col
-    names = rows.group_by("person").agg(col("counterparty_id").max(), col("counterparty_name").max()).sort("person")
-    words = rows.select("note").unique().sort("note")
-    numbered = (
-        rows.join(names.select("person").with_row_index("who"), on="person")
-        .join(words.with_row_index("word"), on="note")
-        .select(col("who") * 2 + (col("direction") == "out"), "day", "amount_cents", "word", "payments")
-        .sort("who", "day", "amount_cents", "word")
-    )
-    *columns, times = (numbered.get_column(name).to_numpy().astype(np.int64) for name in numbered.columns)
+    col = pl.col
+    native: pl.DataFrame = rows.to_native()
+    names = native.group_by("person").agg(col("counterparty_id", "counterparty_name").max()).sort("person")
+    words = native["note"].unique().sort()
+    # The number of a category is its place among them.
+    numbered = native.select(
+        col("person").cast(pl.Enum(names["person"])).to_physical().cast(pl.Int64) * 2 + (col("direction") == "out"),
+        "day",
+        "amount_cents",
+        col("note").cast(pl.Enum(words)).to_physical(),
+        "payments",
+    ).sort("person", "day", "amount_cents", "note")
+    *columns, times = (column.to_numpy().astype(np.int64) for column in numbered.iter_columns())
     people, of_day, cents, of_event = (column.repeat(times) for column in columns)
-    notes = words.get_column("note").to_list()
+    notes = words.to_list()
     texts: dict[str, int] = {"": -1}
     text_of = np.array([texts.setdefault(chains.simplify_note(note), len(texts)) for note in notes], dtype=np.int64)
     payments = chains.Payments(people, of_day, cents, text_of[of_event])

@@ -44,7 +44,7 @@ OF_NARWHALS = {
     if not name.startswith("_")
 } - OF_PYTHON  # fmt: skip
 # Finished on Polars whatever the engine.
-ON_POLARS = {"people.py": {"rank"}, "series.py": {"with_row_index"}}
+ON_POLARS = {"people.py": {"rank"}}
 CLASSES = ("\\b", "\\B", "\\w", "\\W", "\\d", "\\D", "\\s", "\\S")  # of letters: ASCII only on some engines
 IN_ORDER = {"shift", "cum_sum"}
 
