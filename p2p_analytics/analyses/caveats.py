@@ -62,8 +62,10 @@ def describe_caveat(name: str, payments: pd.DataFrame) -> str:
 
 def lacks_audiences(name: str, payments: pd.DataFrame) -> bool:
     """Return whether an analysis is about audiences, but that of no payment is known, although there are payments."""
+    if name not in _OF_AUDIENCES:
+        return False
     rows = select_payments(payments)
-    return name in _OF_AUDIENCES and len(rows) > 0 and _is_known(rows).sum() == 0
+    return len(rows) > 0 and _is_known(rows).sum() == 0
 
 
 def _is_known(payments: pd.DataFrame) -> pd.Series[Any]:

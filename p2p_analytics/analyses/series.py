@@ -128,7 +128,7 @@ def recurring(
     local = calendar.add_local_time(counted, "date_created", zone, opened.ends, payments)
     of_person = ["person", "direction"]
     events = (
-        local.with_columns(day=calendar.local_day())
+        _engine.encode(local.with_columns(day=calendar.local_day()), ["person", "direction", "note"])
         .group_by(*of_person, "day", "amount_cents", "note")
         .agg(col("counterparty_id").max(), col("counterparty_name").max(), payments=nw.len())
         .with_columns(_engine.integers(["day", "payments"]))
@@ -154,7 +154,7 @@ def _describe_series(rows: nw.DataFrame[Any], today: int) -> Iterator[dict[str, 
     from p2p_analytics.analyses._series import chains
 
     col = pl.col
-    native: pl.DataFrame = rows.to_native()
+    native: pl.DataFrame = rows.to_native().with_columns(pl.col("person", "direction", "note").cast(pl.String))
     names = native.group_by("person").agg(col("counterparty_id", "counterparty_name").max()).sort("person")
     words = native["note"].unique().sort()
     # The number of a category is its place among them.

@@ -95,13 +95,10 @@ class Tallies:
 
 
 def _number_pairs(people: Array, values: Array) -> Array:
-    order = np.lexsort((values, people))
-    is_new = (np.diff(people[order], prepend=people[order[:1]]) != 0) | (
-        np.diff(values[order], prepend=values[order[:1]]) != 0
-    )
-    numbers = np.empty(len(order), dtype=np.int64)
-    numbers[order] = is_new.cumsum()
-    return numbers
+    """Return for each payment the number of its person and value among all pairs of them."""
+    ranks = np.unique(values, return_inverse=True)[1]
+    pairs = people * (ranks.max(initial=0) + 1) + ranks
+    return np.unique(pairs, return_inverse=True)[1]
 
 
 def find_candidates(payments: Payments, views: Views, marks: Array) -> Candidates | None:

@@ -6,6 +6,7 @@ proportional to the number of payments.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -117,14 +118,11 @@ def _list_steps(table: _Table, cadence: Cadence) -> tuple[Array, Array]:
     length, number = table.days.shape
     gains = np.full((REACH, length, number), -np.inf)
     has_step = np.zeros(number, dtype=bool)
-    periods_of, of_dates = _list_periods(cadence), _list_gains_of_dates(cadence)
     logarithms = np.log(table.densities)
     for apart in range(1, min(REACH, length - 1) + 1):
         days, cents, texts = ((values[:-apart], values[apart:]) for values in (table.days, table.cents, table.texts))
-        periods = periods_of.take(days[1] - days[0], mode="clip")
-        off = np.abs(days[1] - add_to_each(days[0], periods, cadence))
-        has_step |= ((periods == 1) & (off <= cadence.most)).any(axis=0)
-        of_step = of_dates.take(periods * len(of_dates[0]) + np.minimum(off, cadence.most + 1))
+        of_step, is_one_period = _weigh_dates(*days, cadence)
+        has_step |= is_one_period.any(axis=0)
         of_step -= logarithms
         of_step += _gains.weigh_amounts(*cents)
         of_step += _gains.weigh_notes(*texts)
@@ -132,6 +130,20 @@ def _list_steps(table: _Table, cadence: Cadence) -> tuple[Array, Array]:
     return gains, has_step
 
 
+def _weigh_dates(earlier: Array, later: Array, cadence: Cadence) -> tuple[Array, Array]:
+    """Return the gains of steps between days, -inf for none, and whether they are of one period."""
+    between = later - earlier
+    if cadence.days:
+        of_days = _list_gains_of_days(cadence)
+        return of_days.take(between, mode="clip"), np.abs(between - cadence.days) <= cadence.most
+    periods = _list_periods(cadence).take(between, mode="clip")
+    off = np.abs(later - add_to_each(earlier, periods, cadence))
+    gains = _list_gains_of_dates(cadence)
+    of_dates = gains.take(periods * len(gains[0]) + np.minimum(off, cadence.most + 1))
+    return of_dates, (periods == 1) & (off <= cadence.most)
+
+
+@cache
 def _list_gains_of_dates(cadence: Cadence) -> Array:
     """Return the gains of dates by periods, 0 for none, in rows, and days off, one too many last."""
     gains = np.full((cadence.pause + 1, cadence.most + 2), -np.inf)
@@ -139,6 +151,16 @@ def _list_gains_of_dates(cadence: Cadence) -> Array:
     return gains
 
 
+@cache
+def _list_gains_of_days(cadence: Cadence) -> Array:
+    """Return the gain for each number of days between two dates, of a cadence that is a number of days."""
+    periods = _list_periods(cadence)
+    off = np.abs(np.arange(len(periods)) - periods * cadence.days)
+    gains: Array = _list_gains_of_dates(cadence)[periods, np.minimum(off, cadence.most + 1)]
+    return gains
+
+
+@cache
 def _list_periods(cadence: Cadence) -> Array:
     """Return for each number of days how many periods it may be, 0 for none; more days than these are none."""
     spread = cadence.most + (3 if cadence.months else 0)  # months are up to two days shorter than the mean
