@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from p2p_analytics.report._declared import Section
 
 MOST_ROWS: Final = 30
+_TABLES_AT_ONCE: Final = 2
 _MOST_BARS: Final = 12
 _MOST_UNFOLDED: Final = 8  # a longer table is folded on screens
 _DURATIONS: Final = frozenset({"days", "age"})
@@ -78,10 +80,13 @@ def build_sections(
         A section has the figure to be drawn as its plot, or None, and its table.
     """
     shown = [section for section in sections if not _list_hidden(section.name, history)]
+    names = [section.name for section in shown if not section.template]
+    with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:  # mostly computed without the interpreter
+        tables = dict(zip(names, pool.map(build, names), strict=True))
     return [
         {"template": section.template, "name": section.name, "title": _find_title(section)}
         if section.template
-        else _build_section(section, build(section.name), payments, zone=zone, strict=history.strict)
+        else _build_section(section, tables[section.name], payments, zone=zone, strict=history.strict)
         for section in shown
     ]
 
