@@ -160,3 +160,18 @@ def test_order_and_chunks_change_nothing(records: list[Record], places: list[int
         expected = read_rows(case.run(whole, *arguments))
         for name, frame in frames.items():
             assert read_rows(case.run(frame, *arguments)) == expected, (case.name, name)
+
+
+def test_more_chunks_than_are_kept() -> None:
+    """Text in a chunk for each of many rows counts like that in one."""
+    values = {name: [*choices, None] for name, choices in CHOICES.items()}
+    rows = [
+        make_record(payment_id=f"{at:03}", **{name: each[at % len(each)] for name, each in values.items()})
+        for at in range(150)
+    ]
+    scattered = WAYS_TO_JOIN["Arrow chunks"]([[row] for row in rows])
+    for case in pick(0):
+        if case.name == "categorise":
+            continue
+        arguments = ("America/New_York",) * case.has_zone
+        assert read_rows(case.run(scattered, *arguments)) == read_rows(case.run(to_frame(rows), *arguments)), case.name
