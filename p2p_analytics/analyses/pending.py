@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from datetime import timedelta
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
@@ -49,7 +49,8 @@ _REQUESTS: Final = {
 }
 
 _IN_ORDER: Final = [
-    "date_created", "payment_id", "counterparty_id", "counterparty_name", "direction", "note", "amount",
+    "date_created", "payment_id", "counterparty_id", "counterparty_username", "counterparty_name", "direction", "note",
+    "amount",
 ]  # fmt: skip
 
 
@@ -141,13 +142,11 @@ def pending_ageing(
     # One row per account, direction and band, so the rest is finished here.
     found = _engine.collect(sums, payments, what="pending_ageing").rows(named=True)
     of_band = {(row.get(ACCOUNT), row["direction"], int(row["number"])): row for row in found}
-    rows = [
-        {ACCOUNT: account, "direction": direction, "band": label, **_describe_band(of_band.get(key), moment)}
-        for account in accounts
-        for direction in _DIRECTIONS
-        for number, label in enumerate(_label_bands(days))
-        if (key := (account, direction, number)) in of_band or label != NO_DATE
-    ]
+    rows = []
+    for account, direction, (at, band) in product(accounts, _DIRECTIONS, enumerate(_label_bands(days))):
+        of_one = of_band.get((account, direction, at))
+        if of_one or band != NO_DATE:
+            rows.append({ACCOUNT: account, "direction": direction, "band": band, **_describe_band(of_one, moment)})
     columns = add_account(_AGES, by_account=by_account)
     table = _engine.build_rows(payments, {name: [row[name] for row in rows] for name in columns}, columns)
     return _engine.to_result(table, payments, columns, opened.currency)
@@ -230,7 +229,7 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
 
 
 def _list_accounts(payments: IntoFrame) -> list[str | None]:
-    """Return all accounts of a frame, by a query of its own: within another, Polars keeps all rows for both."""
+    """Return all accounts in order, by a query of its own: within another, Polars keeps all rows for both."""
     opened = _engine.open_frame(payments, [ACCOUNT], every_kind=True, what="pending_ageing", by_currency=True)
     found = opened.frame.group_by(ACCOUNT).agg(rows=nw.len()).select(ACCOUNT)
     accounts = _engine.collect(found, payments, what="pending_ageing")[ACCOUNT].to_list()

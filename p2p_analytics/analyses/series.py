@@ -154,10 +154,10 @@ def _describe_series(rows: nw.DataFrame[Any], today: int) -> Iterator[dict[str, 
     from p2p_analytics.analyses._series import chains
 
     col = pl.col
-    native: pl.DataFrame = rows.to_native().with_columns(pl.col("person", "direction", "note").cast(pl.String))
+    native: pl.DataFrame = rows.to_native().with_columns(col("person", "direction", "note").cast(pl.String))
     names = native.group_by("person").agg(col("counterparty_id", "counterparty_name").max()).sort("person")
     words = native["note"].unique().sort()
-    # The number of a category is its place among them.
+    # The number of a text in an enumeration is its place there.
     numbered = native.select(
         col("person").cast(pl.Enum(names["person"])).to_physical().cast(pl.Int64) * 2 + (col("direction") == "out"),
         "day",

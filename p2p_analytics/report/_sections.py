@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +12,7 @@ from p2p_analytics.analyses.caveats import describe_caveat, lacks_audiences
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.report._declared import SECTIONS
 from p2p_analytics.report._page import to_rows
+from p2p_analytics.threads import map_in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from p2p_analytics.report._declared import Section
 
 MOST_ROWS: Final = 30
-_TABLES_AT_ONCE: Final = 2
+_TABLES_AT_ONCE: Final = 2  # more would take more memory
 _MOST_BARS: Final = 12
 _MOST_UNFOLDED: Final = 8  # a longer table is folded on screens
 _DURATIONS: Final = frozenset({"days", "age"})
@@ -81,8 +81,7 @@ def build_sections(
     """
     shown = [section for section in sections if not _list_hidden(section.name, history)]
     names = [section.name for section in shown if not section.template]
-    with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:  # mostly computed without the interpreter
-        tables = dict(zip(names, pool.map(build, names), strict=True))
+    tables = dict(zip(names, map_in_threads(build, names, most=_TABLES_AT_ONCE), strict=True))
     return [
         {"template": section.template, "name": section.name, "title": _find_title(section)}
         if section.template

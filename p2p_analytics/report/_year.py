@@ -129,6 +129,7 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
     page = template.render(
         year=chosen.number,
         name=user.display_name or user.username or user.id,
+        strict=history.strict,
         begin=_find_first_moment(chosen),
         end=_find_last_moment(chosen),
         private=describe_privacy(history, currency),

@@ -185,3 +185,14 @@ def test_missing_columns_are_named(build: Builder) -> None:
     """A frame without a needed column is refused, and the message names the column."""
     with pytest.raises(SchemaError, match="needs the columns date_created;"):
         pending_requests(build([]).drop(columns="date_created"), as_of=AS_OF)
+
+
+def test_requests_that_differ_in_the_username_only(payments: Builder, rows_of: Reader) -> None:
+    """They are in the order of the usernames, whatever that of the rows."""
+    for order in ("xy", "yx"):
+        rows = [
+            {**IN, "payment_id": "1", "created": "2024-03-01T09:00:00Z", "counterparty_username": name}
+            for name in order
+        ]
+        found = rows_of(pending_requests(payments(*rows), "2024-05-05"))
+        assert [row["counterparty_username"] for row in found] == ["x", "y"]

@@ -116,8 +116,10 @@ def measure(add_row: AddRow, words: str = "") -> None:
                 mean = math.prod(column) ** (1 / len(column))
                 name = f"geometric mean of these, {number:,}"
                 add_row(name, PEERS[engine], f"{mean:.2f}x", wanted=MEAN_WANTED[engine])
+        files = sources[0][1]
+        del sources, of_sizes  # in which the frames are: Spark needs memory, too
         if not words:
-            spark_times.measure(add_row, sources[0][1])
+            spark_times.measure(add_row, files)
             measure_few(add_row)
 
 

@@ -273,6 +273,8 @@ def test_data_that_begins_within_the_year() -> None:
     assert ", from 5 Mar 2023 until 30 Nov 2023</p>" in both
     one_day = render_year(report_history(ROWS[2:]), as_of="2023-03-05T23:30:00Z", year=2023, privacy=False)
     assert ", on 5 Mar 2023</p>" in one_day
+    one_month = render_year(report_history(ROWS[2:]), as_of="2023-03-25T12:00:00Z", year=2023, privacy="strict")
+    assert ", in Mar 2023</p>" in one_month
     empty = render_year(report_history(ROWS[2:]), as_of=AS_OF, year=2022)
     assert ", from" not in empty
     strict = render_year(report_history(ROWS[2:]), as_of=AS_OF, year=2023, privacy="strict")

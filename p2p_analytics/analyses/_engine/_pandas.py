@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_pandas_dataframe
@@ -60,9 +60,9 @@ class Pandas:
         import polars as pl
 
         table = _drop_other_statuses(_read_table(native, selection, what), selection.status)
-        # Columns in a few chunks stay as they are: to make one takes longer than it saves.
+        # A few chunks of a column stay as they are: to make one of them takes longer than it saves.
         chunks = max((column.num_chunks for column in table.columns), default=0)
-        return nw.from_native(pl.DataFrame(pl.from_arrow(table, rechunk=chunks > _MOST_CHUNKS))).lazy()
+        return nw.from_native(cast("pl.DataFrame", pl.from_arrow(table, rechunk=chunks > _MOST_CHUNKS))).lazy()
 
     @staticmethod
     def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,6 +9,7 @@ import numpy as np
 
 from p2p_analytics.analyses._series import _columns, _gains, _search, _views
 from p2p_analytics.analyses._series.cadence import CADENCES
+from p2p_analytics.threads import map_in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,10 +105,9 @@ def find_candidates(payments: Payments, views: Views, marks: Array) -> Candidate
     halves, parents = _views.halve(views, payments.days)
     find = partial(_find_of_cadence, payments, (views, marks), (halves, marks[parents]))
     numbers = range(len(CADENCES))
-    if len(views.members.values) < _FEWEST_IN_THREADS:
-        return join([part for number in numbers for part in find(number)])
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets other threads run while it computes
-        return join([part for parts in pool.map(find, numbers) for part in parts])
+    is_large = len(views.members.values) >= _FEWEST_IN_THREADS
+    parts = map_in_threads(find, numbers) if is_large else map(find, numbers)
+    return join([part for some in parts for part in some])
 
 
 def _find_of_cadence(

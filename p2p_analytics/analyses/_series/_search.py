@@ -99,6 +99,7 @@ def _follow_steps(table: _Table, cadence: Cadence) -> tuple[Runs, Array]:
     places, columns = best[REACH:].argmax(axis=0), np.arange(number)
     found = [(columns, places)]
     while len(columns):
+        # The same sums as above: of equal ones, the step from the farthest payment is taken.
         goes_on = best[places + REACH, columns] > 0
         places, columns = places[goes_on, np.newaxis], columns[goes_on, np.newaxis]
         steps = best[places + back, columns] + gains[back, places, columns]
@@ -145,7 +146,10 @@ def _weigh_dates(earlier: Array, later: Array, cadence: Cadence) -> tuple[Array,
 
 @cache
 def _list_gains_of_dates(cadence: Cadence) -> Array:
-    """Return the gains of dates by periods, 0 for none, in rows, and days off, one too many last."""
+    """Return the gains of dates: a row for each number of periods, of which 0 is none, a column for each of days off.
+
+    The last column is that of too many days.
+    """
     gains = np.full((cadence.pause + 1, cadence.most + 2), -np.inf)
     gains[1:, :-1] = _gains.list_pauses(cadence)[1:, np.newaxis] + _gains.list_gains(cadence)
     return gains

@@ -76,6 +76,9 @@ class Columns(Mapping[str, list[Any]]):
         """Return the columns of the first rows."""
         return Columns(self._frame.head(rows))
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._frame.columns
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._frame.columns)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import pytest
 
+from p2p_analytics.analyses._series import _candidates
+from p2p_analytics.analyses.series import recurring
 from p2p_analytics.sandbox.town import build
-from support.analyses.towns import judge_town
+from support.analyses.towns import FEWEST, judge_town, view_payments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,3 +57,14 @@ def test_a_plain_town() -> None:
     scores = [judge_town(build.build(seed), place) for seed in SEEDS[:2] for place in range(PLACES)]
     assert sum(score.right for score in scores) == sum(score.planted for score in scores) > 12
     assert sum(score.true for score in scores) >= 0.9 * sum(score.found for score in scores)
+
+
+def test_threads_and_the_order_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The series of a town, searched one cadence after another, in threads, and with the rows mixed."""
+    payments = view_payments(build.build(4, series=True))
+    one_by_one = recurring(payments, as_of="2026-01-01")
+    assert len(one_by_one) > FEWEST
+    mixed = payments.sample(frac=1, random_state=1)
+    pd.testing.assert_frame_equal(recurring(mixed, as_of="2026-01-01"), one_by_one)
+    monkeypatch.setattr(_candidates, "_FEWEST_IN_THREADS", 0)
+    pd.testing.assert_frame_equal(recurring(payments, as_of="2026-01-01"), one_by_one)
