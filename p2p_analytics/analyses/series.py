@@ -155,11 +155,10 @@ def _describe_series(rows: nw.DataFrame[Any], today: int) -> Iterator[dict[str, 
 
     col = pl.col
     native: pl.DataFrame = rows.to_native().with_columns(col("person", "direction", "note").cast(pl.String))
-    names = native.group_by("person").agg(col("counterparty_id", "counterparty_name").max()).sort("person")
-    words = native["note"].unique().sort()
+    keys, words = (native[name].unique().sort() for name in ("person", "note"))
     # The number of a text in an enumeration is its place there.
     numbered = native.select(
-        col("person").cast(pl.Enum(names["person"])).to_physical().cast(pl.Int64) * 2 + (col("direction") == "out"),
+        col("person").cast(pl.Enum(keys)).to_physical().cast(pl.Int64) * 2 + (col("direction") == "out"),
         "day",
         "amount_cents",
         col("note").cast(pl.Enum(words)).to_physical(),
@@ -170,15 +169,19 @@ def _describe_series(rows: nw.DataFrame[Any], today: int) -> Iterator[dict[str, 
     notes = words.to_list()
     texts: dict[str, int] = {"": -1}
     text_of = np.array([texts.setdefault(chains.simplify_note(note), len(texts)) for note in notes], dtype=np.int64)
-    payments = chains.Payments(people, of_day, cents, text_of[of_event])
-    for chain in chains.find_chains(payments):
+    payments = chains.number_payments(people, of_day, cents, text_of[of_event])
+    found = chains.find_chains(payments)
+    own = [divmod(int(payments.people[chain.places[0]]), 2) for chain in found]
+    of_found = native.filter(col("person").is_in([keys[person] for person, _ in own]))
+    of_person = of_found.group_by("person").agg(col("counterparty_id", "counterparty_name").max())
+    names = {key: (user_id or None, name or None) for key, user_id, name in of_person.iter_rows()}
+    for chain, (person, is_out) in zip(found, own, strict=True):
         places = [*chain.places]
-        person, is_out = divmod(int(payments.people[places[0]]), 2)
         days = payments.days[places].tolist()
         expected = cadence.find_next(days, chain.cadence)
         yield {
-            "counterparty_id": names["counterparty_id"][person] or None,
-            "counterparty_name": names["counterparty_name"][person] or None,
+            "counterparty_id": names[keys[person]][0],
+            "counterparty_name": names[keys[person]][1],
             "direction": "out" if is_out else "in",
             "cadence": chain.cadence.name,
             "amount": statistics.median(payments.cents[places].tolist()) / 100,

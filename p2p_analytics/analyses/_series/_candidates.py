@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,11 +12,13 @@ from p2p_analytics.analyses._series.cadence import CADENCES
 from p2p_analytics.threads import map_in_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from p2p_analytics.analyses._series._columns import Array, Payments, Runs
     from p2p_analytics.analyses._series._views import Views
     from p2p_analytics.analyses._series.cadence import Cadence
+
+    Result = TypeVar("Result")
 
 _FEWEST_IN_THREADS: Final = 50_000  # payments in sets; fewer take less time than to start threads
 
@@ -78,8 +80,7 @@ class Tallies:
     """Numbers of payments that are left: of each person, and of each person and amount, and person and note."""
 
     def __init__(self, payments: Payments) -> None:
-        pairs = (_number_pairs(payments.people, values) for values in (payments.cents, payments.texts))
-        self._codes = [payments.people, *pairs]
+        self._codes = [payments.people, payments.of_amount, payments.of_note]
         self._counts = [np.bincount(codes) for codes in self._codes]
 
     def count(self, places: Array) -> Array:
@@ -93,39 +94,38 @@ class Tallies:
             np.subtract.at(counts, codes[places], 1)
 
 
-def _number_pairs(people: Array, values: Array) -> Array:
-    """Return for each payment the number of its person and value among all pairs of them."""
-    ranks = np.unique(values, return_inverse=True)[1]
-    pairs = people * (ranks.max(initial=0) + 1) + ranks
-    return np.unique(pairs, return_inverse=True)[1]
-
-
 def find_candidates(payments: Payments, views: Views, marks: Array) -> Candidates | None:
     """Return the candidates in sets, each of which has a mark; None without any."""
     halves, parents = _views.halve(views, payments.days)
-    find = partial(_find_of_cadence, payments, (views, marks), (halves, marks[parents]))
-    numbers = range(len(CADENCES))
+    of_whole = _search_blocks(payments, views, partial(_choose, payments, views, marks))
+    of_halves = _search_blocks(payments, halves, lambda found, _: found)
+    parts = []
+    for number in range(len(CADENCES)):
+        parts += of_whole[number]
+        found = _join_found(of_halves[number])
+        if found is not None:
+            parts.append(_pair(payments, halves, found, marks[parents], number))
+    return join(parts)
+
+
+def _search_blocks(payments: Payments, views: Views, use: Callable[[_search.Found, int], Result]) -> list[list[Result]]:
+    """Return what a function returns for the chains of each cadence, and its number, in each block of sets."""
+
+    def search(block: _search.Block) -> list[Result]:
+        return [use(found, number) for number, found in enumerate(_search.find_chains(payments, views, block))]
+
+    blocks = _search.list_blocks(payments, views)
     is_large = len(views.members.values) >= _FEWEST_IN_THREADS
-    parts = map_in_threads(find, numbers) if is_large else map(find, numbers)
-    return join([part for some in parts for part in some])
+    of_blocks = map_in_threads(search, blocks) if is_large else [*map(search, blocks)]
+    return [[each[number] for each in of_blocks if number < len(each)] for number in range(len(CADENCES))]
 
 
-def _find_of_cadence(
-    payments: Payments, whole: tuple[Views, Array], halved: tuple[Views, Array], number: int
-) -> list[Candidates]:
-    """Return the candidates of one cadence in sets, and in halves of sets, with the marks of each."""
-    parts, cadence = [], CADENCES[number]
-    views, marks = whole
-    for found in _search.find_chains(payments, views, cadence):
-        side, members = _measure(payments, views, found, cadence)
-        chosen = np.flatnonzero(side.gains.find_bound() >= _gains.ENOUGH)
-        side = side.take(chosen)
-        parts.append(_build(number, marks[found.views[chosen]], members.take(chosen), (side, side)))
-    halves, marks = halved
-    of_halves = _join_found([*_search.find_chains(payments, halves, cadence)])
-    if of_halves is not None:
-        parts.append(_pair(payments, halves, of_halves, marks, number))
-    return parts
+def _choose(payments: Payments, views: Views, marks: Array, found: _search.Found, number: int) -> Candidates:
+    """Return the candidates among the chains of a cadence."""
+    side, members = _measure(payments, views, found, CADENCES[number])
+    chosen = np.flatnonzero(side.gains.find_bound() >= _gains.ENOUGH)
+    side = side.take(chosen)
+    return _build(number, marks[found.views[chosen]], members.take(chosen), (side, side))
 
 
 def join(parts: Sequence[Candidates]) -> Candidates | None:

@@ -1,4 +1,4 @@
-"""Search of the best chain of one cadence in each of many sets of payments, all sets at once.
+"""Search of the best chain of each cadence in each of many sets of payments, all sets of a block at once.
 
 A step of a chain leads from a payment to one of the next few, so that the number of steps that are compared is
 proportional to the number of payments.
@@ -13,7 +13,7 @@ import numpy as np
 
 from p2p_analytics.analyses._series import FEWEST, _columns, _gains
 from p2p_analytics.analyses._series._views import MOST_HIDDEN
-from p2p_analytics.analyses._series.cadence import add_to_each
+from p2p_analytics.analyses._series.cadence import CADENCES, add_to_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +28,13 @@ _CELLS: Final = 2**17  # payments that are searched at once
 _FAR: Final = 2**30  # a day after all others
 
 
+class Block(NamedTuple):
+    """Sets that are searched at once, the longest first, and how many cadences they are not too dense for."""
+
+    views: Array
+    cadences: int
+
+
 class Found(NamedTuple):
     """Chains: the set of each, its members by their places in it, and the payments per day of the set."""
 
@@ -37,42 +44,64 @@ class Found(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """Payments of several sets, a column for each set, with the longest first; the rest of a column is empty."""
+    """Days of several sets, a column for each set, with the longest first; the rest of a column is empty.
+
+    ``between`` and ``alike`` have the days, and the gains of amounts and notes, of the steps to each payment, from the
+    farthest earlier payment to the nearest, a table for each. A step that is none has a gain of -inf.
+    """
 
     days: Array
-    cents: Array
-    texts: Array
     sizes: Array
-    densities: Array
+    between: Array
+    alike: Array
 
 
-def find_chains(payments: Payments, views: Views, cadence: Cadence) -> Iterator[Found]:
-    """Yield the best chain of each set that is not too dense, if not too many other payments are among its members."""
-    members = views.members
-    sizes, days = members.sizes, payments.days[members.values]
-    filled = np.flatnonzero(sizes >= FEWEST)
-    densities = np.zeros(len(sizes))
-    spans = days[members.starts[1:][filled] - 1] - days[members.starts[:-1][filled]] + cadence.length
-    densities[filled] = sizes[filled] / spans
-    fits = filled[densities[filled] * cadence.length * views.least[filled] <= MOST_HIDDEN]
-    fits = fits[np.argsort(-sizes[fits], kind="stable")]
-    while len(fits):
-        number = max(1, _CELLS // int(sizes[fits[0]]))
-        some, fits = fits[:number], fits[number:]
-        table = _build_table(payments, members.take(some), densities[some])
-        chains, has_step = _follow_steps(table, cadence)
-        counts = chains.sizes
+def list_blocks(payments: Payments, views: Views) -> list[Block]:
+    """Return the sets that are not too dense for some cadence; longer cadences need sets that are less dense."""
+    sizes = views.members.sizes
+    number = np.zeros(len(sizes), dtype=np.int64)
+    for place, cadence in enumerate(CADENCES):
+        fits = _find_densities(payments, views.members, cadence) * cadence.length * views.least <= MOST_HIDDEN
+        number += fits & (number == place)
+    blocks = []
+    for cadences in range(1, len(CADENCES) + 1):
+        of_one = np.flatnonzero(number == cadences)
+        of_one = of_one[np.argsort(-sizes[of_one], kind="stable")]
+        while len(of_one):
+            many = max(1, _CELLS // int(sizes[of_one[0]]))
+            blocks.append(Block(of_one[:many], cadences))
+            of_one = of_one[many:]
+    return blocks
+
+
+def find_chains(payments: Payments, views: Views, block: Block) -> Iterator[Found]:
+    """Yield for each cadence the best chain of each set, if not too many other payments are among its members."""
+    members, least = views.members.take(block.views), views.least[block.views]
+    table = _build_table(payments, members)
+    gains = np.full(table.alike.shape, -np.inf)
+    for cadence in CADENCES[: block.cadences]:
+        densities = _find_densities(payments, members, cadence)
+        _list_gains(table, cadence, gains)
+        chains = _follow_steps(table, gains, np.log(densities))
         # A column without members has no step.
         first = chains.values[np.minimum(chains.starts[:-1], len(chains.values) - 1)]
         last = chains.values[chains.starts[1:] - 1]
-        of_each = np.arange(len(some))
+        of_each = np.arange(len(table.sizes))
         slots = np.rint((table.days[last, of_each] - table.days[first, of_each]) / cadence.length) + 1
-        least = np.maximum(slots * _FEWEST_OF_SLOTS, (last - first + 1) * views.least[some])
-        right = np.flatnonzero(has_step & (counts >= np.maximum(FEWEST, least)))
-        yield Found(some[right], chains.take(right), densities[some[right]])
+        fewest = np.maximum(slots * _FEWEST_OF_SLOTS, (last - first + 1) * least)
+        right = np.flatnonzero(chains.sizes >= np.maximum(FEWEST, fewest))
+        right = right[_have_step(table, right, cadence)]
+        yield Found(block.views[right], chains.take(right), densities[right])
 
 
-def _build_table(payments: Payments, members: Runs, densities: Array) -> _Table:
+def _find_densities(payments: Payments, members: Runs, cadence: Cadence) -> Array:
+    """Return the payments per day of sets, of which the last day is followed by a period."""
+    ends = members.values[members.starts[1:] - 1], members.values[members.starts[:-1]]
+    densities: Array = members.sizes / (payments.days[ends[0]] - payments.days[ends[1]] + cadence.length)
+    return densities
+
+
+def _build_table(payments: Payments, members: Runs) -> _Table:
     sizes = members.sizes
     shape = (int(sizes[0]), len(sizes))
     rows, columns = _columns.list_places(np.zeros_like(sizes), sizes), members.owners
@@ -81,20 +110,25 @@ def _build_table(payments: Payments, members: Runs, densities: Array) -> _Table:
         table = np.full(shape, _FAR, dtype=dtype)
         table[rows, columns] = values[members.values]
         tables.append(table)
-    return _Table(tables[0], tables[1], tables[2], sizes, densities)
+    days, cents, texts = tables
+    between, alike = np.zeros((REACH, *shape), dtype=np.int32), np.full((REACH, *shape), -np.inf)
+    for apart in range(1, min(REACH, len(days) - 1) + 1):
+        np.subtract(days[apart:], days[:-apart], out=between[-apart, apart:])
+        of_amounts = _gains.weigh_amounts(cents[:-apart], cents[apart:])
+        np.add(of_amounts, _gains.weigh_notes(texts[:-apart], texts[apart:]), out=alike[-apart, apart:])
+    return _Table(days, sizes, between, alike)
 
 
-def _follow_steps(table: _Table, cadence: Cadence) -> tuple[Runs, Array]:
-    """Return the places of the best chain of each set, and whether the set has a step of one period."""
+def _follow_steps(table: _Table, gains: Array, logarithms: Array) -> Runs:
+    """Return the places of the best chain of each set; the logarithms of densities are what each step says less."""
     length, number = table.days.shape
-    gains, has_step = _list_steps(table, cadence)
     best = np.zeros((length + REACH, number))
     best[:REACH] = -np.inf
     filled = np.searchsorted(-table.sizes, -np.arange(length))
     for at in range(1, length):
         those = slice(int(filled[at]))
         steps = best[at : at + REACH, those] + gains[:, at, those]
-        np.maximum(steps.max(axis=0), 0, out=best[at + REACH, those])
+        np.maximum(steps.max(axis=0) - logarithms[those], 0, out=best[at + REACH, those])
     back = np.arange(REACH)
     places, columns = best[REACH:].argmax(axis=0), np.arange(number)
     found = [(columns, places)]
@@ -107,41 +141,41 @@ def _follow_steps(table: _Table, cadence: Cadence) -> tuple[Runs, Array]:
         found.append((columns, places))
     columns, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort((places, columns))
-    return _columns.Runs(places[order], _columns.add_up(np.bincount(columns, minlength=number))), has_step
+    return _columns.Runs(places[order], _columns.add_up(np.bincount(columns, minlength=number)))
 
 
-def _list_steps(table: _Table, cadence: Cadence) -> tuple[Array, Array]:
-    """Return the gains of the steps to each payment, and whether a set has a step of one period.
+def _list_gains(table: _Table, cadence: Cadence, gains: Array) -> None:
+    """Write the gains of the steps to each payment, but for the density of the set.
 
-    The steps are from the farthest earlier payment to the nearest, a table of gains for each; -inf is no step. All are
-    computed, because it takes longer to select those with dates that fit.
+    All are computed, because it takes longer to select those with dates that fit.
     """
-    length, number = table.days.shape
-    gains = np.full((REACH, length, number), -np.inf)
-    has_step = np.zeros(number, dtype=bool)
-    logarithms = np.log(table.densities)
-    for apart in range(1, min(REACH, length - 1) + 1):
-        days, cents, texts = ((values[:-apart], values[apart:]) for values in (table.days, table.cents, table.texts))
-        of_step, is_one_period = _weigh_dates(*days, cadence)
-        has_step |= is_one_period.any(axis=0)
-        of_step -= logarithms
-        of_step += _gains.weigh_amounts(*cents)
-        of_step += _gains.weigh_notes(*texts)
-        gains[REACH - apart, apart:] = of_step
-    return gains, has_step
+    of_days = _list_gains_of_days(cadence) if cadence.days else None
+    of_dates = _list_gains_of_dates(cadence)
+    for apart in range(1, min(REACH, len(table.days) - 1) + 1):
+        steps = (-apart, slice(apart, None))
+        if of_days is not None:
+            of_step = of_days.take(table.between[steps], mode="clip")
+        else:
+            periods, off = _find_periods(table.days[:-apart], table.between[steps], cadence)
+            of_step = of_dates.take(periods * len(of_dates[0]) + np.minimum(off, cadence.most + 1))
+        np.add(of_step, table.alike[steps], out=gains[steps])
 
 
-def _weigh_dates(earlier: Array, later: Array, cadence: Cadence) -> tuple[Array, Array]:
-    """Return the gains of steps between days, -inf for none, and whether they are of one period."""
-    between = later - earlier
-    if cadence.days:
-        of_days = _list_gains_of_days(cadence)
-        return of_days.take(between, mode="clip"), np.abs(between - cadence.days) <= cadence.most
+def _have_step(table: _Table, which: Array, cadence: Cadence) -> Array:
+    """Return whether there is a step of one period in some sets."""
+    found = np.zeros(len(which), dtype=bool)
+    for apart in range(1, min(REACH, len(table.days) - 1) + 1):
+        rest = np.flatnonzero(~found)
+        days, between = (values[:, which[rest]] for values in (table.days[:-apart], table.between[-apart, apart:]))
+        periods, off = _find_periods(days, between, cadence)
+        found[rest] = ((periods == 1) & (off <= cadence.most)).any(axis=0)
+    return found
+
+
+def _find_periods(days: Array, between: Array, cadence: Cadence) -> tuple[Array, Array]:
+    """Return of steps from days how many periods they may take, 0 for none, and how many days they are off."""
     periods = _list_periods(cadence).take(between, mode="clip")
-    off = np.abs(later - add_to_each(earlier, periods, cadence))
-    gains = _list_gains_of_dates(cadence)
-    of_dates = gains.take(periods * len(gains[0]) + np.minimum(off, cadence.most + 1))
-    return of_dates, (periods == 1) & (off <= cadence.most)
+    return periods, np.abs(days + between - add_to_each(days, periods, cadence))
 
 
 @cache

@@ -68,9 +68,10 @@ def list_views(payments: Payments) -> Views:
     starts = np.append(np.flatnonzero(np.diff(payments.people, prepend=-1)), len(places))
     spans = payments.days[starts[1:] - 1] - payments.days[starts[:-1]] + _SHORTEST
     people = _People(starts, spans, np.arange(len(spans)).repeat(np.diff(starts)))
-    amounts = _group(people, payments.cents, places)
+    amounts = _group(people, payments.cents, payments.of_amount, places)
+    noted = np.flatnonzero(payments.texts >= 0)
     views = []
-    for groups in (amounts, _group(people, payments.texts, np.flatnonzero(payments.texts >= 0))):
+    for groups in (amounts, _group(people, payments.texts, payments.of_note, noted)):
         # Each of two halves may be as dense as a set that is not halved.
         most = max(1 / _FEWEST_OF_VIEW, 2 / _FEWEST_OF_HALF) * _DENSEST * spans[groups.people]
         chosen = np.flatnonzero((groups.sizes >= FEWEST) & (groups.sizes <= most))
@@ -79,7 +80,7 @@ def list_views(payments: Payments) -> Views:
     slices = _list_slices(people, amounts)
     owners = np.arange(len(slices)).repeat(slices[:, 1] - slices[:, 0])
     inside = amounts.order[_columns.list_places(slices[:, 0], slices[:, 1] - slices[:, 0])]
-    by_time = np.sort(owners * max(len(places), 1) + inside) - owners * max(len(places), 1)
+    by_time = np.sort(owners * len(places) + inside) - owners * len(places)
     members = _columns.Runs(by_time, _columns.add_up(slices[:, 1] - slices[:, 0]))
     views.append(Views(members, np.full(len(slices), _FEWEST_OF_ALL), np.full(len(slices), fill_value=False)))
     return Views(
@@ -89,13 +90,11 @@ def list_views(payments: Payments) -> Views:
     )
 
 
-def _group(people: _People, values: Array, places: Array) -> _Groups:
-    owners = people.of_each[places]
-    order = np.lexsort((values[places], owners))
-    owners, sorted_values = owners[order], values[places][order]
-    is_first = np.diff(owners, prepend=-1).astype(bool) | (np.diff(sorted_values, prepend=-1) != 0)
-    firsts = np.flatnonzero(is_first)
-    return _Groups(places[order], np.append(firsts, len(order)), owners[firsts], sorted_values[firsts])
+def _group(people: _People, values: Array, pairs: Array, places: Array) -> _Groups:
+    order = places[_columns.find_order(pairs[places])]
+    starts = np.append(np.flatnonzero(np.diff(pairs[order], prepend=-1)), len(order))
+    firsts = order[starts[:-1]]
+    return _Groups(order, starts, people.of_each[firsts], values[firsts])
 
 
 def _list_slices(people: _People, amounts: _Groups) -> Array:
@@ -163,14 +162,14 @@ def halve(views: Views, days: Array) -> tuple[Views, Array]:
 def _is_in_part(members: Runs, owners: Array, days: Array) -> Array:
     """Return for each member whether it is in the one of two parts of the month, between the two longest gaps."""
     months = find_days_of_month(days)
-    order = np.lexsort((months, owners))
+    order = _columns.find_order(owners * (_LONGEST_MONTH + 1) + months)
     months = months[order]
     is_last = np.diff(owners, append=-1) != 0
     following = np.append(months[1:], 0)
     following[is_last] = months[members.starts[:-1]]
     gaps = (following - months) % _LONGEST_MONTH
     at = np.arange(len(gaps)) - members.starts[:-1].repeat(members.sizes)
-    by_gap = np.lexsort((at, gaps, owners))
+    by_gap = _columns.find_order(owners * _LONGEST_MONTH + gaps)
     ends = at[by_gap][members.starts[1:, None] + np.array([-2, -1])] + 1
     first, second = ends.min(axis=1, initial=2**62), ends.max(axis=1, initial=0)
     is_in = np.empty(len(gaps), dtype=bool)

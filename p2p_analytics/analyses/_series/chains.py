@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from p2p_analytics.analyses._series import _candidates, _columns, _gains, _views
-from p2p_analytics.analyses._series._columns import Payments
+from p2p_analytics.analyses._series._columns import Payments, number_payments
 from p2p_analytics.analyses._series.cadence import CADENCES, Cadence
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from p2p_analytics.analyses._series._candidates import Candidates
     from p2p_analytics.analyses._series._columns import Array, Runs
 
-__all__ = ["Chain", "Payments", "find_chains", "simplify_note"]
+__all__ = ["Chain", "find_chains", "number_payments", "simplify_note"]
 
 _LONGEST_BREAK: Final = 366  # days, and a period, after which a series is a new one
 _WORDS: Final = re.compile(r"[^\W\d_]+")
@@ -81,7 +81,7 @@ def _choose(candidates: Candidates, gains: Array, payments: Payments, views: Run
     people = payments.people[candidates.one.lasts]
     good = np.flatnonzero(gains >= _gains.ENOUGH)
     good = good[np.lexsort((-gains[good], people[good]))]
-    order = np.argsort(views.values, kind="stable")
+    order = _columns.find_order(views.values)
     places, owners = views.values[order], views.owners[order]
     is_near = np.zeros(len(payments.days), dtype=bool)
     chosen = []
