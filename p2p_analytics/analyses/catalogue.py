@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from p2p_analytics import analyses
+from p2p_analytics.analyses._engine import PreparedPandas
 from p2p_analytics.analyses._parts.rules import UNCATEGORISED
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 from p2p_analytics.times import EPOCH, MICROSECOND, parse_as_of
@@ -26,6 +27,7 @@ __all__ = [
     "HistoryParts",
     "build_table",
     "list_hidden",
+    "prepare",
     "takes",
 ]
 
@@ -76,9 +78,14 @@ class HistoryParts(Protocol):
         """Whether dates are months."""
 
 
+def prepare(payments: pd.DataFrame) -> PreparedPandas:
+    """Return payments for several tables, of which each column is read once; they must not change meanwhile."""
+    return PreparedPandas(payments)
+
+
 def build_table(  # noqa: PLR0913 - what analyses take
     name: str,
-    payments: pd.DataFrame,
+    payments: pd.DataFrame | PreparedPandas,
     history: HistoryParts,
     *,
     as_of: datetime | date | str,
@@ -91,7 +98,7 @@ def build_table(  # noqa: PLR0913 - what analyses take
     Parameters
     ----------
     name : str
-    payments : DataFrame
+    payments : DataFrame or PreparedPandas
         Rows of the history.
     history : HistoryParts
     as_of : datetime, date or str

@@ -63,7 +63,7 @@ def to_image(  # noqa: PLR0913 - one keyword for each property of the image
         box = "tight" if size and not height else None
         figure = cast("Figure", axes.figure)  # no plot draws in a subfigure
         for each in figure.axes:
-            for axis in (each.xaxis,each.yaxis):
+            for axis in (each.xaxis, each.yaxis):
                 if not axis.label.get_text():
                     axis.set_label_coords(0, 0.5)
         _lay_out_only_once(figure)
