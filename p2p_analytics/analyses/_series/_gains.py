@@ -27,6 +27,8 @@ _SAME_AMOUNT, _MOST_OF_AMOUNT, _COMMON_AMOUNT = math.log(3), 2.5, 3
 _SAME_NOTE, _MOST_OF_NOTE, _COMMON_NOTE = math.log(2), 1.5, 2
 _OTHER_NOTE: Final = -0.3
 _OF_NOTES: Final = np.array([0.0, _SAME_NOTE, _OTHER_NOTE])  # of none, the same, and another
+# Of each ratio of amounts with each pair of notes; in 32 bits, as they only choose between steps.
+_ALIKE: Final = np.add.outer(_SAME_AMOUNT - _LESS, _OF_NOTES).ravel().astype(np.float32)
 
 
 class Gains(NamedTuple):
@@ -139,27 +141,27 @@ def has_jump(cents: Array, chains: Runs) -> Array:
     return found
 
 
-def weigh_amounts(one: Array, other: Array) -> Array:
-    """Return the gains of steps from amounts to others."""
-    gains: Array = _SAME_AMOUNT - find_losses(one, other)
-    return gains
-
-
-def weigh_notes(one: Array, other: Array) -> Array:
-    """Return the gains of steps from notes to others; without one of them, there is none."""
-    has_notes = (one >= 0) & (other >= 0)
-    gains: Array = _OF_NOTES.take(has_notes * np.add(one != other, 1, dtype=np.int8))
+def weigh_likeness(cents: tuple[Array, Array], texts: tuple[Array, Array]) -> Array:
+    """Return the gains of the amounts and notes of steps; a payment without a note says nothing by it."""
+    one, other = texts
+    of_note = ((one >= 0) & (other >= 0)) * np.add(one != other, 1, dtype=np.int8)
+    gains: Array = _ALIKE.take(_count_bounds(*cents) * np.int8(len(_OF_NOTES)) + of_note)
     return gains
 
 
 def find_losses(one: Array, other: Array) -> Array:
     """Return how much less amounts say than equal ones; those of different series have an infinite loss."""
+    losses: Array = _LESS.take(_count_bounds(one, other))
+    return losses
+
+
+def _count_bounds(one: Array, other: Array) -> Array:
+    """Return how many of the upper bounds the ratios of amounts are above."""
     ratios = np.maximum(one, other) / np.maximum(np.minimum(one, other), 1)
     above = np.zeros(ratios.shape, dtype=np.int8)
     for ratio in _RATIOS:
         above += ratios > ratio
-    losses: Array = _LESS.take(above)
-    return losses
+    return above
 
 
 def continues(cents: tuple[int, int], texts: tuple[int, int]) -> bool:

@@ -26,6 +26,7 @@ REACH: Final = 6  # a step leads to one of the next payments, this many
 _FEWEST_OF_SLOTS: Final = 0.62  # share of a series' dates that have a payment
 _CELLS: Final = 2**17  # payments that are searched at once
 _FAR: Final = 2**30  # a day after all others
+_REAL: Final = np.float32  # of gains that choose between steps; those of chains are computed in 64 bits
 
 
 class Block(NamedTuple):
@@ -78,11 +79,11 @@ def find_chains(payments: Payments, views: Views, block: Block) -> Iterator[Foun
     """Yield for each cadence the best chain of each set, if not too many other payments are among its members."""
     members, least = views.members.take(block.views), views.least[block.views]
     table = _build_table(payments, members)
-    gains = np.full(table.alike.shape, -np.inf)
+    gains = np.full_like(table.alike, -np.inf)
     for cadence in CADENCES[: block.cadences]:
         densities = _find_densities(payments, members, cadence)
         _list_gains(table, cadence, gains)
-        chains = _follow_steps(table, gains, np.log(densities))
+        chains = _follow_steps(table, gains, np.log(densities).astype(_REAL))
         # A column without members has no step.
         first = chains.values[np.minimum(chains.starts[:-1], len(chains.values) - 1)]
         last = chains.values[chains.starts[1:] - 1]
@@ -111,18 +112,18 @@ def _build_table(payments: Payments, members: Runs) -> _Table:
         table[rows, columns] = values[members.values]
         tables.append(table)
     days, cents, texts = tables
-    between, alike = np.zeros((REACH, *shape), dtype=np.int32), np.full((REACH, *shape), -np.inf)
+    between, alike = np.zeros((REACH, *shape), dtype=np.int32), np.full((REACH, *shape), -np.inf, dtype=_REAL)
     for apart in range(1, min(REACH, len(days) - 1) + 1):
         np.subtract(days[apart:], days[:-apart], out=between[-apart, apart:])
-        of_amounts = _gains.weigh_amounts(cents[:-apart], cents[apart:])
-        np.add(of_amounts, _gains.weigh_notes(texts[:-apart], texts[apart:]), out=alike[-apart, apart:])
+        pairs = ((values[:-apart], values[apart:]) for values in (cents, texts))
+        alike[-apart, apart:] = _gains.weigh_likeness(*pairs)
     return _Table(days, sizes, between, alike)
 
 
 def _follow_steps(table: _Table, gains: Array, logarithms: Array) -> Runs:
     """Return the places of the best chain of each set; the logarithms of densities are what each step says less."""
     length, number = table.days.shape
-    best = np.zeros((length + REACH, number))
+    best = np.zeros((length + REACH, number), dtype=_REAL)
     best[:REACH] = -np.inf
     filled = np.searchsorted(-table.sizes, -np.arange(length))
     for at in range(1, length):
@@ -184,7 +185,7 @@ def _list_gains_of_dates(cadence: Cadence) -> Array:
 
     The last column is that of too many days.
     """
-    gains = np.full((cadence.pause + 1, cadence.most + 2), -np.inf)
+    gains = np.full((cadence.pause + 1, cadence.most + 2), -np.inf, dtype=_REAL)
     gains[1:, :-1] = _gains.list_pauses(cadence)[1:, np.newaxis] + _gains.list_gains(cadence)
     return gains
 
