@@ -191,10 +191,11 @@ def select_payments(payments: pd.DataFrame) -> pd.DataFrame:
     return payments if is_payment.all() else payments[is_payment]
 
 
-def list_open_requests(payments: pd.DataFrame) -> pd.Series[Any]:
-    """Return the ids of the requests that are still open; a payment to someone who has not joined is none."""
-    is_open = payments["status"] == Status.PENDING.value
-    return payments.loc[is_open & (payments["action"] == Action.CHARGE.value), "payment_id"]
+def are_open_requests(ids: pd.Series[Any], payments: pd.DataFrame) -> pd.Series[bool]:
+    """Return whether ids are those of requests that are still open; a payment to someone who has not joined is none."""
+    is_open = (payments["status"] == Status.PENDING.value) & (payments["action"] == Action.CHARGE.value)
+    # As objects, which are looked up by their hash; pandas would make a list of text in Arrow first.
+    return ids.astype(object).isin(payments.loc[is_open, "payment_id"].astype(object))
 
 
 def count_other_kinds(payments: pd.DataFrame) -> dict[str, int]:

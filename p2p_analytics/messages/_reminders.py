@@ -9,7 +9,7 @@ from p2p_analytics.analyses import pending_requests
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames.perspective import UNREGISTERED
 from p2p_analytics.frames.row_currencies import find_currency
-from p2p_analytics.frames.schema import list_open_requests
+from p2p_analytics.frames.schema import are_open_requests
 from p2p_analytics.history import require_history
 from p2p_analytics.times import as_instant, find_zone
 
@@ -87,7 +87,7 @@ def write_reminders(requests: pd.DataFrame, history: History, zone: ZoneInfo, as
     import pandas as pd
 
     is_later = requests["date_created"] > as_of
-    is_own = (requests["direction"] == "in") & requests["payment_id"].isin(list_open_requests(history.payments))
+    is_own = (requests["direction"] == "in") & are_open_requests(requests["payment_id"], history.payments)
     rows = requests[is_own & ~is_later].reset_index(drop=True)
     people = history.people.drop_duplicates("user_id").set_index("user_id")["first_name"]
     first_names = rows["counterparty_id"].map(people)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from p2p_analytics.analyses import categories
 from p2p_analytics.analyses.catalogue import UNCATEGORISED
 from p2p_analytics.display import MONTH_NAMES, format_count, format_share
-from p2p_analytics.frames.schema import list_open_requests
+from p2p_analytics.frames.schema import are_open_requests
 from p2p_analytics.money import add_units
 from p2p_analytics.vocabulary import Status
 
@@ -81,9 +81,8 @@ def list_findings(
     money : callable
         Return an amount in currency units as text.
     """
-    requests = list_open_requests(payments)
     rules: dict[str, Callable[[pd.DataFrame], Iterator[Finding]]] = {
-        "pending_requests": lambda table: _find_old_requests(table, requests, money),
+        "pending_requests": lambda table: _find_old_requests(table, payments, money),
         "recurring": lambda table: _find_late(table, money),
         "unusual": lambda table: _find_duplicates(table, money),
         "sensitive_notes": _find_sensitive,
@@ -119,12 +118,13 @@ def list_people(findings: Iterable[Finding]) -> list[dict[str, str | None]]:
     return [part._asdict() for finding in findings for part in finding.parts if isinstance(part, Person)]
 
 
-def _find_old_requests(pending: pd.DataFrame, ids: pd.Series[str], money: Money) -> Iterator[Finding]:
+def _find_old_requests(pending: pd.DataFrame, payments: pd.DataFrame, money: Money) -> Iterator[Finding]:
     """Yield what others, and then what the user, have left open for long; a payment to a newcomer is no request.
 
     Requests of no money are left out.
     """
-    requests = pending[pending["payment_id"].isin(ids.dropna()) & (pending["amount"] != 0)]
+    is_request = are_open_requests(pending["payment_id"], payments) & pending["payment_id"].notna()
+    requests = pending[is_request & (pending["amount"] != 0)]
     for side, beginning, link in (("in", "You are still owed", "to"), ("out", "You still owe", "from")):
         old = requests[(requests["direction"] == side) & (requests["age_days"] >= _OLD_DAYS)]
         if old.empty:
