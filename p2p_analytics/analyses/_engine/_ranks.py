@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _WHOLE: Final = 100
-_PART_OF_ROW: Final = 1e-13  # a share of the values that is less than one of them
+_PART_OF_ROW: Final = 1e-13  # a share of the values that is less than one of them, and more than an error of rounding
 
 
 class Rank(NamedTuple):
@@ -58,12 +58,6 @@ def _find_in_polars(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[An
     import polars as pl
 
     keys, value, ranks, sums, last = wanted
-    number = pl.col("values")
-    found = {}
-    for name, rank in ranks.items():
-        place = (number * rank.percent + _WHOLE - 1) // _WHOLE
-        at = number - place if rank.from_largest else place - 1
-        found[name] = pl.when(number > 0).then(pl.col("_sorted").list.get(at, null_on_oob=True))
     table = (
         encode(frame, keys)
         .to_native()
@@ -72,9 +66,13 @@ def _find_in_polars(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[An
             *(pl.col(name).sum() for name in sums),
             *(pl.col(name).max() for name in last),
             values=pl.col(value).count().cast(pl.Int64),
-            _sorted=pl.col(value).drop_nulls().sort(),
+            # It is selected, in less time than all values are sorted. A float has the first 53 bits of the value.
+            **{
+                name: pl.col(value).quantile(_find_share(rank), "equiprobable").cast(pl.Int64)
+                for name, rank in ranks.items()
+            },
         )
-        .select(pl.col(*keys).cast(pl.String), *sums, *last, "values", **found)
+        .select(pl.col(*keys).cast(pl.String), *sums, *last, "values", *ranks)
     )
     result: nw.LazyFrame[Any] = nw.from_native(table)
     return result
@@ -85,7 +83,7 @@ def _find_in_duckdb(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[An
     column, groups = _duckdb.quote(value), [_duckdb.quote(key) for key in keys]
     found = [f"count({column}) AS values"]
     found += [f"{function}({each}) AS {each}" for function, names in (("sum", sums), ("max", last)) for each in names]
-    shares = ", ".join(map(_write_share, ranks.values()))
+    shares = ", ".join(f"{_find_share(rank):.13f}" for rank in ranks.values())
     # One list of all ranks: with a second aggregate that keeps all values, DuckDB fills the disk when memory is short.
     found += [
         f"quantile_disc({column}, [{shares}])[{at}] AS {_duckdb.quote(name)}" for at, name in enumerate(ranks, start=1)
@@ -95,11 +93,11 @@ def _find_in_duckdb(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[An
     return table
 
 
-def _write_share(rank: Rank) -> str:
-    """Return the share, a decimal number of SQL, for which DuckDB finds the rank: ceil(share * n) of n values."""
+def _find_share(rank: Rank) -> float:
+    """Return the share for which ceil(share * n) is the place of the rank among n values, from the smallest."""
     if not rank.from_largest:
-        return f"{rank.percent / _WHOLE}"
-    return f"{(_WHOLE - rank.percent) / _WHOLE + _PART_OF_ROW:.13f}"
+        return rank.percent / _WHOLE - _PART_OF_ROW
+    return (_WHOLE - rank.percent) / _WHOLE + _PART_OF_ROW
 
 
 def _find_in_counts(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[Any]:
