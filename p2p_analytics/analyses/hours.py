@@ -86,12 +86,11 @@ def activity(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
     created = opened.frame.select(
         col("amount_cents").abs(), created_us=calendar.within_calendar(col("date_created"))
     ).filter(~col("created_us").is_null())
+    local = calendar.add_local_time(created, "created_us", zone, opened.ends, payments)
+    with_hour = _engine.add_quotient(local, "hour", col("local_us") % calendar.DAY_US, calendar.HOUR_US)
     sums = (
-        calendar.add_local_time(created, "created_us", zone, opened.ends, payments)
-        .with_columns(
-            weekday=calendar.weekday(calendar.local_day()),
-            hour=col("local_us") % calendar.DAY_US // calendar.HOUR_US,
-        )
+        calendar.add_local_day(with_hour, "day")
+        .with_columns(weekday=calendar.weekday(col("day")))
         .group_by("weekday", "hour")
         .agg(col("amount_cents").sum(), payments=nw.len())
     )

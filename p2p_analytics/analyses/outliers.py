@@ -176,11 +176,13 @@ def _repeat_rows(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
     """Return rows with their stretch of time; one that is at most ``gap`` before the next is repeated in it."""
     col = nw.col
     length = _GAPS_IN_STRETCH * (gap + 1)
-    rows = settled.filter(~col("date_created").is_null()).with_columns(
-        stretch=col("date_created") // length,
-        next_stretch=(col("date_created") + gap) // length,
-        is_repeated=nw.lit(value=False),
-    )
+    dated = settled.filter(~col("date_created").is_null())
+    rows = _engine.add_quotient(
+        _engine.add_quotient(dated, "stretch", col("date_created"), length),
+        "next_stretch",
+        col("date_created") + gap,
+        length,
+    ).with_columns(is_repeated=nw.lit(value=False))
     repeated = rows.filter(col("next_stretch") > col("stretch")).with_columns(
         stretch=col("next_stretch"), is_repeated=nw.lit(value=True)
     )

@@ -222,7 +222,8 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
         what="pending_requests",
     )
     amount, age = _engine.units(nw.col("amount_cents").abs()), moment - nw.col("date_created")
-    table = opened.frame.with_columns(amount=amount, age_days=nw.when(age < 0).then(0).otherwise(age) // _DAY).sort(
+    since = nw.when(age < 0).then(0).otherwise(age)  # 0 for a later payment
+    table = _engine.add_quotient(opened.frame.with_columns(amount=amount), "age_days", since, _DAY).sort(
         *_IN_ORDER, nulls_last=True
     )
     return _engine.to_result(table, payments, _REQUESTS, opened.currency)

@@ -128,7 +128,7 @@ def recurring(
     local = calendar.add_local_time(counted, "date_created", zone, opened.ends, payments)
     of_person = ["person", "direction"]
     events = (
-        _engine.encode(local.with_columns(day=calendar.local_day()), ["person", "direction", "note"])
+        _engine.encode(calendar.add_local_day(local, "day"), ["person", "direction", "note"])
         .group_by(*of_person, "day", "amount_cents", "note")
         .agg(col("counterparty_id").max(), col("counterparty_name").max(), payments=nw.len())
         .with_columns(_engine.integers(["day", "payments"]))

@@ -109,9 +109,9 @@ def exposure(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
         sensitive_public=nw.when(is_sensitive).then(1).otherwise(0),
         **{name: nw.when(col("audience") == name).then(1).otherwise(0) for name in _AUDIENCES},
     )
+    local = calendar.add_local_time(visible, "created_us", zone, opened.ends, payments)
     days = (
-        calendar.add_local_time(visible, "created_us", zone, opened.ends, payments)
-        .with_columns(local_day=calendar.local_day())
+        calendar.add_local_day(local, "local_day")
         .group_by("local_day")  # one row per day of the calendar at most, so the rest is finished here
         .agg(*(col(name).sum() for name in _COUNTS[1:]), payments=nw.len())
         .with_columns(_engine.integers(_COUNTS))

@@ -36,6 +36,7 @@ from p2p_analytics.analyses._engine._groups import add_group, encode
 from p2p_analytics.analyses._engine._kinds import COUNT, DATE, FLAG, INSTANT, NUMBER, TEXT, WHOLE, Kind
 from p2p_analytics.analyses._engine._open import open_frame
 from p2p_analytics.analyses._engine._pandas import PreparedPandas
+from p2p_analytics.analyses._engine._quotients import add_quotient
 from p2p_analytics.analyses._engine._ranks import Rank, Ranked, find_ranked
 from p2p_analytics.analyses._engine._slices import (
     build_in_slices,
@@ -60,6 +61,7 @@ __all__ = [
     "Rank",
     "Ranked",
     "add_group",
+    "add_quotient",
     "add_text_column",
     "build_in_slices",
     "build_rows",

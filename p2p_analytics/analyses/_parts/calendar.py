@@ -85,13 +85,11 @@ def add_first_day(  # noqa: PLR0913 - as `add_local_time`, with the period
     if steps and _find_gap(steps) > DAY_US:
         return _add_steps(frame, instant, "first_day", steps, payments)
     # Days are many, and a clock may go back into the period before.
-    local = add_local_time(frame, instant, zone, ends, payments).with_columns(first_day=local_day())
+    local = add_local_time(frame, instant, zone, ends, payments)
     if every == "day":
-        return local
+        return add_local_day(local, "first_day")
     first, last = ends[0] // DAY_US - 1, ends[1] // DAY_US + 1  # no clock is a day ahead or behind
-    return _add_steps(
-        local.with_columns(day=local_day()), "day", "first_day", _list_starts(every, first, last), payments
-    )
+    return _add_steps(add_local_day(local, "day"), "day", "first_day", _list_starts(every, first, last), payments)
 
 
 def _add_steps(
@@ -107,9 +105,10 @@ def _add_steps(
     stretches = _engine.build_rows(payments, dict(zip(names, rows, strict=True)), dict.fromkeys(names, _engine.COUNT))
     turn, before, after = map(nw.col, names[1:])
     last_stretch = (steps[-1][0] - first) // length
-    stretch = ((nw.col(at) - first) // length).cast(nw.Int64())
+    stretch = nw.col(names[0]).cast(nw.Int64())
     return (
-        frame.with_columns(nw.when(stretch > last_stretch).then(last_stretch).otherwise(stretch).alias(names[0]))
+        _engine.add_quotient(frame, names[0], nw.col(at) - first, length)
+        .with_columns(nw.when(stretch > last_stretch).then(last_stretch).otherwise(stretch).alias(names[0]))
         .join(stretches, on=names[0], how="left")
         .with_columns(nw.when(nw.col(at) >= turn).then(after).otherwise(before).alias(name))
     )
@@ -120,9 +119,9 @@ def _find_gap(steps: list[tuple[int, int]]) -> int:
     return min((later - earlier for (earlier, _), (later, _) in pairwise(steps[1:])), default=2**62)
 
 
-def local_day() -> nw.Expr:
-    """Return the day of ``local_us``, counted from 1970-01-01."""
-    return nw.col("local_us") // DAY_US
+def add_local_day(frame: nw.LazyFrame[Any], name: str) -> nw.LazyFrame[Any]:
+    """Return a frame with the day of ``local_us``, counted from 1970-01-01, as one more column."""
+    return _engine.add_quotient(frame, name, nw.col("local_us"), DAY_US)
 
 
 def weekday(day: nw.Expr) -> nw.Expr:
