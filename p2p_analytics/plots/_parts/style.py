@@ -208,13 +208,15 @@ def set_title(ax: Axes, title: str, key: Sequence[tuple[str, Any]] = ()) -> None
 
 
 def style_value_axis(ax: Axes, axis: Axis, label: str, form: Callable[[float], str]) -> None:
-    """Style the axis of the numbers: few ticks, faint grid lines, no frame.
+    """Style the axis of the numbers: few ticks with room for their labels, faint grid lines, no frame.
 
     ``form`` is a module-level function or a partial of one, because a figure that holds any other cannot be pickled.
     """
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    from matplotlib.ticker import FuncFormatter
 
-    axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+    from p2p_analytics.plots._parts._ticks import RoomyLocator  # a kind of matplotlib's
+
+    axis.set_major_locator(RoomyLocator())
     axis.set_major_formatter(FuncFormatter(functools.partial(_tick, form)))
     axis.set_label_text(label, fontsize=AXIS_SIZE, color=QUIET, **TEXT)
     axis.grid(visible=True, color=QUIET, alpha=0.25, linewidth=0.6)
