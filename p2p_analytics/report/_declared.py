@@ -175,7 +175,7 @@ SECTIONS: Final = (
         "recurring",
         none="Nothing recurs.",
         caption="Settled payments that recur",
-        order=", the largest amount first",
+        order=", the largest amount first; of an amount that changed, the usual one is the median",
         columns=(
             _PERSON,
             Column("direction", "Direction", "side"),
