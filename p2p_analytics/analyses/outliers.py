@@ -163,7 +163,7 @@ def _find_unusual(payments: nw.LazyFrame[Any], native: IntoFrame, gap: int, rows
 def _find_medians(payments: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """Return the middle amounts of each person and direction; payments without an amount have the name, too."""
     wanted = _engine.Ranked(_SIDES, "amount_cents", _MIDDLE, last=["counterparty_name"])
-    return _engine.find_ranked(payments, wanted)
+    return _engine.find_ranked(payments, wanted).with_columns(nw.col(*_MIDDLE).cast(nw.Int64()))
 
 
 def _find_several(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
@@ -177,12 +177,10 @@ def _repeat_rows(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
     col = nw.col
     length = _GAPS_IN_STRETCH * (gap + 1)
     dated = settled.filter(~col("date_created").is_null())
-    rows = _engine.add_quotient(
-        _engine.add_quotient(dated, "stretch", col("date_created"), length),
-        "next_stretch",
-        col("date_created") + gap,
-        length,
-    ).with_columns(is_repeated=nw.lit(value=False))
+    in_stretch = _engine.add_quotient(dated, "stretch", col("date_created"), length)
+    rows = _engine.add_quotient(in_stretch, "next_stretch", col("date_created") + gap, length).with_columns(
+        is_repeated=nw.lit(value=False)
+    )
     repeated = rows.filter(col("next_stretch") > col("stretch")).with_columns(
         stretch=col("next_stretch"), is_repeated=nw.lit(value=True)
     )

@@ -171,17 +171,18 @@ def _describe_series(rows: nw.DataFrame[Any], today: int) -> Iterator[dict[str, 
     text_of = np.array([texts.setdefault(chains.simplify_note(note), len(texts)) for note in notes], dtype=np.int64)
     payments = chains.number_payments(people, of_day, cents, text_of[of_event])
     found = chains.find_chains(payments)
-    own = [divmod(int(payments.people[chain.places[0]]), 2) for chain in found]
-    of_found = native.filter(col("person").is_in([keys[person] for person, _ in own]))
+    sides = [divmod(int(payments.people[chain.places[0]]), 2) for chain in found]
+    of_found = native.filter(col("person").is_in([keys[person] for person, _ in sides]))
     of_person = of_found.group_by("person").agg(col("counterparty_id", "counterparty_name").max())
     names = {key: (user_id or None, name or None) for key, user_id, name in of_person.iter_rows()}
-    for chain, (person, is_out) in zip(found, own, strict=True):
+    for chain, (person, is_out) in zip(found, sides, strict=True):
         places = [*chain.places]
+        user_id, name = names[keys[person]]
         days = payments.days[places].tolist()
         expected = cadence.find_next(days, chain.cadence)
         yield {
-            "counterparty_id": names[keys[person]][0],
-            "counterparty_name": names[keys[person]][1],
+            "counterparty_id": user_id,
+            "counterparty_name": name,
             "direction": "out" if is_out else "in",
             "cadence": chain.cadence.name,
             "amount": statistics.median(payments.cents[places].tolist()) / 100,

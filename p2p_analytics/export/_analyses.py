@@ -74,11 +74,8 @@ def analyse(
     """
     import pandas as pd
 
-    from p2p_analytics.analyses.catalogue import (
-        CATALOGUE,
-        build_table,
-        prepare,
-    )  # takes longer to import than other files need
+    # It takes longer to import than other files need.
+    from p2p_analytics.analyses.catalogue import CATALOGUE, build_table, prepare
 
     zone = find_zone(tz)
     payments = find_payments(source)

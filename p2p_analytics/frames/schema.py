@@ -192,10 +192,13 @@ def select_payments(payments: pd.DataFrame) -> pd.DataFrame:
 
 
 def are_open_requests(ids: pd.Series[Any], payments: pd.DataFrame) -> pd.Series[bool]:
-    """Return whether ids are those of requests that are still open; a payment to someone who has not joined is none."""
+    """Return whether ids are those of requests that are still open; a payment to someone who has not joined is none.
+
+    A null is none.
+    """
     is_open = (payments["status"] == Status.PENDING.value) & (payments["action"] == Action.CHARGE.value)
     # As objects, which are looked up by their hash; pandas would make a list of text in Arrow first.
-    return ids.astype(object).isin(payments.loc[is_open, "payment_id"].astype(object))
+    return ids.notna() & ids.astype(object).isin(payments.loc[is_open, "payment_id"].dropna().astype(object))
 
 
 def count_other_kinds(payments: pd.DataFrame) -> dict[str, int]:

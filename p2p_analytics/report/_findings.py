@@ -123,8 +123,7 @@ def _find_old_requests(pending: pd.DataFrame, payments: pd.DataFrame, money: Mon
 
     Requests of no money are left out.
     """
-    is_request = are_open_requests(pending["payment_id"], payments) & pending["payment_id"].notna()
-    requests = pending[is_request & (pending["amount"] != 0)]
+    requests = pending[are_open_requests(pending["payment_id"], payments) & (pending["amount"] != 0)]
     for side, beginning, link in (("in", "You are still owed", "to"), ("out", "You still owe", "from")):
         old = requests[(requests["direction"] == side) & (requests["age_days"] >= _OLD_DAYS)]
         if old.empty:

@@ -73,6 +73,37 @@ def test_nothing_to_draw(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("tables", [TABLES, EMPTY_TABLES], ids=["filled", "empty"])
+def test_the_remark_of_privacy_is_below_the_axes(name: str, tables: dict[str, Any]) -> None:
+    """An image of a private history has it there, where nothing is drawn over it."""
+    drawn = []
+
+    def draw(table: Any, ax: Axes | None = None) -> Axes:
+        drawn.append(getattr(plots, name)(table, ax=ax))
+        return drawn[-1]
+
+    plots.to_image(draw, tables[name], "png", private=True)
+    (axes,) = drawn
+    (remark,) = [text for text in axes.texts if "privacy mode" in text.get_text().lower()]
+    assert remark.get_window_extent().y1 <= axes.bbox.y0
+
+
+LABELS_ABOVE = {"xtick.top": True, "xtick.labeltop": True, "xtick.labelbottom": False}
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if name not in {"activity", "reconciliation"}])
+def test_the_title_is_above_labels_at_the_top(name: str) -> None:
+    """Also in a style of the user that has labels of ticks there."""
+    with mpl.rc_context(LABELS_ABOVE):
+        ax = _draw(name)
+        ax.figure.draw_without_rendering()
+    title = ax._left_title.get_window_extent()
+    labels = [each.label2.get_window_extent() for each in ax.xaxis.get_major_ticks() if each.label2.get_visible()]
+    assert labels
+    assert all(title.y0 >= label.y1 for label in labels if label.width)
+
+
+@pytest.mark.parametrize("name", TABLES)
 def test_axes_are_optional(name: str) -> None:
     """With ``ax`` the plot uses these axes, otherwise a new figure, which a notebook displays."""
     import matplotlib.pyplot as plt

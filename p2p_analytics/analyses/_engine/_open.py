@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import narwhals.stable.v2 as nw
-from narwhals.stable.v2.dependencies import is_pandas_dataframe
 
 from p2p_analytics import forks
 from p2p_analytics.analyses._engine import _columns
 from p2p_analytics.analyses._engine._checks import check_rows
 from p2p_analytics.analyses._engine._engines import find_engine, read_names
 from p2p_analytics.analyses._engine._kinds import Selection
+from p2p_analytics.analyses._engine._pandas import find_pandas
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames import schema as frames
 from p2p_analytics.frames.row_currencies import code_expression
@@ -110,7 +110,8 @@ def refuse_forked_process() -> None:
 
 
 def _require(native: IntoFrame, names: Sequence[str], needed: Sequence[str], what: str) -> None:
-    indexed = {*needed} - {*names} & {*native.index.names} if is_pandas_dataframe(native) else ()
+    frame = find_pandas(native)
+    indexed = () if frame is None else {*needed} - {*names} & {*frame.index.names}
     advice = {"instead": "frame.reset_index(), because the index has them"} if indexed else {}
     frames.require(names, needed, what=what, **advice)
 

@@ -31,7 +31,8 @@ _MOST_CHUNKS: Final = 100
 class PreparedPandas:
     """A pandas frame for several analyses, which read and convert each of its columns only once.
 
-    The frame must not change meanwhile. Analyses take it in place of the frame, and give the same tables.
+    The frame must not change meanwhile. Analyses take it in place of the frame, and give the same tables. Two threads
+    may convert a column twice, to the same values.
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
@@ -84,12 +85,12 @@ class Pandas:
     @staticmethod
     def read_names(native: Native) -> list[str]:
         """Return the names of the columns that are text."""
-        return [name for name in _find_frame(native).columns if isinstance(name, str)]
+        return [name for name in _get_frame(native).columns if isinstance(name, str)]
 
     @staticmethod
     def is_text_column(native: Native, name: str) -> bool:
         """Return whether a column may hold text; objects may."""
-        column = _find_frame(native).loc[:, name]
+        column = _get_frame(native).loc[:, name]
         return column.ndim > 1 or _columns.is_text(column)  # two columns of one name are refused when they are read
 
     @staticmethod
@@ -98,7 +99,7 @@ class Pandas:
         import polars as pl
         import pyarrow as pa
 
-        if isinstance(native, PreparedPandas):
+        if isinstance(native, PreparedPandas):  # all rows, because other analyses count other statuses
             names = _read_columns(native, selection, what)
             return nw.from_native(pl.DataFrame([native.convert(name) for name in names])).lazy()
         columns = _read_columns(PreparedPandas(native), selection, what)
@@ -138,8 +139,13 @@ class Pandas:
         return pd.DataFrame(columns)
 
 
-def _find_frame(native: Native) -> pd.DataFrame:
+def _get_frame(native: Native) -> pd.DataFrame:
     return native.frame if isinstance(native, PreparedPandas) else native
+
+
+def find_pandas(native: object) -> pd.DataFrame | None:
+    """Return the pandas frame that an input is or has; None for one of another engine."""
+    return _get_frame(cast("Native", native)) if Pandas.is_mine(native) else None
 
 
 def _read_columns(source: PreparedPandas, selection: Selection, what: str) -> dict[str, pa.ChunkedArray | pa.Array]:

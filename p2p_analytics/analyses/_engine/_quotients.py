@@ -1,4 +1,4 @@
-"""Whole quotients."""
+"""Quotients of whole numbers, rounded down to whole numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def add_quotient(frame: nw.LazyFrame[Any], name: str, dividend: nw.Expr, divisor
     """Return a frame with a column of whole numbers divided by a number above 0, rounded down; null stays null."""
     if not frame.implementation.is_duckdb():
         return frame.with_columns((dividend // divisor).alias(name))
-    # What narwhals writes for it, with a case for each kind of number, takes as long as to sort the rows.
+    # What narwhals writes for it, with a case for each kind of number, takes as long as a sort of the rows.
     column = quote(name)
     remainder = f"(({column} % {divisor} + {divisor}) % {divisor})"  # at least 0, also for a number below 0
     relation = frame.with_columns(dividend.alias(name)).to_native()

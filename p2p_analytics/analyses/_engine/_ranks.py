@@ -17,7 +17,10 @@ _PART_OF_ROW: Final = 1e-13  # a share of the values that is less than one of th
 
 
 class Rank(NamedTuple):
-    """A rank among the n sorted values of a group: ceil(percent / 100 * n), from the smallest or from the largest."""
+    """A rank among the n sorted values of a group: ceil(percent / 100 * n), from the smallest or from the largest.
+
+    The percentage is 1 to 100.
+    """
 
     percent: int
     from_largest: bool = False
@@ -33,7 +36,8 @@ class Ranked(NamedTuple):
     value : str
         An integer column; nulls are no values.
     ranks : mapping of str to Rank
-        Columns of the result, of values at ranks; null in a group without values.
+        Columns of the result, of values at ranks; null in a group without values. Polars gives floats, which are exact
+        up to 2**53: amounts are not larger, and times become days, which are floats.
     sums, last : sequence of str
         Columns to add up, and columns of which to find the greatest value.
     """
@@ -66,11 +70,8 @@ def _find_in_polars(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[An
             *(pl.col(name).sum() for name in sums),
             *(pl.col(name).max() for name in last),
             values=pl.col(value).count().cast(pl.Int64),
-            # It is selected, in less time than all values are sorted. A float has the first 53 bits of the value.
-            **{
-                name: pl.col(value).quantile(_find_share(rank), "equiprobable").cast(pl.Int64)
-                for name, rank in ranks.items()
-            },
+            # Selected in less time than it takes to sort all values, but as a float.
+            **{name: pl.col(value).quantile(_find_share(rank), "equiprobable") for name, rank in ranks.items()},
         )
         .select(pl.col(*keys).cast(pl.String), *sums, *last, "values", *ranks)
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
-from narwhals.stable.v2.dependencies import is_pandas_dataframe
 
 from p2p_analytics.analyses._engine._engines import find_engine, read_names
 from p2p_analytics.analyses._engine._kinds import Selection
 from p2p_analytics.analyses._engine._open import plan_casts, refuse_forked_process
+from p2p_analytics.analyses._engine._pandas import find_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,11 +34,12 @@ def add_text_column(native: Any, columns: Sequence[str], name: str, value: nw.Ex
     names = read_names(native, what=what)
     given = [column for column in columns if column in names]
     missing = {column: nw.lit(None, dtype=nw.String()) for column in columns if column not in names}
-    if is_pandas_dataframe(native):
-        frame = _read_pandas(native, given, what)
+    rows = find_pandas(native)
+    if rows is not None:
+        frame = _read_pandas(rows, given, what)
         changes = {**plan_casts(frame, what), **missing} if given else missing
         added = _change(frame, changes).select(value.alias(name)).collect()
-        return _build_series(added, name, native)
+        return _build_series(added, name, rows)
     frame = nw.from_native(native)
     casts = plan_casts(frame.lazy().select(*given), what) if given else {}
     found = _change(frame, {**casts, **missing}).with_columns(**{name: value})

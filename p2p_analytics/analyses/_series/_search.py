@@ -26,7 +26,7 @@ REACH: Final = 6  # a step leads to one of the next payments, this many
 _FEWEST_OF_SLOTS: Final = 0.62  # share of a series' dates that have a payment
 _CELLS: Final = 2**17  # payments that are searched at once
 _FAR: Final = 2**30  # a day after all others
-_REAL: Final = np.float32  # of gains that choose between steps; those of chains are computed in 64 bits
+_GAIN: Final = np.float32  # of gains that choose between steps; those of chains are computed in 64 bits
 
 
 class Block(NamedTuple):
@@ -63,7 +63,7 @@ def list_blocks(payments: Payments, views: Views) -> list[Block]:
     number = np.zeros(len(sizes), dtype=np.int64)
     for place, cadence in enumerate(CADENCES):
         fits = _find_densities(payments, views.members, cadence) * cadence.length * views.least <= MOST_HIDDEN
-        number += fits & (number == place)
+        number += fits & (number == place)  # a set that is too dense for one is so for all longer ones
     blocks = []
     for cadences in range(1, len(CADENCES) + 1):
         of_one = np.flatnonzero(number == cadences)
@@ -83,7 +83,7 @@ def find_chains(payments: Payments, views: Views, block: Block) -> Iterator[Foun
     for cadence in CADENCES[: block.cadences]:
         densities = _find_densities(payments, members, cadence)
         _list_gains(table, cadence, gains)
-        chains = _follow_steps(table, gains, np.log(densities).astype(_REAL))
+        chains = _follow_steps(table, gains, np.log(densities).astype(_GAIN))
         # A column without members has no step.
         first = chains.values[np.minimum(chains.starts[:-1], len(chains.values) - 1)]
         last = chains.values[chains.starts[1:] - 1]
@@ -112,7 +112,7 @@ def _build_table(payments: Payments, members: Runs) -> _Table:
         table[rows, columns] = values[members.values]
         tables.append(table)
     days, cents, texts = tables
-    between, alike = np.zeros((REACH, *shape), dtype=np.int32), np.full((REACH, *shape), -np.inf, dtype=_REAL)
+    between, alike = np.zeros((REACH, *shape), dtype=np.int32), np.full((REACH, *shape), -np.inf, dtype=_GAIN)
     for apart in range(1, min(REACH, len(days) - 1) + 1):
         np.subtract(days[apart:], days[:-apart], out=between[-apart, apart:])
         pairs = ((values[:-apart], values[apart:]) for values in (cents, texts))
@@ -123,7 +123,7 @@ def _build_table(payments: Payments, members: Runs) -> _Table:
 def _follow_steps(table: _Table, gains: Array, logarithms: Array) -> Runs:
     """Return the places of the best chain of each set; the logarithms of densities are what each step says less."""
     length, number = table.days.shape
-    best = np.zeros((length + REACH, number), dtype=_REAL)
+    best = np.zeros((length + REACH, number), dtype=_GAIN)
     best[:REACH] = -np.inf
     filled = np.searchsorted(-table.sizes, -np.arange(length))
     for at in range(1, length):
@@ -185,7 +185,7 @@ def _list_gains_of_dates(cadence: Cadence) -> Array:
 
     The last column is that of too many days.
     """
-    gains = np.full((cadence.pause + 1, cadence.most + 2), -np.inf, dtype=_REAL)
+    gains = np.full((cadence.pause + 1, cadence.most + 2), -np.inf, dtype=_GAIN)
     gains[1:, :-1] = _gains.list_pauses(cadence)[1:, np.newaxis] + _gains.list_gains(cadence)
     return gains
 

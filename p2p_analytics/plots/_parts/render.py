@@ -62,10 +62,7 @@ def to_image(  # noqa: PLR0913 - one keyword for each property of the image
             style.mark_private(axes, strict=strict)
         box = "tight" if size and not height else None
         figure = cast("Figure", axes.figure)  # no plot draws in a subfigure
-        for each in figure.axes:
-            for axis in (each.xaxis, each.yaxis):
-                if not axis.label.get_text():
-                    axis.set_label_coords(0, 0.5)
+        _fix_empty_labels(figure)
         _lay_out_only_once(figure)
         image = io.BytesIO()
         if kind == "svg":
@@ -73,6 +70,16 @@ def to_image(  # noqa: PLR0913 - one keyword for each property of the image
         else:
             figure.savefig(image, format="png", dpi=_PNG_DPI, bbox_inches=box, metadata={"Software": None})
     return image.getvalue()
+
+
+def _fix_empty_labels(figure: Figure) -> None:
+    """Give the empty labels of vertical axes a place: to look for one, matplotlib measures all labels of ticks again.
+
+    Those of horizontal axes have the remark of a private history below them.
+    """
+    for axes in figure.axes:
+        if not axes.yaxis.label.get_text():
+            axes.yaxis.set_label_coords(0, 0.5)
 
 
 def _lay_out_only_once(figure: Figure) -> None:

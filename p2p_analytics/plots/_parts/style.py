@@ -185,8 +185,10 @@ def set_title(ax: Axes, title: str, key: Sequence[tuple[str, Any]] = ()) -> None
     # matplotlib fills a legend column by column; readers expect rows.
     key = [entry for column in range(_KEY_COLUMNS) for entry in key[column::_KEY_COLUMNS]]
     weight = "bold" if find_families(title) == [FONT] else "normal"  # an installed font may have no bold face
+    # In a figure of our own no labels are above the axes, and matplotlib need not look for them.
+    y = 1 if _width_off_screen.get() else None
     ax.set_title(
-        title, y=1, loc="left", fontweight=weight, fontsize=TITLE_SIZE, pad=8 + 16 * lines, **style_text(title)
+        title, y=y, loc="left", fontweight=weight, fontsize=TITLE_SIZE, pad=8 + 16 * lines, **style_text(title)
     )
     if key:
         legend = ax.legend(

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
-from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses import _engine, request_outcomes, time_to_settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,3 +55,24 @@ def test_a_group_without_values(builder: str) -> None:
     (row,) = _engine.find_ranked(nw.from_native(BUILDERS[builder](rows)).lazy(), wanted).collect().iter_rows(named=True)
     assert row["values"] == 0
     assert [None if row[name] != row[name] else row[name] for name in ("first", "last")] == [None, None]
+
+
+@pytest.mark.parametrize("convert", [pd.DataFrame, pl.DataFrame, pl.LazyFrame])
+def test_the_longest_times(convert: Callable[[Any], Any]) -> None:
+    """2**63 - 1 microseconds are 106,751,991.167 days, although as a float the number does not fit into 64 bits."""
+    instants = np.array([-(2**62) + 1, 2**62], dtype="datetime64[us]")
+    texts = {
+        "status": "settled",
+        "action": "charge",
+        "direction": "in",
+        "counterparty_id": "2",
+        "counterparty_name": "Ada",
+    }
+    frame = pl.DataFrame(
+        texts | {"amount_cents": [500, 700], "date_created": instants[[0, 0]], "date_completed": instants[[1, 1]]}
+    )
+    payments = frame.to_pandas() if convert is pd.DataFrame else convert(frame)
+    for analysis in (time_to_settle, request_outcomes):
+        table = analysis(payments)
+        (days,) = table.lazy().collect()["days_p50"] if convert is not pd.DataFrame else table["days_p50"]
+        assert days == pytest.approx(106_751_991.167, abs=0.001)
