@@ -60,7 +60,7 @@ def test_an_exception_ends_the_work() -> None:
 
     with pytest.raises(ValueError, match="one"):
         map_in_threads(work, range(9), most=1)
-    assert begun == [0, 1, 2]
+    assert begun in ([0, 1], [0, 1, 2])  # the thread may have begun one more
 
 
 def test_an_interrupt_ends_the_work() -> None:

@@ -47,7 +47,7 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
     asked, collected, still_open : currency units
         Of all requests, of the settled and of the pending ones. An unknown amount counts as 0.
     share_settled : fraction
-        Of the requests that are not pending; 0 if there are none.
+        Of the requests that are not pending; null if all are.
     days_p50, days_p90 : days
         Within which half, and nine of ten, of the settled requests were paid, counted from creation to completion; a
         fraction, the nearest rank; null if no settled request has both dates. Rows of statements have one date, that
@@ -133,7 +133,7 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
         .with_columns(decided=col("requests") - col("pending"))
         .with_columns(
             **{name: _engine.units(cents) for name, cents in _CENTS.items()},
-            share_settled=_engine.share("settled", col("decided")),
+            share_settled=nw.when(col("decided") != 0).then(_engine.share("settled", col("decided"))),
         )
         .sort(
             "asked_cents",

@@ -201,7 +201,8 @@ _REQUEST_OUTCOMES: Final = f"""WITH charge AS (
 )
 SELECT counterparty_id, counterparty_name, direction, requests, settled, pending, cancelled, expired, failed,
   asked_cents / 100.0 AS asked, collected_cents / 100.0 AS collected, open_cents / 100.0 AS still_open,
-  {_share("settled", "(requests - pending)")} AS share_settled, days_p50, days_p90
+  CASE WHEN requests <> pending THEN CAST(settled AS REAL) / (requests - pending) END AS share_settled,
+  days_p50, days_p90
 FROM sums
 ORDER BY asked_cents DESC, counterparty_id IS NULL, counterparty_id, counterparty_name IS NULL, counterparty_name,
   direction"""

@@ -171,7 +171,7 @@ def request_outcomes(payments: pd.DataFrame) -> pd.DataFrame:
     waited = (settled["date_completed"] - settled["date_created"]).dropna()
     ranks = rank_percentiles(waited, [key_of(settled)[waited.index], settled["direction"][waited.index]], (50, 90))
     table = table.join(ranks / DAY)
-    table["share_settled"] = (table["settled"] / (table["requests"] - table["pending"])).fillna(0.0)
+    table["share_settled"] = table["settled"] / (table["requests"] - table["pending"])
     order = ["asked", *NAMED, "direction"]
     table = table.reset_index("direction").sort_values(order, ascending=[False, True, True, True], ignore_index=True)
     return to_units(table, "asked", "collected", "still_open")

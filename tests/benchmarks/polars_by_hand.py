@@ -163,7 +163,7 @@ def request_outcomes(payments: pl.LazyFrame) -> pl.LazyFrame:
             days_p50=rank_percentile(settled, 50) / DAY_US,
             days_p90=rank_percentile(settled, 90) / DAY_US,
         )
-        .with_columns(share_settled=(col("settled") / (col("requests") - col("pending"))).fill_nan(0))
+        .with_columns(share_settled=(col("settled") / (col("requests") - col("pending"))).fill_nan(None))
         .sort("asked", *NAMED, "direction", descending=[True, False, False, False], nulls_last=True)
         .with_columns(to_units("asked", "collected", "still_open"))
         .drop("key")

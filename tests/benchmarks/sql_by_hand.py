@@ -102,7 +102,7 @@ QUERIES: dict[str, str] = {
             FROM charges GROUP BY ALL)
         SELECT * EXCLUDE (key, asked, collected, still_open, days), asked / 100 AS asked, collected / 100 AS collected,
                still_open / 100 AS still_open, days[1] / {_DAY} AS days_p50, days[2] / {_DAY} AS days_p90,
-               coalesce(settled / nullif(requests - pending, 0), 0) AS share_settled
+               settled / nullif(requests - pending, 0) AS share_settled
         FROM sums
         ORDER BY sums.asked DESC, counterparty_id NULLS LAST, counterparty_name NULLS LAST, direction""",
     "time_to_settle": f"""

@@ -103,7 +103,7 @@ def test_every_analysis_has_a_section() -> None:
         "2023 1 1 0 100.0% 100.0% $0.01 $0.00",
         "2024 2 1 0 93.4% 100.0% $3,202.00 $10.00",
         f"Ben {EVIL} to receive 1 1 $10.00 $10.00 $0.00 100.0% 6.8",
-        "Cy to receive 1 0 $10.00 $0.00 $10.00 0.0%",
+        "Cy to receive 1 0 $10.00 $0.00 $10.00 not known",
         "to receive 1 6.8 6.8 6.8 6.8",
         f"Pizza {EVIL} 20 Jun 2024 2 $20.00 $10.00 $10.00 $0.00 9",
         "Cy Rent to pay monthly $500.00 6 3 Jun 2024 3 Jul 2024 active",

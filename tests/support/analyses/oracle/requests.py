@@ -16,7 +16,6 @@ from support.analyses.oracle.rules import (
     nulls_last,
     select,
     select_payments,
-    share,
     sum_cents,
     to_utc,
 )
@@ -66,7 +65,7 @@ def request_outcomes(records: Sequence[Record]) -> list[Record]:
             "asked": sum_cents(found) / 100,
             "collected": sum_cents(found, "status", "settled") / 100,
             "still_open": sum_cents(found, "status", "pending") / 100,
-            "share_settled": share(counts["settled"], len(found) - counts["pending"]),
+            "share_settled": counts["settled"] / decided if (decided := len(found) - counts["pending"]) else None,
             "days_p50": to_days(nearest_rank(waits, 50)),
             "days_p90": to_days(nearest_rank(waits, 90)),
         }
