@@ -111,11 +111,9 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     currency = find_currency(
         history.payments, what="render_report", advice="choose one, like history.select_currency({})"
     )
-    build = partial(
-        catalogue.build_table, payments=catalogue.prepare(payments), history=history, as_of=as_of, tz=zone, end=end
-    )
-    people, flow = build("spend_by_friend"), build("monthly_flow")
-    ages, requests = build("pending_ageing"), build("pending_requests")
+    prepared = catalogue.prepare(payments)
+    build = partial(catalogue.build_table, payments=prepared, history=history, as_of=as_of, tz=zone, end=end)
+    people, flow, ages, requests = map(build, ("spend_by_friend", "monthly_flow", "pending_ageing", "pending_requests"))
     own = (
         _build_header(history, payments, as_instant(as_of))
         | build_people(people, payments)
