@@ -123,6 +123,7 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
         payments,
         ["payment_id", "direction", "amount_cents", "counterparty_id", "counterparty_name", "date_created", "note"],
         status=Status.SETTLED,
+        sums=False,
         what="unusual",
     )
     directed = opened.frame.with_columns(col("amount_cents").abs(), person=_engine.person_key())

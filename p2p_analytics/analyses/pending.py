@@ -148,8 +148,8 @@ def pending_ageing(
         if of_one or band != NO_DATE:
             rows.append({ACCOUNT: account, "direction": direction, "band": band, **_describe_band(of_one, moment)})
     columns = add_account(_AGES, by_account=by_account)
-    table = _engine.build_rows(payments, {name: [row[name] for row in rows] for name in columns}, columns)
-    return _engine.to_result(table, payments, columns, opened.currency)
+    values = {name: [row[name] for row in rows] for name in columns}
+    return _engine.build_result(payments, values, columns, opened.currency)
 
 
 def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.datetime64) -> IntoFrameT:
@@ -219,13 +219,13 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
         ["payment_id", "direction", "counterparty_id", "counterparty_name", "note", "amount_cents", "date_created"],
         status=Status.PENDING,
         optional=["counterparty_username"],
+        sums=False,
         what="pending_requests",
     )
     amount, age = _engine.units(nw.col("amount_cents").abs()), moment - nw.col("date_created")
     since = nw.when(age < 0).then(0).otherwise(age)  # 0 for a later payment
-    table = _engine.add_quotient(opened.frame.with_columns(amount=amount), "age_days", since, _DAY).sort(
-        *_IN_ORDER, nulls_last=True
-    )
+    counted = _engine.add_quotient(opened.frame, "age_days", since, _DAY, amount=amount)
+    table = counted.sort(*_IN_ORDER, nulls_last=True)
     return _engine.to_result(table, payments, _REQUESTS, opened.currency)
 
 

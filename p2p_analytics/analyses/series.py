@@ -118,7 +118,7 @@ def recurring(
     moment, zone = to_microseconds(parse_as_of(as_of)), find_zone(tz)
     col = nw.col
     needed = ["direction", "amount_cents", "counterparty_id", "counterparty_name", "date_created", "note"]
-    opened = _engine.open_frame(payments, needed, status=Status.SETTLED, what="recurring")
+    opened = _engine.open_frame(payments, needed, status=Status.SETTLED, sums=False, what="recurring")
     counted = opened.frame.with_columns(
         col("amount_cents").abs(),
         col("note").fill_null(""),
@@ -138,7 +138,7 @@ def recurring(
     rows = _engine.collect_here(events, payments, what="recurring").collect()
     found = sorted(_describe_series(rows, _find_day(moment, zone)), key=_order)
     table = {name: [row[name] for row in found] for name in _COLUMNS}
-    return _engine.to_result(_engine.build_rows(payments, table, _COLUMNS), payments, _COLUMNS, opened.currency)
+    return _engine.build_result(payments, table, _COLUMNS, opened.currency)
 
 
 def _find_day(moment: int, zone: ZoneInfo) -> int:

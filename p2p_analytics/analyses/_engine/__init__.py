@@ -14,6 +14,7 @@ two, an analysis is one chain of narwhals expressions on a lazy frame, in which
 """
 
 from p2p_analytics.analyses._engine._engines import (
+    build_result,
     build_rows,
     collect,
     collect_here,
@@ -23,6 +24,7 @@ from p2p_analytics.analyses._engine._engines import (
     to_result,
 )
 from p2p_analytics.analyses._engine._expressions import (
+    add_quotient,
     days,
     integers,
     normalise,
@@ -36,7 +38,6 @@ from p2p_analytics.analyses._engine._groups import add_group, encode
 from p2p_analytics.analyses._engine._kinds import COUNT, DATE, FLAG, INSTANT, NUMBER, TEXT, WHOLE, Kind
 from p2p_analytics.analyses._engine._open import open_frame
 from p2p_analytics.analyses._engine._pandas import PreparedPandas
-from p2p_analytics.analyses._engine._quotients import add_quotient
 from p2p_analytics.analyses._engine._ranks import Rank, Ranked, find_ranked
 from p2p_analytics.analyses._engine._slices import (
     build_in_slices,
@@ -64,6 +65,7 @@ __all__ = [
     "add_quotient",
     "add_text_column",
     "build_in_slices",
+    "build_result",
     "build_rows",
     "collect",
     "collect_here",

@@ -17,29 +17,17 @@ from p2p_analytics.times import END_US, FIRST_US, to_microseconds
 if TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoFrame
 
-_MOST_CENTS: Final = 2**53  # from here on, floats skip whole numbers
 _NO_ENDS: Final = (FIRST_US, FIRST_US)  # of a frame without dates
 _FARTHEST_US: Final = 2**62  # from 1970; the difference of two instants fits into 64 bits
-_USUAL_ENDS: Final = (to_microseconds(_usual.FIRST), to_microseconds(_usual.END) - 1)
+USUAL_ENDS: Final = (to_microseconds(_usual.FIRST), to_microseconds(_usual.END) - 1)
 
 
 def check_rows(
-    found: _usual.Unusual, counted: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currency: bool
+    frame: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currency: bool
 ) -> tuple[str, tuple[int, int]]:
-    """Refuse amounts that are not exact, impossible dates, and several currencies.
-
-    Return the currency and the ends of `Payments`. The unusual values are those of all rows; only ``counted`` ones are
-    refused.
-    """
-    if found.rows * _usual.CENTS < _MOST_CENTS and not found.values:
-        return US_DOLLARS, _USUAL_ENDS
-    return _check(counted, native, what, by_currency=by_currency)
-
-
-def _check(frame: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currency: bool) -> tuple[str, tuple[int, int]]:
     """Refuse amounts that are not exact, impossible dates, and several currencies, by one query.
 
-    Return the currency and the ends of `Payments`.
+    Return the currency and the ends of `Payments`. For rows that may have unusual values: it reads them all.
     """
     names = frame.collect_schema().names()
     amounts, dates = _usual.list_amounts(names), _usual.list_dates(names)
@@ -53,7 +41,7 @@ def _check(frame: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currenc
         return US_DOLLARS, _NO_ENDS
     (found,) = collect(frame.select(*wanted), native, what=what).rows(named=True)
     for name in amounts:
-        if (found[name] or 0) >= _MOST_CENTS:
+        if (found[name] or 0) >= _usual.MOST_CENTS:
             raise SchemaError(f"{what}: the column {name} holds {_columns.TOO_LARGE}.")
     for name in dates:
         if (found[f"{name} from"] or 0) < -_FARTHEST_US or (found[f"{name} to"] or 0) > _FARTHEST_US:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_duckdb_relation
 
-from p2p_analytics.analyses._engine import _columns, _kinds, _usual
+from p2p_analytics.analyses._engine import _columns, _counted, _kinds, _usual
 from p2p_analytics.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from duckdb import DuckDBPyRelation, Expression
+    from narwhals.dtypes import DType
 
     from p2p_analytics.analyses._engine._kinds import Kind, Selection
+    from p2p_analytics.vocabulary import Status
 
 _INSTANTS: Final = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
 _DATES: Final = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", *_INSTANTS})
@@ -28,6 +30,12 @@ _TYPES: Final = {
     "string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN", "date32[day]": "DATE",
     "timestamp[us, tz=UTC]": "TIMESTAMPTZ",
 }  # fmt: skip
+_DTYPES: Final[Mapping[str, DType]] = {
+    "VARCHAR": nw.String(),
+    "BIGINT": nw.Int64(),
+    "BOOLEAN": nw.Boolean(),
+    _INSTANTS[0]: nw.Datetime("us", "UTC"),
+}
 _SQL_TYPES: Final = {"string": "VARCHAR", "int64": "BIGINT", "float64": "DOUBLE", "bool": "BOOLEAN"}
 
 
@@ -64,42 +72,67 @@ class DuckDB:
 
     @staticmethod
     def read(native: DuckDBPyRelation, selection: Selection, what: str) -> nw.LazyFrame[Any]:
-        """Return columns as they are."""
-        _ = what
-        return nw.from_native(native.select(*(quote(name) for name in selection.names)))
+        """Return all columns as they are: a relation of the selected ones would be one more to bind."""
+        _ = selection, what
+        return nw.from_native(native)
 
     @staticmethod
-    def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:
-        """Return a frame with microseconds since 1970 in place of instants; dates without a zone are UTC."""
+    def read_dtypes(frame: nw.LazyFrame[Any], names: Sequence[str]) -> dict[str, DType]:
+        """Return the dtypes of columns; narwhals would query the zone of instants."""
         relation: DuckDBPyRelation = frame.to_native()
-        columns = []
-        for name, dtype in zip(relation.columns, map(str, relation.types), strict=True):
+        types = _read_types(relation, names)
+        others = [name for name in names if types[name] not in _DTYPES]
+        found = nw.from_native(relation.select(*map(quote, others))).collect_schema() if others else {}
+        return {name: found[name] if name in found else _DTYPES[types[name]] for name in names}
+
+    @staticmethod
+    def plan_columns(frame: nw.LazyFrame[Any], names: Sequence[str], what: str) -> dict[str, str]:
+        """Return columns with microseconds since 1970 in place of instants; dates without a zone are UTC."""
+        columns = {}
+        for name, dtype in _read_types(frame.to_native(), names).items():
             is_instant = dtype != _NULL and _columns.is_instant(name, dtype, is_date=dtype in _DATES, what=what)
             # epoch_us takes no nanoseconds with a zone.
             value = f"CAST({quote(name)} AS {_INSTANTS[0]})" if dtype == _INSTANTS[1] else quote(name)
-            columns.append(f"epoch_us({value}) AS {quote(name)}" if is_instant else quote(name))
-        return nw.from_native(relation.project(", ".join(columns)))
+            columns[name] = f"epoch_us({value})" if is_instant else value
+        return columns
 
     @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> _usual.Unusual:
+    def count_unusual(frame: nw.LazyFrame[Any], question: _usual.Question, what: str) -> _usual.Unusual:
         """Return the number of rows, and of unusual values; the zone is checked by the same query.
 
         Columns are looked at apart from each other: DuckDB does not compare conditions on several with the statistics
         of Parquet files.
         """
         relation: DuckDBPyRelation = frame.to_native()
-        types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-        conditions = _usual.write_sql(types, _INSTANTS[0], quote, with_currency=with_currency)
-        if conditions is None:
+        types = _read_types(relation, question.names)
+        conditions = _usual.write_sql(types, _INSTANTS[0], quote, currency=question.currency)
+        if not conditions:
             DuckDB.check(relation, what)
-            return _usual.Unusual(0, 1, is_one_kind=False)
-        parts = [relation.filter(each) for each in conditions] or [relation.limit(0)]
+            return _usual.Unusual(0, int(conditions is None), is_one_kind=False)
+        looked_at = relation.select(*map(quote, conditions))
+        parts = [looked_at.filter(each) for each in conditions.values()]
         found = reduce(type(relation).union, parts).aggregate(f"{_ZONE}, count(*) AS unusual")
-        if _usual.list_amounts(types):
-            found = found.cross(relation.aggregate("count(*) AS every"))
+        if question.rows and _usual.list_amounts(types):
+            found = found.cross(looked_at.aggregate("count(*) AS every"))
         zone, others, *rows = found.fetchall()[0]
         _refuse_other_zone(zone, what)
         return _usual.Unusual(sum(rows), others, is_one_kind=False)
+
+    @staticmethod
+    def keep_counted(
+        frame: nw.LazyFrame[Any], dtypes: Mapping[str, DType], status: Status | None, *, has_kinds: bool
+    ) -> nw.LazyFrame[Any]:
+        """Return the rows that count."""
+        condition = _counted.write_sql(dtypes, status, has_kinds=has_kinds)
+        counted: nw.LazyFrame[Any] = nw.from_native(frame.to_native().filter(condition)) if condition else frame
+        return counted
+
+    @staticmethod
+    def select(frame: nw.LazyFrame[Any], columns: Mapping[str, str]) -> nw.LazyFrame[Any]:
+        """Return planned columns."""
+        texts = (f"{column} AS {quote(name)}" for name, column in columns.items())
+        found: nw.LazyFrame[Any] = nw.from_native(frame.to_native().project(", ".join(texts)))
+        return found
 
     @staticmethod
     def load_table(native: DuckDBPyRelation, table: pa.Table) -> nw.LazyFrame[Any]:
@@ -128,6 +161,11 @@ def _write_result(name: str, kind: Kind) -> str:
         return f"DATE '1970-01-01' + CAST({name} AS INTEGER) AS {name}"
     value = f"CAST({name} AS {_SQL_TYPES[kind.arrow]})"
     return f"{f'make_timestamptz({value})' if kind == _kinds.INSTANT else value} AS {name}"
+
+
+def _read_types(relation: DuckDBPyRelation, names: Sequence[str]) -> dict[str, str]:
+    types = dict(zip(relation.columns, relation.types, strict=True))
+    return {name: str(types[name]) for name in names}
 
 
 def _refuse_other_zone(zone: str, what: str) -> None:

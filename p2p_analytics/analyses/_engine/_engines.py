@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from p2p_analytics.analyses._engine import _duckdb, _pandas, _polars, _spark
-from p2p_analytics.analyses._engine._kinds import TEXT
+from p2p_analytics.analyses._engine._kinds import DATE, INSTANT, TEXT
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.errors import SchemaError
+from p2p_analytics.frames import schema as frames
+from p2p_analytics.frames.arrow import arrow_type
 from p2p_analytics.frames.schema import refuse_failing_query
 
 if TYPE_CHECKING:
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
 
     import narwhals.stable.v2 as nw
     import pyarrow as pa
+    from narwhals.dtypes import DType
     from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
     from p2p_analytics.analyses._engine._kinds import Kind, Selection
-    from p2p_analytics.analyses._engine._usual import Unusual
+    from p2p_analytics.analyses._engine._usual import Question, Unusual
+    from p2p_analytics.vocabulary import Status
 
 
 class Engine(Protocol):
@@ -46,11 +50,17 @@ class Engine(Protocol):
 
     @staticmethod
     def read(native: Any, selection: Selection, what: str) -> nw.LazyFrame[Any]:  # noqa: ANN401
-        """Return columns of a selection as they are."""
+        """Return columns of a selection as they are; there may be others."""
 
     @staticmethod
-    def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:
-        """Return what `read` returns with microseconds since 1970 in UTC in place of instants; without a zone, UTC.
+    def read_dtypes(frame: nw.LazyFrame[Any], names: Sequence[str]) -> dict[str, DType]:
+        """Return the dtypes of columns that `read` returned."""
+
+    @staticmethod
+    def plan_columns(frame: nw.LazyFrame[Any], names: Sequence[str], what: str) -> dict[str, Any]:
+        """Return columns of what `read` returned, for `select`: as they are, or as microseconds for instants.
+
+        Microseconds are those since 1970 in UTC; without a zone, UTC.
 
         Raises
         ------
@@ -59,8 +69,18 @@ class Engine(Protocol):
         """
 
     @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> Unusual:
-        """Return what `read` returned has of unusual values."""
+    def count_unusual(frame: nw.LazyFrame[Any], question: Question, what: str) -> Unusual:
+        """Return what rows that `read` returned have of unusual values."""
+
+    @staticmethod
+    def keep_counted(
+        frame: nw.LazyFrame[Any], dtypes: Mapping[str, DType], status: Status | None, *, has_kinds: bool
+    ) -> nw.LazyFrame[Any]:
+        """Return the rows that count of what `read` returned: of the kind "payment", and with a status a direction."""
+
+    @staticmethod
+    def select(frame: nw.LazyFrame[Any], columns: Mapping[str, Any]) -> nw.LazyFrame[Any]:
+        """Return columns as `plan_columns` has planned them."""
 
     @staticmethod
     def load_table(native: Any, table: pa.Table) -> nw.LazyFrame[Any]:  # noqa: ANN401
@@ -163,6 +183,22 @@ def keep_small(frame: nw.LazyFrame[Any], native: IntoFrame, *, what: str) -> nw.
     return find_engine(native, what=what).load_table(native, collect(frame, native, what=what).to_arrow())
 
 
+def build_result(
+    like: IntoFrameT, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind], currency: str = US_DOLLARS
+) -> IntoFrameT:
+    """Return literal rows as a result; see `to_result`."""
+    import pyarrow as pa
+
+    engine = find_engine(like, what="result")
+    if engine in {_pandas.Pandas, _polars.Polars}:
+        return to_result(build_rows(like, rows, schema), like, schema, currency)
+    table = pa.table({name: _build_column(rows[name], kind) for name, kind in schema.items()})
+    if currency != US_DOLLARS:
+        table = table.append_column("currency", pa.array([currency] * len(table), "string"))
+    result: IntoFrameT = engine.load_table(like, table).to_native()
+    return result
+
+
 def to_result(
     frame: nw.LazyFrame[Any], like: IntoFrameT, schema: Mapping[str, Kind], currency: str = US_DOLLARS
 ) -> IntoFrameT:
@@ -187,3 +223,13 @@ def to_result(
     else:
         result = engine.to_result(frame, like, schema)
     return result
+
+
+def _build_column(values: Sequence[object], kind: Kind) -> pa.Array:
+    """Return values as an Arrow array in the type that results show."""
+    import pyarrow as pa
+
+    column = pa.array(values, kind.arrow)
+    if kind == INSTANT:
+        return column.cast(arrow_type(frames.INSTANT))
+    return column.cast("int32").cast("date32") if kind == DATE else column

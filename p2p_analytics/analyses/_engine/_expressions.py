@@ -1,10 +1,12 @@
-"""Expressions that several analyses share."""
+"""Expressions that several analyses share, and quotients, which take DuckDB a step of its own."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
+
+from p2p_analytics.analyses._engine._duckdb import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +30,25 @@ def units(cents: str | nw.Expr) -> nw.Expr:
     column = nw.col(cents) if isinstance(cents, str) else cents
     # Polars multiplies by the inverse of a scalar divisor, which is inexact; division by a column is exact.
     return column / (column * 0 + 100)
+
+
+def add_quotient(
+    frame: nw.LazyFrame[Any], name: str, dividend: nw.Expr, divisor: int, **others: nw.Expr
+) -> nw.LazyFrame[Any]:
+    """Return a frame with a column of whole numbers divided by a number above 0, rounded down; null stays null.
+
+    Other columns are added in the same step, of which each takes DuckDB a millisecond.
+    """
+    if not frame.implementation.is_duckdb():
+        return frame.with_columns((dividend // divisor).alias(name), **others)
+    # What narwhals writes for it, with a case for each kind of number, takes as long as a sort of the rows.
+    column = quote(name)
+    remainder = f"(({column} % {divisor} + {divisor}) % {divisor})"  # at least 0, also for a number below 0
+    relation = frame.with_columns(dividend.alias(name), **others).to_native()
+    divided: nw.LazyFrame[Any] = nw.from_native(
+        relation.project(f"* REPLACE (({column} - {remainder}) // {divisor} AS {column})")
+    )
+    return divided
 
 
 def share(part: str, whole: nw.Expr) -> nw.Expr:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import narwhals.stable.v2 as nw
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from narwhals.dtypes import DType
 
@@ -48,6 +48,12 @@ NUMBER: Final = Kind(nw.Float64(), "float64", "float64")
 FLAG: Final = Kind(nw.Boolean(), "boolean", "bool")
 INSTANT: Final = Kind(nw.Int64(), "datetime64[us, UTC]", "int64")  # computed as microseconds since 1970
 DATE: Final = Kind(nw.Int64(), "datetime64[us]", "int64")  # computed as days since 1970
+
+
+def read_dtypes(frame: nw.LazyFrame[Any], names: Sequence[str]) -> dict[str, DType]:
+    """Return the dtypes of those columns that a frame has."""
+    schema = frame.collect_schema()
+    return {name: schema[name] for name in names if name in schema}
 
 
 def cast(frame: nw.LazyFrame[Any], schema: Mapping[str, Kind]) -> nw.LazyFrame[Any]:

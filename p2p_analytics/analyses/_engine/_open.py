@@ -8,10 +8,12 @@ import narwhals.stable.v2 as nw
 
 from p2p_analytics import forks
 from p2p_analytics.analyses._engine import _columns
-from p2p_analytics.analyses._engine._checks import check_rows
+from p2p_analytics.analyses._engine._checks import USUAL_ENDS, check_rows
 from p2p_analytics.analyses._engine._engines import find_engine, read_names
 from p2p_analytics.analyses._engine._kinds import Selection
 from p2p_analytics.analyses._engine._pandas import find_pandas
+from p2p_analytics.analyses._engine._usual import Question
+from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames import schema as frames
 from p2p_analytics.frames.row_currencies import code_expression
@@ -58,6 +60,7 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     status: Status | None = None,
     optional: Sequence[str] = (),
     by_currency: bool = False,
+    sums: bool = True,
     every_kind: bool = False,
 ) -> Payments:
     """Return the needed and optional columns of the payments that count.
@@ -66,7 +69,8 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     is; and with ``status``, if they have it and a direction. A missing optional column is null, and a column that the
     schema does not have is text. A lazy frame is queried for the checks. With ``by_currency``, the payments may be in
     several currencies, and the currency that is returned has no meaning; a column of currencies that is wanted has no
-    nulls. With ``every_kind``, rows of every kind count.
+    nulls. Without ``sums`` amounts are not added up: then the number of rows with small ones does not matter. With
+    ``every_kind``, rows of every kind count.
 
     Raises
     ------
@@ -87,18 +91,26 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
             f"{what} needs a frame with distinct column names, not two columns {duplicates[0]}; rename or drop one."
         )
     read = engine.read(native, Selection(given, frozenset(wanted), status), what)
-    frame = engine.count_microseconds(read, what)
-    changes = plan_casts(frame, what)
+    dtypes = engine.read_dtypes(read, given)
+    names = [*dtypes]
+    columns = engine.plan_columns(read, names, what)
+    changes = plan_casts(dtypes, what)
     changes |= {name: nw.lit(None, dtype=_find_dtype(name)) for name in optional if name not in given}
     with frames.refuse_failing_query(native, what=what):
-        unusual = engine.count_unusual(read, what, with_currency=not by_currency)
-    has_kinds = "kind" in given and not (every_kind or unusual.is_one_kind)
-    counted = _filter(frame, status, has_kinds=has_kinds)
-    currency, ends = check_rows(unusual, counted, native, what, by_currency=by_currency)
+        unusual = engine.count_unusual(read, Question(names, currency=not by_currency, rows=sums), what)
+    has_kinds = "kind" in names and not (every_kind or unusual.is_one_kind)
+    counted = engine.keep_counted(read, dtypes, status, has_kinds=has_kinds)
+    currency, ends = US_DOLLARS, USUAL_ENDS
+    if not unusual.is_none:
+        currency, ends = check_rows(engine.select(counted, columns), native, what, by_currency=by_currency)
     if "currency" in wanted:
-        changes["currency"] = code_expression(counted.collect_schema().names())
-    columns = (changes[name].alias(name) if name in changes else name for name in wanted)
-    return Payments(counted.select(*columns), currency, ends)
+        changes["currency"] = code_expression(names)
+    else:
+        columns = {name: column for name, column in columns.items() if name in wanted}
+    frame = engine.select(counted, columns)
+    if changes:  # else a step less, for which DuckDB takes a millisecond
+        frame = frame.select(*(changes[name].alias(name) if name in changes else name for name in wanted))
+    return Payments(frame, currency, ends)
 
 
 def refuse_forked_process() -> None:
@@ -116,50 +128,22 @@ def _require(native: IntoFrame, names: Sequence[str], needed: Sequence[str], wha
     frames.require(names, needed, what=what, **advice)
 
 
-def plan_casts(frame: nw.LazyFrame[Any], what: str) -> dict[str, nw.Expr]:
-    """Return the casts of columns to the dtypes of the schema."""
+def plan_casts(found: Mapping[str, DType], what: str) -> dict[str, nw.Expr]:
+    """Return the casts of columns that have other dtypes than the schema; instants become numbers."""
     casts = {}
-    for name, found in frame.collect_schema().items():
+    for name, dtype in found.items():
         wanted = _find_dtype(name)
-        if found == wanted:
+        is_number = _columns.find_kind(name) == frames.INSTANT and isinstance(dtype, (nw.Datetime, nw.Date))
+        if dtype == wanted or is_number:
             continue
-        if not _is_castable(found, wanted):
-            raise _columns.build_error(what, name, _columns.find_kind(name), str(found), "cast it")
+        if not _is_castable(dtype, wanted):
+            raise _columns.build_error(what, name, _columns.find_kind(name), str(dtype), "cast it")
         casts[name] = nw.col(name).cast(wanted)
     return casts
 
 
 def _find_dtype(name: str) -> DType:
     return _DTYPES[_columns.find_kind(name)]
-
-
-def _filter(frame: nw.LazyFrame[Any], status: Status | None, *, has_kinds: bool) -> nw.LazyFrame[Any]:
-    schema = frame.collect_schema()
-    conditions = []
-    if has_kinds:
-        # A coalesced column is compared with the statistics of Parquet files.
-        kind = _find_words("kind", schema["kind"], frames.KIND_PAYMENT).fill_null(frames.KIND_PAYMENT)
-        conditions.append(kind == frames.KIND_PAYMENT)
-    if not status:
-        return frame.filter(*conditions) if conditions else frame
-    conditions.append(_find_words("status", schema["status"], status.value) == status.value)
-    direction = _find_words("direction", schema["direction"], "in", "out")
-    # Filled, although a null does not count anyway: else DuckDB makes it a list, which takes longer to compare.
-    is_directed = ((direction == "in") | (direction == "out")).fill_null(value=False)
-    if not frame.implementation.is_polars():
-        return frame.filter(*conditions, is_directed)
-    # Polars compares directions of other statuses too if one filter has both. No column has all names as its name.
-    flag = "_".join(schema)
-    return frame.filter(*conditions).with_columns(is_directed.alias(flag)).filter(nw.col(flag))
-
-
-def _find_words(name: str, dtype: DType, *words: str) -> nw.Expr:
-    """Return a text column that can be compared with words, and filled with them.
-
-    An Enum without them stays null, or is refused by Polars; other categoricals take longer as text.
-    """
-    is_without = isinstance(dtype, nw.Enum) and not {*words} <= {*dtype.categories}
-    return nw.col(name).cast(nw.String()) if is_without else nw.col(name)
 
 
 def _is_castable(found: DType, wanted: DType) -> bool:

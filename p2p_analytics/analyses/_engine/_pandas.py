@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_pandas_dataframe
 
-from p2p_analytics.analyses._engine import _columns, _polars
+from p2p_analytics.analyses._engine import _columns, _counted, _kinds, _polars
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames import schema as frames
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from narwhals.dtypes import DType
 
     from p2p_analytics.analyses._engine._kinds import Kind, Selection
-    from p2p_analytics.analyses._engine._usual import Unusual
+    from p2p_analytics.analyses._engine._usual import Question, Unusual
     from p2p_analytics.vocabulary import Status
 
     Native: TypeAlias = "pd.DataFrame | PreparedPandas"
@@ -106,15 +107,32 @@ class Pandas:
         return nw.from_native(_convert(_drop_other_statuses(pa.table(columns), selection.status))).lazy()
 
     @staticmethod
-    def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:
-        """Return a frame with microseconds since 1970 in place of instants; dates without a zone are UTC."""
-        return _polars.count_microseconds(frame, what)
+    def read_dtypes(frame: nw.LazyFrame[Any], names: Sequence[str]) -> dict[str, DType]:
+        """Return the dtypes of columns."""
+        return _kinds.read_dtypes(frame, names)
 
     @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> Unusual:
+    def plan_columns(frame: nw.LazyFrame[Any], names: Sequence[str], what: str) -> dict[str, pl.Expr]:
+        """Return columns with microseconds since 1970 in place of instants; dates without a zone are UTC."""
+        return _polars.plan_columns(frame, names, what)
+
+    @staticmethod
+    def count_unusual(frame: nw.LazyFrame[Any], question: Question, what: str) -> Unusual:
         """Return the number of rows, and of those with an unusual value."""
         _ = what
-        return _polars.count_unusual(frame, with_currency=with_currency)
+        return _polars.count_unusual(frame, question)
+
+    @staticmethod
+    def keep_counted(
+        frame: nw.LazyFrame[Any], dtypes: Mapping[str, DType], status: Status | None, *, has_kinds: bool
+    ) -> nw.LazyFrame[Any]:
+        """Return the rows that count."""
+        return _counted.keep_counted(frame, dtypes, status, has_kinds=has_kinds)
+
+    @staticmethod
+    def select(frame: nw.LazyFrame[Any], columns: Mapping[str, pl.Expr]) -> nw.LazyFrame[Any]:
+        """Return planned columns."""
+        return _polars.select(frame, columns)
 
     @staticmethod
     def load_table(native: Native, table: pa.Table) -> nw.LazyFrame[Any]:

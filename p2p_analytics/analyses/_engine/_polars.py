@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_polars_dataframe, is_polars_lazyframe
 
-from p2p_analytics.analyses._engine import _columns, _kinds, _usual
+from p2p_analytics.analyses._engine import _columns, _counted, _kinds, _usual
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames.schema import KIND_PAYMENT, SOURCE_API
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
     import pyarrow as pa
+    from narwhals.dtypes import DType
 
     from p2p_analytics.analyses._engine._kinds import Kind, Selection
+    from p2p_analytics.vocabulary import Status
 
     Frame = pl.DataFrame | pl.LazyFrame
 
@@ -63,15 +65,32 @@ class Polars:
         return nw.from_native(native).lazy().select(*selection.names)
 
     @staticmethod
-    def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:
-        """Return a frame with microseconds since 1970 in place of instants; dates without a zone are UTC."""
-        return count_microseconds(frame, what)
+    def read_dtypes(frame: nw.LazyFrame[Any], names: Sequence[str]) -> dict[str, DType]:
+        """Return the dtypes of columns."""
+        return _kinds.read_dtypes(frame, names)
 
     @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> _usual.Unusual:
+    def plan_columns(frame: nw.LazyFrame[Any], names: Sequence[str], what: str) -> dict[str, pl.Expr]:
+        """Return columns with microseconds since 1970 in place of instants; dates without a zone are UTC."""
+        return plan_columns(frame, names, what)
+
+    @staticmethod
+    def count_unusual(frame: nw.LazyFrame[Any], question: _usual.Question, what: str) -> _usual.Unusual:
         """Return the number of rows, and of those with an unusual value."""
         _ = what
-        return count_unusual(frame, with_currency=with_currency)
+        return count_unusual(frame, question)
+
+    @staticmethod
+    def keep_counted(
+        frame: nw.LazyFrame[Any], dtypes: Mapping[str, DType], status: Status | None, *, has_kinds: bool
+    ) -> nw.LazyFrame[Any]:
+        """Return the rows that count."""
+        return _counted.keep_counted(frame, dtypes, status, has_kinds=has_kinds)
+
+    @staticmethod
+    def select(frame: nw.LazyFrame[Any], columns: Mapping[str, pl.Expr]) -> nw.LazyFrame[Any]:
+        """Return planned columns."""
+        return select(frame, columns)
 
     @staticmethod
     def load_table(native: Frame, table: pa.Table) -> nw.LazyFrame[Any]:
@@ -87,26 +106,36 @@ class Polars:
         return result
 
 
-def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:
-    """Return a frame with microseconds since 1970 in UTC in place of instants."""
-    changes = {}
-    for name, dtype in frame.collect_schema().items():
-        is_date = isinstance(dtype, (nw.Datetime, nw.Date))
-        if isinstance(dtype, nw.Unknown) or not _columns.is_instant(name, dtype, is_date=is_date, what=what):
+def plan_columns(frame: nw.LazyFrame[Any], names: Sequence[str], what: str) -> dict[str, pl.Expr]:
+    """Return columns with microseconds since 1970 in UTC in place of instants."""
+    import polars as pl
+
+    schema: pl.Schema = frame.to_native().collect_schema()
+    columns = {}
+    for name in names:
+        columns[name], dtype = pl.col(name), schema[name]
+        is_date = isinstance(dtype, (pl.Datetime, pl.Date))
+        if dtype == pl.Null or not _columns.is_instant(name, dtype, is_date=is_date, what=what):
             continue
-        number = nw.col(name).cast(nw.Int64())
+        number = pl.col(name).cast(pl.Int64)
         unit = getattr(dtype, "time_unit", "day")
         if unit == "day":
-            changes[name] = number * _DAY
+            columns[name] = number * _DAY
         elif unit == "ms":
             is_outside = (number < -_FARTHEST_MS) | (number > _FARTHEST_MS)
-            changes[name] = nw.when(is_outside).then(_OUTSIDE).otherwise(number * 1000)
+            columns[name] = pl.when(is_outside).then(_OUTSIDE).otherwise(number * 1000)
         else:
-            changes[name] = number // 1000 if unit == "ns" else number
-    return frame.with_columns(**changes) if changes else frame
+            columns[name] = number // 1000 if unit == "ns" else number
+    return columns
 
 
-def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> _usual.Unusual:
+def select(frame: nw.LazyFrame[Any], columns: Mapping[str, pl.Expr]) -> nw.LazyFrame[Any]:
+    """Return planned columns."""
+    native: pl.LazyFrame = frame.to_native()
+    return nw.from_native(native.select(**columns))
+
+
+def count_unusual(frame: nw.LazyFrame[Any], question: _usual.Question) -> _usual.Unusual:
     """Return the number of rows, of those with an unusual amount, date, or currency if that matters, and the kinds.
 
     Each part has a scan of its own: with a common one, Polars would read the columns once for all, and could not leave
@@ -118,12 +147,13 @@ def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> _usual.Un
     schema = native.collect_schema()
     dates = [_is_unusual_date(name, schema[name]) for name in _usual.list_dates(schema)]
     conditions = [*map(_is_unusual_amount, _usual.list_amounts(schema)), *(each for each in dates if each is not None)]
-    if with_currency:
+    if question.currency:
         conditions += _list_unusual_currencies([*schema])
     is_kind_known = schema.get("kind") == pl.String
     unusual = native.filter(pl.any_horizontal(conditions)) if conditions else native.head(0)
     others = native.filter(_is_other_kind()).head(1) if is_kind_known else native.head(0)
-    counts = pl.concat([each.select(pl.len()) for each in (native, unusual, others)])
+    every = native if question.rows else native.head(0)
+    counts = pl.concat([each.select(pl.len()) for each in (every, unusual, others)])
     flags = pl.QueryOptFlags(comm_subplan_elim=False)
     rows, number, other = counts.collect(optimizations=flags).to_series()
     is_one_kind = not other and (is_kind_known or "kind" not in schema)
@@ -180,11 +210,15 @@ def load_table(table: pa.Table) -> nw.LazyFrame[Any]:
 
 def set_types(frame: nw.LazyFrame[Any], schema: Mapping[str, Kind]) -> nw.LazyFrame[Any]:
     """Return a result in the dtypes of a schema, with instants and dates in place of numbers."""
-    cast = _kinds.cast(frame, schema)
-    dtypes = {_kinds.INSTANT: nw.Datetime("us", "UTC"), _kinds.DATE: nw.Date()}
-    changes = {
-        name: nw.col(name).cast(nw.Int32()).cast(nw.Date()) if kind == _kinds.DATE else nw.col(name).cast(dtypes[kind])
-        for name, kind in schema.items()
-        if kind in dtypes
-    }
-    return cast.with_columns(**changes) if changes else cast
+    return select(frame, {name: _set_type(name, kind) for name, kind in schema.items()})
+
+
+def _set_type(name: str, kind: Kind) -> pl.Expr:
+    import polars as pl
+
+    column = pl.col(name)
+    if kind == _kinds.INSTANT:
+        return column.cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
+    if kind == _kinds.DATE:
+        return column.cast(pl.Int32).cast(pl.Date)
+    return column.cast({"string": pl.String, "int64": pl.Int64, "float64": pl.Float64, "bool": pl.Boolean}[kind.arrow])

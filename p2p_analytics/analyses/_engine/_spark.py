@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_pyspark_dataframe
 
-from p2p_analytics.analyses._engine import _columns, _kinds, _usual
+from p2p_analytics.analyses._engine import _columns, _counted, _kinds, _usual
 from p2p_analytics.errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from narwhals.dtypes import DType
+    from pyspark.sql import Column, DataFrame
 
     from p2p_analytics.analyses._engine._kinds import Kind, Selection
+    from p2p_analytics.vocabulary import Status
 
 _DATES: Final = frozenset({"timestamp", "timestamp_ntz", "date"})
 
@@ -63,31 +65,53 @@ class Spark:
         return frame
 
     @staticmethod
-    def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:
-        """Return a frame with microseconds since 1970 in place of instants; dates without a zone are UTC."""
-        from pyspark.sql import functions
-
-        native: DataFrame = frame.to_native()
-        columns = []
-        for field in native.schema.fields:
-            column, dtype = functions.col(_quote(field.name)), field.dataType.typeName()
-            if dtype != "void" and _columns.is_instant(field.name, dtype, is_date=dtype in _DATES, what=what):
-                column = functions.unix_micros(column.cast("timestamp"))
-            columns.append(column.alias(field.name))
-        numbers: nw.LazyFrame[Any] = nw.from_native(native.select(*columns))
-        return numbers
+    def read_dtypes(frame: nw.LazyFrame[Any], names: Sequence[str]) -> dict[str, DType]:
+        """Return the dtypes of columns."""
+        return _kinds.read_dtypes(frame, names)
 
     @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> _usual.Unusual:
+    def plan_columns(frame: nw.LazyFrame[Any], names: Sequence[str], what: str) -> dict[str, Column]:
+        """Return columns with microseconds since 1970 in place of instants; dates without a zone are UTC."""
+        from pyspark.sql import functions
+
+        columns = {}
+        for name, dtype in _read_types(frame.to_native(), names).items():
+            column = functions.col(_quote(name))
+            if dtype != "void" and _columns.is_instant(name, dtype, is_date=dtype in _DATES, what=what):
+                column = functions.unix_micros(column.cast("timestamp"))
+            columns[name] = column
+        return columns
+
+    @staticmethod
+    def count_unusual(frame: nw.LazyFrame[Any], question: _usual.Question, what: str) -> _usual.Unusual:
         """Return the number of rows, and of those with an unusual value."""
         native: DataFrame = frame.to_native()
         Spark.check(native, what)
-        types = {field.name: field.dataType.typeName() for field in native.schema.fields}
-        conditions = _usual.write_sql(types, "timestamp", _quote, with_currency=with_currency)
+        conditions = _usual.write_sql(
+            _read_types(native, question.names), "timestamp", _quote, currency=question.currency
+        )
         if conditions is None:
             return _usual.Unusual(0, 1, is_one_kind=False)
-        unusual = native.filter(" OR ".join(f"({each})" for each in conditions)) if conditions else native.limit(0)
-        return _usual.Unusual(native.count(), unusual.count(), is_one_kind=False)
+        condition = " OR ".join(f"({each})" for each in conditions.values())
+        unusual = native.filter(condition) if conditions else native.limit(0)
+        rows = native.count() if question.rows else 0
+        return _usual.Unusual(rows, unusual.count(), is_one_kind=False)
+
+    @staticmethod
+    def keep_counted(
+        frame: nw.LazyFrame[Any], dtypes: Mapping[str, DType], status: Status | None, *, has_kinds: bool
+    ) -> nw.LazyFrame[Any]:
+        """Return the rows that count."""
+        condition = _counted.write_sql(dtypes, status, has_kinds=has_kinds)
+        counted: nw.LazyFrame[Any] = nw.from_native(frame.to_native().filter(condition)) if condition else frame
+        return counted
+
+    @staticmethod
+    def select(frame: nw.LazyFrame[Any], columns: Mapping[str, Column]) -> nw.LazyFrame[Any]:
+        """Return planned columns."""
+        native: DataFrame = frame.to_native()
+        found: nw.LazyFrame[Any] = nw.from_native(native.select(*(each.alias(name) for name, each in columns.items())))
+        return found
 
     @staticmethod
     def load_table(native: DataFrame, table: pa.Table) -> nw.LazyFrame[Any]:
@@ -111,6 +135,11 @@ class Spark:
             columns.append(column.alias(name))
         result: DataFrame = _kinds.cast(frame, schema).to_native().select(*columns)
         return result
+
+
+def _read_types(native: DataFrame, names: Sequence[str]) -> dict[str, str]:
+    fields = {field.name: field.dataType.typeName() for field in native.schema.fields}
+    return {name: fields[name] for name in names}
 
 
 def _refuse_ambiguous_names(native: DataFrame, given: Sequence[str], what: str) -> None:

@@ -37,11 +37,11 @@ def add_text_column(native: Any, columns: Sequence[str], name: str, value: nw.Ex
     rows = find_pandas(native)
     if rows is not None:
         frame = _read_pandas(rows, given, what)
-        changes = {**plan_casts(frame, what), **missing} if given else missing
+        changes = {**plan_casts(frame.collect_schema(), what), **missing} if given else missing
         added = _change(frame, changes).select(value.alias(name)).collect()
         return _build_series(added, name, rows)
     frame = nw.from_native(native)
-    casts = plan_casts(frame.lazy().select(*given), what) if given else {}
+    casts = plan_casts(frame.lazy().select(*given).collect_schema(), what) if given else {}
     found = _change(frame, {**casts, **missing}).with_columns(**{name: value})
     if name in names:  # else it is the last column anyway, and narwhals cannot name each column of Spark
         found = found.select(*(column for column in names if column != name), name)

@@ -10,15 +10,24 @@ from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames import schema as frames
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 CENTS: Final = 2**26  # the largest amount, with either sign
+MOST_CENTS: Final = 2**53  # from here on, floats skip whole numbers
 FIRST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 END: Final = datetime(2050, 1, 1, tzinfo=UTC)
 _SQL_OF_CURRENCY: Final = {
     "currency": f"currency <> '{US_DOLLARS}' OR currency IS NULL",
     "source": f"source <> '{frames.SOURCE_API}'",  # a null is usual
 }
+
+
+class Question(NamedTuple):
+    """Which columns may have unusual values, whether currencies matter, and whether the number of rows does."""
+
+    names: Sequence[str]
+    currency: bool
+    rows: bool
 
 
 class Unusual(NamedTuple):
@@ -32,6 +41,11 @@ class Unusual(NamedTuple):
     values: int
     is_one_kind: bool
 
+    @property
+    def is_none(self) -> bool:
+        """Whether there is no unusual value, and no sum of amounts can be inexact."""
+        return self.rows * CENTS < MOST_CENTS and not self.values
+
 
 def list_amounts(names: Iterable[str]) -> list[str]:
     """Return the columns of cents."""
@@ -44,17 +58,18 @@ def list_dates(names: Iterable[str]) -> list[str]:
 
 
 def write_sql(
-    types: Mapping[str, str], instant: str, quote: Callable[[str], str], *, with_currency: bool
-) -> list[str] | None:
-    """Return conditions in SQL of which a row with an unusual value satisfies one.
+    types: Mapping[str, str], instant: str, quote: Callable[[str], str], *, currency: bool
+) -> dict[str, str] | None:
+    """Return conditions in SQL, by the column that they are on, of which a row with an unusual value satisfies one.
 
     None if a column of dates has another type than ``instant``, which engines could not compare.
     """
     amounts, dates = list_amounts(types), list_dates(types)
     if any(types[name] != instant for name in dates):
         return None
-    conditions = [f"{quote(name)} < -{CENTS} OR {quote(name)} > {CENTS}" for name in amounts]
-    conditions += [f"{quote(name)} < {instant} '{FIRST}' OR {quote(name)} >= {instant} '{END}'" for name in dates]
-    if with_currency:  # statistics of two columns would be of no use
-        conditions += [_SQL_OF_CURRENCY[name] for name in ("currency", "source") if name in types][:1]
+    conditions = {name: f"{quote(name)} < -{CENTS} OR {quote(name)} > {CENTS}" for name in amounts}
+    for name in dates:
+        conditions[name] = f"{quote(name)} < {instant} '{FIRST}' OR {quote(name)} >= {instant} '{END}'"
+    if currency:  # statistics of two columns would be of no use
+        conditions |= [(name, text) for name, text in _SQL_OF_CURRENCY.items() if name in types][:1]
     return conditions

@@ -105,6 +105,19 @@ def test_medians_of_duckdb_are_computed_once(build: Callable[..., pd.DataFrame])
     assert found.pl()["usual"].to_list() == [3.0]
 
 
+def test_duckdb_runs_one_query_before_a_lazy_result(build: Callable[..., pd.DataFrame]) -> None:
+    """It is the check, which reads the columns that may have unusual values; types and zones are no queries."""
+    connection = connect()
+    connection.from_arrow(table_of(build([row | {"currency": "USD"} for row in ROWS]))).create("payments")
+    payments = connection.table("payments")
+    connection.execute("CALL enable_logging('QueryLog')")
+    pending_requests(payments, "2024-06-30")
+    logged = connection.execute("SELECT message FROM duckdb_logs WHERE type = 'QueryLog'").fetchall()
+    (check,) = (statement for (statement,) in logged if "duckdb_logs" not in statement)
+    names = [name for name in payments.columns if f'"{name}"' in check]
+    assert names == ["amount_cents", "date_created", "currency"]
+
+
 def test_a_connection_that_may_not_read_python(build: Callable[..., pd.DataFrame]) -> None:
     """Results are written as text for it, with every type, nulls and any character."""
     connection = connect()
@@ -114,9 +127,11 @@ def test_a_connection_that_may_not_read_python(build: Callable[..., pd.DataFrame
     assert "VARCHAR" not in result.sql_query()  # nothing is written as text
     expected = result.pl()
     assert expected["counterparty_name"].to_list() == [rows[0]["counterparty_name"], None]
+    ages = pending_ageing(connection.table("payments"), "2024-06-30").pl()
     connection.execute("SET enable_external_access = false")
     payments = connection.table("payments")
     assert spend_by_friend(payments, build(ROWS)[[]].assign(user_id="1")).pl().equals(expected)
+    assert pending_ageing(payments, "2024-06-30").pl().equals(ages)
     assert monthly_flow(payments, "America/New_York").pl()["sent"].to_list() == [10.5]
     assert spending_over_time(payments, every="day").pl()["period"].to_list() == [date(2024, 2, 29), date(2024, 3, 1)]
 
