@@ -1,4 +1,4 @@
-"""The analyses against the same tables written by hand, on each engine: CPU time, as a ratio.
+"""The analyses against the same tables written by hand, on each engine: CPU time, as a ratio of the same round.
 
 A pandas frame against pandas, a Polars scan and a DuckDB view of Parquet files against lazy Polars and SQL on the same
 files. Each pair is compared before it is measured, and both sizes in the same rounds: a growth of times would else be
@@ -12,6 +12,7 @@ rounds, and all of a kind of which it names none.
 from __future__ import annotations
 
 import math
+import statistics
 import sys
 import tempfile
 import time
@@ -99,17 +100,17 @@ def measure(add_row: AddRow, words: str = "") -> None:
             of_sizes = (pair_up(engine, choice.names, *source) for source in sources)
             for pairs in zip(*of_sizes, strict=True):
                 works = [work for pair in pairs for work in (pair.ours, pair.theirs)]
-                took, walls = best_of(*works, rounds=ROUNDS * times)
+                took, walls = alternate(*works, rounds=ROUNDS * times)
                 ours, theirs = took[::2], took[1::2]
-                ratios.append([cpu / peer_cpu for cpu, peer_cpu in zip(ours, theirs, strict=True)])
+                found = [divide(*of_size) for of_size in zip(ours, theirs, strict=True)]
+                ratios.append([statistics.median(each) for each in found])
                 for at, number in enumerate(choice.sizes):
-                    wall = walls[2 * at] / walls[2 * at + 1]
-                    add_row(
-                        f"{pairs[at].name}, {number:,}", PEERS[engine], f"{ratios[-1][at]:.2f}x",
-                        wanted=f"{WANTED[engine]}x or less", note=f"wall {wall:.2f}x, {1_000 * ours[at]:,.0f} ms",
-                    )  # fmt: skip
+                    wall = statistics.median(divide(walls[2 * at], walls[2 * at + 1]))
+                    note = f"wall {wall:.2f}x, {1_000 * statistics.median(ours[at]):,.0f} ms"
+                    wanted = f"{WANTED[engine]}x or less"
+                    add_row(f"{pairs[at].name}, {number:,}", PEERS[engine], found[at], wanted=wanted, note=note)
                 if len(choice.sizes) > 1:
-                    growth, peer_growth = ours[-1] / ours[0], theirs[-1] / theirs[0]
+                    growth, peer_growth = (statistics.median(divide(each[-1], each[0])) for each in (ours, theirs))
                     name, note = f"{pairs[0].name}, ten times the payments", f"{PEERS[engine]} {peer_growth:.1f}x"
                     add_row(name, engine, f"{growth:.1f}x", wanted="11x or less", note=note)
             for number, column in zip(choice.sizes, zip(*ratios, strict=True), strict=True):
@@ -136,25 +137,41 @@ def _read(words: str) -> Choice:
 def measure_few(add_row: AddRow) -> None:
     """Add a row for each analysis of a small pandas frame: what it takes longer."""
     for pair in pair_up("pandas", CASES, synthetic.build_payments(SMALL)):
-        (cpu, peer_cpu), _ = best_of(pair.ours, pair.theirs, rounds=ROUNDS_OF_FEW)
-        above = f"{1_000 * (cpu - peer_cpu):+.1f} ms"
-        note = f"{1_000 * cpu:.1f} ms in all"
-        add_row(f"{pair.name}, {SMALL:,}, more", PEERS["pandas"], above, wanted="3 ms or less", note=note)
+        took, _ = alternate(pair.ours, pair.theirs, rounds=ROUNDS_OF_FEW)
+        above = statistics.median(ours - theirs for ours, theirs in zip(*took, strict=True))
+        note = f"{1_000 * statistics.median(took[0]):.1f} ms in all"
+        add_row(
+            f"{pair.name}, {SMALL:,}, more",
+            PEERS["pandas"],
+            f"{1_000 * above:+.1f} ms",
+            wanted="3 ms or less",
+            note=note,
+        )
 
 
-def best_of(*works: Callable[[], object], rounds: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the least CPU time of all threads, and the least wall time, of each work in alternated rounds."""
-    cpu, wall = ([math.inf] * len(works) for _ in range(2))
+def alternate(*works: Callable[[], object], rounds: int) -> tuple[list[list[float]], list[list[float]]]:
+    """Return the CPU times of all threads, and the wall times, of each work in alternated rounds.
+
+    Every other round goes backwards: a work on a small frame is slower after one on a large frame, and quicker after
+    its counterpart, which has just read the same file.
+    """
+    cpu: list[list[float]] = [[] for _ in works]
+    wall: list[list[float]] = [[] for _ in works]
     end = time.perf_counter() + QUICK_SECONDS
     for number in range(rounds * QUICK_ROUNDS):
         if number >= rounds and time.perf_counter() > end:
             break
-        for at, work in enumerate(works):
+        for at, work in list(enumerate(works))[:: -1 if number % 2 else 1]:
             started, began = time.process_time(), time.perf_counter()
             work()
-            cpu[at] = min(cpu[at], time.process_time() - started)
-            wall[at] = min(wall[at], time.perf_counter() - began)
-    return tuple(cpu), tuple(wall)
+            cpu[at].append(time.process_time() - started)
+            wall[at].append(time.perf_counter() - began)
+    return cpu, wall
+
+
+def divide(ours: Iterable[float], theirs: Iterable[float]) -> list[float]:
+    """Return the ratios of two times of the same rounds."""
+    return [each / peer for each, peer in zip(ours, theirs, strict=True)]
 
 
 def pair_up(engine: str, names: Iterable[str], payments: pd.DataFrame, files: Path | None = None) -> Iterable[Pair]:
