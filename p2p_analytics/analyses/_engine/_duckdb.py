@@ -97,6 +97,11 @@ class DuckDB:
         return columns
 
     @staticmethod
+    def write_null() -> str:
+        """Return a column of text without values."""
+        return "CAST(NULL AS VARCHAR)"
+
+    @staticmethod
     def count_unusual(frame: nw.LazyFrame[Any], question: _usual.Question, what: str) -> _usual.Unusual:
         """Return the number of rows, and of unusual values; the zone is checked by the same query.
 

@@ -69,6 +69,10 @@ class Engine(Protocol):
         """
 
     @staticmethod
+    def write_null() -> Any:  # noqa: ANN401 - as `plan_columns` gives them
+        """Return a column of text without values, for `select`."""
+
+    @staticmethod
     def count_unusual(frame: nw.LazyFrame[Any], question: Question, what: str) -> Unusual:
         """Return what rows that `read` returned have of unusual values."""
 

@@ -66,11 +66,11 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     """Return the needed and optional columns of the payments that count.
 
     Payments count if they are of the kind "payment", which a frame without ``kind``, or a row without a value in it,
-    is; and with ``status``, if they have it and a direction. A missing optional column is null, and a column that the
-    schema does not have is text. A lazy frame is queried for the checks. With ``by_currency``, the payments may be in
-    several currencies, and the currency that is returned has no meaning; a column of currencies that is wanted has no
-    nulls. Without ``sums`` amounts are not added up: then the number of rows with small ones does not matter. With
-    ``every_kind``, rows of every kind count.
+    is; and with ``status``, if they have it and a direction. A missing optional column, which is text, is null, and a
+    column that the schema does not have is text. A lazy frame is queried for the checks. With ``by_currency``, the
+    payments may be in several currencies, and the currency that is returned has no meaning; a column of currencies that
+    is wanted has no nulls. Without ``sums`` amounts are not added up: then the number of rows with small ones does not
+    matter. With ``every_kind``, rows of every kind count.
 
     Raises
     ------
@@ -95,7 +95,6 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     names = [*dtypes]
     columns = engine.plan_columns(read, names, what)
     changes = plan_casts(dtypes, what)
-    changes |= {name: nw.lit(None, dtype=_find_dtype(name)) for name in optional if name not in given}
     with frames.refuse_failing_query(native, what=what):
         unusual = engine.count_unusual(read, Question(names, currency=not by_currency, rows=sums), what)
     has_kinds = "kind" in names and not (every_kind or unusual.is_one_kind)
@@ -107,7 +106,8 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
         changes["currency"] = code_expression(names)
     else:
         columns = {name: column for name, column in columns.items() if name in wanted}
-    frame = engine.select(counted, columns)
+    missing = {name: engine.write_null() for name in optional if name not in given}
+    frame = engine.select(counted, columns | missing)
     if changes:  # else a step less, for which DuckDB takes a millisecond
         frame = frame.select(*(changes[name].alias(name) if name in changes else name for name in wanted))
     return Payments(frame, currency, ends)

@@ -117,6 +117,11 @@ class Pandas:
         return _polars.plan_columns(frame, names, what)
 
     @staticmethod
+    def write_null() -> pl.Expr:
+        """Return a column of text without values."""
+        return _polars.write_null()
+
+    @staticmethod
     def count_unusual(frame: nw.LazyFrame[Any], question: Question, what: str) -> Unusual:
         """Return the number of rows, and of those with an unusual value."""
         _ = what

@@ -75,6 +75,11 @@ class Polars:
         return plan_columns(frame, names, what)
 
     @staticmethod
+    def write_null() -> pl.Expr:
+        """Return a column of text without values."""
+        return write_null()
+
+    @staticmethod
     def count_unusual(frame: nw.LazyFrame[Any], question: _usual.Question, what: str) -> _usual.Unusual:
         """Return the number of rows, and of those with an unusual value."""
         _ = what
@@ -127,6 +132,13 @@ def plan_columns(frame: nw.LazyFrame[Any], names: Sequence[str], what: str) -> d
         else:
             columns[name] = number // 1000 if unit == "ns" else number
     return columns
+
+
+def write_null() -> pl.Expr:
+    """Return a column of text without values."""
+    import polars as pl
+
+    return pl.lit(None, dtype=pl.String)
 
 
 def select(frame: nw.LazyFrame[Any], columns: Mapping[str, pl.Expr]) -> nw.LazyFrame[Any]:

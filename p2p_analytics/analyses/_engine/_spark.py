@@ -83,6 +83,13 @@ class Spark:
         return columns
 
     @staticmethod
+    def write_null() -> Column:
+        """Return a column of text without values."""
+        from pyspark.sql import functions
+
+        return functions.lit(None).cast("string")
+
+    @staticmethod
     def count_unusual(frame: nw.LazyFrame[Any], question: _usual.Question, what: str) -> _usual.Unusual:
         """Return the number of rows, and of those with an unusual value."""
         native: DataFrame = frame.to_native()
