@@ -12,6 +12,8 @@ from p2p_analytics.analyses._engine._groups import encode
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import polars as pl
+
 _WHOLE: Final = 100
 _PART_OF_ROW: Final = 1e-13  # a share of the values that is less than one of them, and more than an error of rounding
 
@@ -24,6 +26,9 @@ class Rank(NamedTuple):
 
     percent: int
     from_largest: bool = False
+
+
+_LAST: Final = Rank(_WHOLE)  # the largest value, which is found without the order of the others
 
 
 class Ranked(NamedTuple):
@@ -70,8 +75,7 @@ def _find_in_polars(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[An
             *(pl.col(name).sum() for name in sums),
             *(pl.col(name).max() for name in last),
             values=pl.col(value).count().cast(pl.Int64),
-            # Selected in less time than it takes to sort all values, but as a float.
-            **{name: pl.col(value).quantile(_find_share(rank), "equiprobable") for name, rank in ranks.items()},
+            **{name: _select_in_polars(pl.col(value), rank) for name, rank in ranks.items()},
         )
         .select(pl.col(*keys).cast(pl.String), *sums, *last, "values", *ranks)
     )
@@ -79,15 +83,24 @@ def _find_in_polars(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[An
     return result
 
 
+def _select_in_polars(column: pl.Expr, rank: Rank) -> pl.Expr:
+    """Return the value at a rank as a float: selected in less time than it takes to sort all values."""
+    if rank == _LAST:
+        return column.max().cast(float)
+    return column.quantile(_find_share(rank), "equiprobable")
+
+
 def _find_in_duckdb(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[Any]:
     keys, value, ranks, sums, last = wanted
     column, groups = _duckdb.quote(value), [_duckdb.quote(key) for key in keys]
     found = [f"count({column}) AS values"]
     found += [f"{function}({each}) AS {each}" for function, names in (("sum", sums), ("max", last)) for each in names]
-    shares = ", ".join(f"{_find_share(rank):.13f}" for rank in ranks.values())
-    # One list of all ranks: with a second aggregate that keeps all values, DuckDB fills the disk when memory is short.
+    found += [f"max({column}) AS {_duckdb.quote(name)}" for name, rank in ranks.items() if rank == _LAST]
+    listed = {name: rank for name, rank in ranks.items() if rank != _LAST}
+    shares = ", ".join(f"{_find_share(rank):.13f}" for rank in listed.values())
+    # One list of ranks: with a second aggregate that keeps all values, DuckDB fills the disk when memory is short.
     found += [
-        f"quantile_disc({column}, [{shares}])[{at}] AS {_duckdb.quote(name)}" for at, name in enumerate(ranks, start=1)
+        f"quantile_disc({column}, [{shares}])[{at}] AS {_duckdb.quote(name)}" for at, name in enumerate(listed, start=1)
     ]
     relation = frame.to_native().aggregate(", ".join([*groups, *found]), ", ".join(groups))
     table: nw.LazyFrame[Any] = nw.from_native(relation)
