@@ -94,7 +94,7 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
     ConfigurationError
         ``within`` is not a duration.
     SchemaError
-        The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
+        The frame lacks a column or holds other types, or the payments that count are in several currencies, or one has
         2**53 cents or more.
 
     Examples

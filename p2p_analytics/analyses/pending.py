@@ -187,7 +187,7 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
     ConfigurationError
         ``as_of`` is not an instant.
     SchemaError
-        The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
+        The frame lacks a column or holds other types, or the payments that count are in several currencies, or one has
         2**53 cents or more.
 
     Examples

@@ -92,7 +92,7 @@ def recurring(
     ConfigurationError
         ``as_of`` is not an instant, or there is no such zone.
     SchemaError
-        The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
+        The frame lacks a column or holds other types, or the payments that count are in several currencies, or one has
         2**53 cents or more.
 
     Examples

@@ -127,7 +127,7 @@ def test_no_requests(payments: Builder, rows_of: Reader) -> None:
     assert rows_of(request_outcomes(payments())) == rows_of(time_to_settle(payments())) == []
 
 
-@pytest.mark.parametrize("by", ["values", "waited_us", "_sorted", "_count", "by_value", "a.b"])
+@pytest.mark.parametrize("by", ["values", "waited_us", "_sorted", "_count", "by_value", "a.b", "self"])
 def test_a_column_of_the_users_own(convert: Builder, build: Builder, rows_of: Reader, by: str) -> None:
     """``by`` may be any text column, whatever names the query itself uses."""
     rows = [charge("settled", -1, days) for days in (1, 3, 2)]

@@ -65,7 +65,7 @@ def test_by_is_a_text_column(build: Builder, by: object) -> None:
         status_mix(build([{}]), by=by)
 
 
-@pytest.mark.parametrize("by", ["date_of_trip", "all_payments", "by_value", "values", "a.b"])
+@pytest.mark.parametrize("by", ["date_of_trip", "all_payments", "by_value", "values", "a.b", "self"])
 def test_a_column_of_the_users_own(convert: Builder, build: Builder, rows_of: Reader, by: str) -> None:
     """``by`` may be any text column, whatever its name."""
     frame = convert(build([{"amount_cents": 100}, {"amount_cents": 300}, {}]).assign(**{by: ["x", "x", None]}))

@@ -23,7 +23,7 @@ USUAL_ENDS: Final = (to_microseconds(_usual.FIRST), to_microseconds(_usual.END) 
 
 
 def check_rows(
-    frame: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currency: bool
+    frame: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currency: bool, sums: bool
 ) -> tuple[str, tuple[int, int]]:
     """Refuse amounts that are not exact, impossible dates, and several currencies, by one query.
 
@@ -32,7 +32,8 @@ def check_rows(
     names = frame.collect_schema().names()
     amounts, dates = _usual.list_amounts(names), _usual.list_dates(names)
     # A sum of floats without sign reaches the bound exactly where the sum of the cents does.
-    wanted = [nw.col(name).cast(nw.Float64()).abs().sum() for name in amounts]
+    sizes = [nw.col(name).cast(nw.Float64()).abs() for name in amounts]
+    wanted = [size.sum() if sums else size.max() for size in sizes]
     wanted += [nw.col(name).min().alias(f"{name} from") for name in dates]
     wanted += [nw.col(name).max().alias(f"{name} to") for name in dates]
     if {"currency", "source"} & {*names}:  # to look for an unusual code is quicker than to sort them

@@ -197,7 +197,7 @@ def build_result(
     if engine in {_pandas.Pandas, _polars.Polars}:
         return to_result(build_rows(like, rows, schema), like, schema, currency)
     table = pa.table({name: _build_column(rows[name], kind) for name, kind in schema.items()})
-    if currency != US_DOLLARS:
+    if currency != US_DOLLARS and "currency" not in schema:
         table = table.append_column("currency", pa.array([currency] * len(table), "string"))
     result: IntoFrameT = engine.load_table(like, table).to_native()
     return result

@@ -69,8 +69,8 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     is; and with ``status``, if they have it and a direction. A missing optional column, which is text, is null, and a
     column that the schema does not have is text. A lazy frame is queried for the checks. With ``by_currency``, the
     payments may be in several currencies, and the currency that is returned has no meaning; a column of currencies that
-    is wanted has no nulls. Without ``sums`` amounts are not added up: then the number of rows with small ones does not
-    matter. With ``every_kind``, rows of every kind count.
+    is wanted has no nulls. Without ``sums`` amounts are not added up, and only one of 2**53 cents or more is refused.
+    With ``every_kind``, rows of every kind count.
 
     Raises
     ------
@@ -94,14 +94,15 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     dtypes = engine.read_dtypes(read, given)
     names = [*dtypes]
     columns = engine.plan_columns(read, names, what)
-    changes = plan_casts(dtypes, what)
+    casts = plan_casts(dtypes, what)
+    changes = {name: cast for name, cast in casts.items() if name in wanted}
     with frames.refuse_failing_query(native, what=what):
         unusual = engine.count_unusual(read, Question(names, currency=not by_currency, rows=sums), what)
     has_kinds = "kind" in names and not (every_kind or unusual.is_one_kind)
     counted = engine.keep_counted(read, dtypes, status, has_kinds=has_kinds)
     currency, ends = US_DOLLARS, USUAL_ENDS
     if not unusual.is_none:
-        currency, ends = check_rows(engine.select(counted, columns), native, what, by_currency=by_currency)
+        currency, ends = check_rows(engine.select(counted, columns), native, what, by_currency=by_currency, sums=sums)
     if "currency" in wanted:
         changes["currency"] = code_expression(names)
     else:
@@ -129,12 +130,12 @@ def _require(native: IntoFrame, names: Sequence[str], needed: Sequence[str], wha
 
 
 def plan_casts(found: Mapping[str, DType], what: str) -> dict[str, nw.Expr]:
-    """Return the casts of columns that have other dtypes than the schema; instants become numbers."""
+    """Return the casts of columns to the dtypes of the schema, but for dates, of which an engine makes numbers."""
     casts = {}
     for name, dtype in found.items():
         wanted = _find_dtype(name)
-        is_number = _columns.find_kind(name) == frames.INSTANT and isinstance(dtype, (nw.Datetime, nw.Date))
-        if dtype == wanted or is_number:
+        becomes_number = _columns.find_kind(name) == frames.INSTANT and isinstance(dtype, (nw.Datetime, nw.Date))
+        if dtype == wanted or becomes_number:
             continue
         if not _is_castable(dtype, wanted):
             raise _columns.build_error(what, name, _columns.find_kind(name), str(dtype), "cast it")

@@ -144,7 +144,7 @@ def write_null() -> pl.Expr:
 def select(frame: nw.LazyFrame[Any], columns: Mapping[str, pl.Expr]) -> nw.LazyFrame[Any]:
     """Return planned columns."""
     native: pl.LazyFrame = frame.to_native()
-    return nw.from_native(native.select(**columns))
+    return nw.from_native(native.select([column.alias(name) for name, column in columns.items()]))
 
 
 def count_unusual(frame: nw.LazyFrame[Any], question: _usual.Question) -> _usual.Unusual:

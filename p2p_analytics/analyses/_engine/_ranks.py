@@ -28,7 +28,7 @@ class Rank(NamedTuple):
     from_largest: bool = False
 
 
-_LAST: Final = Rank(_WHOLE)  # the largest value, which is found without the order of the others
+_LARGEST: Final = Rank(_WHOLE)  # the largest value, which is found without the order of the others
 
 
 class Ranked(NamedTuple):
@@ -85,7 +85,7 @@ def _find_in_polars(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[An
 
 def _select_in_polars(column: pl.Expr, rank: Rank) -> pl.Expr:
     """Return the value at a rank as a float: selected in less time than it takes to sort all values."""
-    if rank == _LAST:
+    if rank == _LARGEST:
         return column.max().cast(float)
     return column.quantile(_find_share(rank), "equiprobable")
 
@@ -95,8 +95,8 @@ def _find_in_duckdb(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[An
     column, groups = _duckdb.quote(value), [_duckdb.quote(key) for key in keys]
     found = [f"count({column}) AS values"]
     found += [f"{function}({each}) AS {each}" for function, names in (("sum", sums), ("max", last)) for each in names]
-    found += [f"max({column}) AS {_duckdb.quote(name)}" for name, rank in ranks.items() if rank == _LAST]
-    listed = {name: rank for name, rank in ranks.items() if rank != _LAST}
+    found += [f"max({column}) AS {_duckdb.quote(name)}" for name, rank in ranks.items() if rank == _LARGEST]
+    listed = {name: rank for name, rank in ranks.items() if rank != _LARGEST}
     shares = ", ".join(f"{_find_share(rank):.13f}" for rank in listed.values())
     # One list of ranks: with a second aggregate that keeps all values, DuckDB fills the disk when memory is short.
     found += [
