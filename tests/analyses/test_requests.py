@@ -131,7 +131,9 @@ def test_no_requests(payments: Builder, rows_of: Reader) -> None:
 def test_a_column_of_the_users_own(convert: Builder, build: Builder, rows_of: Reader, by: str) -> None:
     """``by`` may be any text column, whatever names the query itself uses."""
     rows = [charge("settled", -1, days) for days in (1, 3, 2)]
-    found = time_to_settle(convert(build(rows).assign(**{by: ["x", "x", None]})), by=by)
+    frame = build(rows)
+    frame[by] = ["x", "x", None]
+    found = time_to_settle(convert(frame), by=by)
     assert [tuple(row.items())[:3] for row in rows_of(found)] == [
         ((by, "x"), ("payments", 2), ("days_p50", 1.0)),
         ((by, None), ("payments", 1), ("days_p50", 2.0)),
