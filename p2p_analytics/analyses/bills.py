@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 _COLUMNS: Final = {
     "bill_id": _engine.TEXT,
     "date": _engine.INSTANT,
-    "note": _engine.TEXT,
+    "note": _engine.TEXT.of("first_note"),
     "people": _engine.COUNT,
-    **dict.fromkeys(("asked", "collected", "still_open", "declined"), _engine.NUMBER),
-    "oldest_open_days": _engine.NUMBER,
+    **{name: _engine.units(f"{name}_cents") for name in ("asked", "collected", "still_open", "declined")},
+    "oldest_open_days": _engine.days("oldest_open_us"),
 }
 _CENTS: Final = {
     "asked": None,
@@ -132,14 +132,8 @@ def split_bills(
         what="split_bills",
     )
     age = moment - col("open_since")
-    table = (
-        bills.with_columns(
-            **{name: _engine.units(f"{name}_cents") for name in _CENTS},
-            note=col("first_note"),
-            oldest_open_days=nw.when(age < 0).then(0).otherwise(age),
-        )
-        .with_columns(oldest_open_days=_engine.days("oldest_open_days"))
-        .sort("date", "bill_id", "text", descending=[True, False, False], nulls_last=True)
+    table = bills.with_columns(oldest_open_us=nw.when(age < 0).then(0).otherwise(age)).sort(
+        "date", "bill_id", "text", descending=[True, False, False], nulls_last=True
     )
     return _engine.to_result(table, payments, _COLUMNS, opened.currency)
 

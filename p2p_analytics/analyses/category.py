@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = {
     "category": _engine.TEXT,
-    **dict.fromkeys(("sent", "received", "net"), _engine.NUMBER),
+    "sent": _engine.units("sent_cents"),
+    "received": _engine.units("received_cents"),
+    "net": _engine.units("flow_cents"),
     "payments": _engine.COUNT,
     "share_of_sent": _engine.NUMBER,
 }
@@ -157,9 +159,6 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
             is_last=nw.when(col("category") == category_rules.UNCATEGORISED).then(1).otherwise(0),
         )
         .with_columns(share_of_sent=_engine.share("sent_cents", col("sent_cents").sum()))
-        .with_columns(
-            sent=_engine.units("sent_cents"), received=_engine.units("received_cents"), net=_engine.units("flow_cents")
-        )
         .sort("is_last", "sent_cents", "category", descending=[False, True, False])
     )
     return _engine.to_result(table, payments, _COLUMNS, opened.currency)

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = {
     "month": _engine.TEXT,
-    "sent": _engine.NUMBER,
-    "received": _engine.NUMBER,
-    "net": _engine.NUMBER,
+    "sent": _engine.units("sent_cents"),
+    "received": _engine.units("received_cents"),
+    "net": _engine.units("flow_cents"),
     "payments": _engine.COUNT,
-    "running_net": _engine.NUMBER,
+    "running_net": _engine.units("running_cents"),
 }
 _MONTHS: Final = {"number": _engine.COUNT, "month": _engine.TEXT}
 _NUMBERS: Final = dict.fromkeys(("first_day", "number"), _engine.COUNT)
@@ -144,12 +144,6 @@ def _add_up_months(months: nw.LazyFrame[Any], keys: list[str]) -> nw.LazyFrame[A
         .with_columns(
             sent_cents=col("received_cents") - col("flow_cents"),
             running_cents=col("flow_cents").cum_sum().over("account", order_by="number"),
-        )
-        .with_columns(
-            sent=_engine.units("sent_cents"),
-            received=_engine.units("received_cents"),
-            net=_engine.units("flow_cents"),
-            running_net=_engine.units("running_cents"),
         )
         .sort(*keys, "number", nulls_last=True)
     )

@@ -20,7 +20,7 @@ _COLUMNS: Final = {
     "weekday": _engine.COUNT,
     "hour": _engine.COUNT,
     "payments": _engine.COUNT,
-    "amount": _engine.NUMBER,
+    "amount": _engine.units("amount_cents"),
 }
 _HOURS: Final = {"weekday": _engine.COUNT, "hour": _engine.COUNT}
 
@@ -101,7 +101,6 @@ def activity(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
         _engine.build_rows(here.to_native(), rows, _HOURS)
         .join(here, on=["weekday", "hour"], how="left")
         .with_columns(_engine.integers(["payments", "amount_cents"]))
-        .with_columns(amount=_engine.units("amount_cents"))
         .sort("weekday", "hour")
     )
     return _engine.to_result(table, payments, _COLUMNS, opened.currency)

@@ -21,8 +21,8 @@ _COLUMNS: Final = {
     "payment_id": _engine.TEXT,
     "reason": _engine.TEXT,
     "other_id": _engine.TEXT,
-    "amount": _engine.NUMBER,
-    "usual": _engine.NUMBER,
+    "amount": _engine.units("amount_cents"),
+    "usual": _engine.units("twice_usual", times=2),
     "counterparty_id": _engine.TEXT,
     "counterparty_name": _engine.TEXT,
     "date_created": _engine.INSTANT,
@@ -128,9 +128,7 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
     )
     directed = opened.frame.with_columns(col("amount_cents").abs(), person=_engine.person_key())
     rows = _engine.count_rows(directed, payments, what="unusual")
-    table = _find_unusual(directed, payments, gap, rows).with_columns(
-        amount=_engine.units("amount_cents"), usual=col("twice_usual") / (col("twice_usual") * 0 + 200)
-    )
+    table = _find_unusual(directed, payments, gap, rows)
     sorted_table = _engine.sort_in_slices(table, payments, _IN_ORDER, slices=-(-rows // _ROWS_OF_SLICE), what="unusual")
     return _engine.to_result(sorted_table, payments, _COLUMNS, opened.currency)
 

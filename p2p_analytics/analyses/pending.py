@@ -43,14 +43,14 @@ _REQUESTS: Final = {
     "counterparty_username": _engine.TEXT,
     "counterparty_name": _engine.TEXT,
     "note": _engine.TEXT,
-    "amount": _engine.NUMBER,
+    "amount": _engine.units("amount_cents"),
     "date_created": _engine.INSTANT,
-    "age_days": _engine.WHOLE,
+    "age_days": _engine.whole_days("age_us"),
 }
 
 _IN_ORDER: Final = [
     "date_created", "payment_id", "counterparty_id", "counterparty_username", "counterparty_name", "direction", "note",
-    "amount",
+    "amount_cents",
 ]  # fmt: skip
 
 
@@ -222,11 +222,12 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
         sums=False,
         what="pending_requests",
     )
-    amount, age = _engine.units(nw.col("amount_cents").abs()), moment - nw.col("date_created")
-    since = nw.when(age < 0).then(0).otherwise(age)  # 0 for a later payment
-    counted = _engine.add_quotient(opened.frame, "age_days", since, _DAY, amount=amount)
-    table = counted.sort(*_IN_ORDER, nulls_last=True)
-    return _engine.to_result(table, payments, _REQUESTS, opened.currency)
+    age = moment - nw.col("date_created")
+    table = opened.frame.with_columns(
+        nw.col("amount_cents").abs(),
+        age_us=nw.when(age < 0).then(0).otherwise(age),  # 0 for a later payment
+    )
+    return _engine.to_result(table.sort(*_IN_ORDER, nulls_last=True), payments, _REQUESTS, opened.currency)
 
 
 def _list_accounts(payments: IntoFrame) -> list[str | None]:

@@ -21,8 +21,8 @@ _COLUMNS: Final = {
     "top_person_share": _engine.NUMBER,
     "top_5_share": _engine.NUMBER,
     "payments": _engine.COUNT,
-    "sent": _engine.NUMBER,
-    "received": _engine.NUMBER,
+    "sent": _engine.units("sent_cents"),
+    "received": _engine.units("received_cents"),
 }
 _YEARS: Final = dict.fromkeys(("first_day", "year"), _engine.COUNT)
 _TOP: Final = 5
@@ -154,7 +154,6 @@ def _count_people(of_person: nw.DataFrame[Any]) -> nw.LazyFrame[Any]:
             top_person_share=_engine.share("top_cents", col("moved_cents")),
             top_5_share=_engine.share("top_5_cents", col("moved_cents")),
         )
-        .with_columns(sent=_engine.units("sent_cents"), received=_engine.units("received_cents"))
         .sort("year")
     )
 

@@ -15,21 +15,23 @@ if TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoFrameT
 
 _COUNTS: Final = ("settled", "pending", "cancelled", "expired", "failed")
-_CENTS: Final = {"asked": "asked_cents", "collected": "collected_cents", "still_open": "open_cents"}
+_CENTS: Final = ["asked_cents", "collected_cents", "open_cents"]
 _OUTCOMES: Final = {
     "counterparty_id": _engine.TEXT,
     "counterparty_name": _engine.TEXT,
     "direction": _engine.TEXT,
     "requests": _engine.COUNT,
     **dict.fromkeys(_COUNTS, _engine.COUNT),
-    **dict.fromkeys(_CENTS, _engine.NUMBER),
+    "asked": _engine.units("asked_cents"),
+    "collected": _engine.units("collected_cents"),
+    "still_open": _engine.units("open_cents"),
     "share_settled": _engine.NUMBER,
-    "days_p50": _engine.NUMBER,
-    "days_p90": _engine.NUMBER,
+    "days_p50": _engine.days("days_p50"),
+    "days_p90": _engine.days("days_p90"),
 }
 _DAYS: Final = {
-    "payments": _engine.COUNT,
-    **dict.fromkeys(("days_p50", "days_p90", "days_p99", "days_max"), _engine.NUMBER),
+    "payments": _engine.COUNT.of("values"),
+    **{name: _engine.days(name) for name in ("days_p50", "days_p90", "days_p99", "days_max")},
 }
 
 
@@ -120,19 +122,16 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
         asked_cents=col("amount_cents"),
         collected_cents=_of_status(Status.SETTLED.value, "amount_cents"),
         open_cents=_of_status(Status.PENDING.value, "amount_cents"),
-        days_p50=_engine.days("days_p50"),
-        days_p90=_engine.days("days_p90"),
     )
     table = (
         counted.group_by("counterparty_id", "name_key", "direction")
         .agg(
-            *(col(name).sum() for name in [*_COUNTS, *_CENTS.values(), "requests"]),
+            *(col(name).sum() for name in [*_COUNTS, *_CENTS, "requests"]),
             *(col(name).max() for name in ("counterparty_name", "days_p50", "days_p90")),
         )
-        .with_columns(_engine.integers([*_COUNTS, *_CENTS.values(), "requests"]))
+        .with_columns(_engine.integers([*_COUNTS, *_CENTS, "requests"]))
         .with_columns(decided=col("requests") - col("pending"))
         .with_columns(
-            **{name: _engine.units(cents) for name, cents in _CENTS.items()},
             share_settled=nw.when(col("decided") != 0).then(_engine.share("settled", col("decided"))),
         )
         .sort(
@@ -211,16 +210,14 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
         by_currency=True,
     )
     col = nw.col
-    has_dates = ~col("date_created").is_null() & ~col("date_completed").is_null()
-    charges = opened.frame.filter(col("action") == Action.CHARGE.value, has_dates, _has_both())
+    charges = opened.frame.filter(col("action") == Action.CHARGE.value, _has_both())
     waited = charges.select(col(by).alias(GROUP), waited_us=col("date_completed") - col("date_created"))
     ranks = {"days_p50": 50, "days_p90": 90, "days_p99": 99, "days_max": 100}
     wanted = _engine.Ranked([GROUP], "waited_us", {name: _engine.Rank(rank) for name, rank in ranks.items()})
-    found = _engine.find_ranked(waited, wanted).sort(GROUP, nulls_last=True)
-    table = found.select(
-        col(GROUP).alias(by), col("values").alias("payments"), *(_engine.days(name).alias(name) for name in ranks)
-    )
-    return _engine.to_result(table, payments, {by: _engine.TEXT, **_DAYS})
+    # Groups without a wait are left out at the end: a filter of the rows would read both dates twice.
+    found = _engine.find_ranked(waited, wanted).filter(col("values") > 0)
+    columns = {by: _engine.TEXT.of(GROUP), **_DAYS}
+    return _engine.to_result(found.sort(GROUP, nulls_last=True), payments, columns)
 
 
 def _of_status(status: str, number: str) -> nw.Expr:

@@ -21,9 +21,9 @@ _COLUMNS: Final = {
     "counterparty_username": _engine.TEXT,
     "counterparty_name": _engine.TEXT,
     "is_friend": _engine.FLAG,
-    "sent": _engine.NUMBER,
-    "received": _engine.NUMBER,
-    "net": _engine.NUMBER,
+    "sent": _engine.units("sent_cents"),
+    "received": _engine.units("received_cents"),
+    "net": _engine.units("flow_cents"),
     "payments": _engine.COUNT,
     "share_of_sent": _engine.NUMBER,
     "first_date": _engine.INSTANT,
@@ -153,11 +153,6 @@ def spend_by_friend(
                 "sent_cents", col("sent_cents").sum().over(*keys) if keys else col("sent_cents").sum()
             ),
             is_friend=_is_friend(friends),
-        )
-        .with_columns(
-            sent=_engine.units("sent_cents"),
-            received=_engine.units("received_cents"),
-            net=_engine.units("flow_cents"),
         )
     )
     if rows is not None and keys:

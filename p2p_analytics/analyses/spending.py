@@ -29,7 +29,9 @@ _COLUMNS_BY: Final[dict[str | None, list[str]]] = {
     "kind": ["kind"],
 }
 _SUMS: Final = {
-    **dict.fromkeys(("sent", "received", "net"), _engine.NUMBER),
+    "sent": _engine.units("sent_cents"),
+    "received": _engine.units("received_cents"),
+    "net": _engine.units("flow_cents"),
     "payments": _engine.COUNT,
 }
 _CENTS: Final = ["flow_cents", "received_cents", "payments"]
@@ -192,8 +194,5 @@ def _fill_gaps(sums: nw.LazyFrame[Any], every: calendar.Every, columns: list[str
         .join(numbered.select("number", "group", *_CENTS), on=["number", "group"], how="left")
         .with_columns(_engine.integers(_CENTS))
         .with_columns(sent_cents=col("received_cents") - col("flow_cents"))
-        .with_columns(
-            sent=_engine.units("sent_cents"), received=_engine.units("received_cents"), net=_engine.units("flow_cents")
-        )
         .sort([*order, *columns], descending=[*descending, *(False for _ in columns)], nulls_last=True)
     )

@@ -20,7 +20,7 @@ _COLUMNS: Final = {
     "status": _engine.TEXT,
     "payments": _engine.COUNT,
     "share": _engine.NUMBER,
-    "amount": _engine.NUMBER,
+    "amount": _engine.units("amount_cents"),
     "share_of_amount": _engine.NUMBER,
 }
 
@@ -98,9 +98,8 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
     )
     # One row per account, value of ``by`` and status, so the rest is finished here.
     found = _engine.collect_here(sums, payments, what="status_mix").to_native()
-    columns = add_account({by: _engine.TEXT, **_COLUMNS}, by_account=by_account)
-    table = nw.from_native(_add_shares(found, keys)).select(*keys, col(GROUP).alias(by), *_COLUMNS)
-    return _engine.to_result(table, payments, columns, opened.currency)
+    columns = add_account({by: _engine.TEXT.of(GROUP), **_COLUMNS}, by_account=by_account)
+    return _engine.to_result(nw.from_native(_add_shares(found, keys)), payments, columns, opened.currency)
 
 
 def _add_shares(sums: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -113,7 +112,6 @@ def _add_shares(sums: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     return sums.with_columns(
         share=number / everything,
         share_of_amount=pl.when(all_cents != 0).then(cents / all_cents).otherwise(0.0),
-        amount=cents / (cents * 0 + 100),
     ).sort(
         *keys, GROUP, "payments", "status",
         descending=[*(False for _ in keys), False, True, False], nulls_last=True,

@@ -5,14 +5,17 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
 import pytest
 from spark.calls import CALLS, list_columns
 
 import p2p_analytics as p2p
 from p2p_analytics import analyses
+from p2p_analytics.analyses import _engine
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from support.analyses import containers
 from support.analyses.cases import compare, pick
+from support.analyses.kinds import KINDS, list_expected, make_table
 from support.analyses.records import make_town
 
 if TYPE_CHECKING:
@@ -84,6 +87,13 @@ def test_each_table_equals_that_of_pandas(to_spark: ToSpark, frame: pd.DataFrame
     found = CALLS[name](to_spark(frame))
     assert isinstance(found, DataFrame)
     assert list_columns(found) == compute_here(name)
+
+
+def test_quotients_of_kinds(spark: Any) -> None:
+    """Each is the float next to the quotient; whole days are rounded down; null stays null."""
+    frame = spark.createDataFrame(make_table())
+    result = _engine.to_result(nw.from_native(frame), frame, KINDS)
+    assert [row.asDict() for row in result.collect()] == list_expected()
 
 
 @pytest.mark.parametrize("name", list(CALLS))

@@ -10,7 +10,8 @@ two, an analysis is one chain of narwhals expressions on a lazy frame, in which
   silently ignores a condition there, and others fail;
 - ``clip`` does not occur, because engines disagree on nulls in it;
 - a small result may be finished on Polars, whatever the engine: `collect_here`;
-- counts and sums are cast to 64 bits after they are made; sorting comes last, by a unique key.
+- counts and sums are cast to 64 bits after they are made; sorting comes last, by a unique key;
+- amounts stay cents, and times microseconds: the kinds of the result's columns say by what they are divided at last.
 """
 
 from p2p_analytics.analyses._engine._engines import (
@@ -25,17 +26,27 @@ from p2p_analytics.analyses._engine._engines import (
 )
 from p2p_analytics.analyses._engine._expressions import (
     add_quotient,
-    days,
     integers,
     normalise,
     normalise_text,
     person_key,
     share,
     text_key,
-    units,
 )
 from p2p_analytics.analyses._engine._groups import add_group, encode
-from p2p_analytics.analyses._engine._kinds import COUNT, DATE, FLAG, INSTANT, NUMBER, TEXT, WHOLE, Kind
+from p2p_analytics.analyses._engine._kinds import (
+    COUNT,
+    DATE,
+    FLAG,
+    INSTANT,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Kind,
+    days,
+    units,
+    whole_days,
+)
 from p2p_analytics.analyses._engine._open import open_frame
 from p2p_analytics.analyses._engine._pandas import PreparedPandas
 from p2p_analytics.analyses._engine._ranks import Rank, Ranked, find_ranked
@@ -89,4 +100,5 @@ __all__ = [
     "text_key",
     "to_result",
     "units",
+    "whole_days",
 ]

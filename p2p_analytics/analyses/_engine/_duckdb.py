@@ -158,14 +158,19 @@ class DuckDB:
         """Return a result, which is not computed yet."""
         _ = native
         relation: DuckDBPyRelation = frame.to_native()
-        return relation.project(", ".join(_write_result(quote(name), kind) for name, kind in schema.items()))
+        return relation.project(", ".join(_write_result(name, kind) for name, kind in schema.items()))
 
 
 def _write_result(name: str, kind: Kind) -> str:
-    if kind == _kinds.DATE:
-        return f"DATE '1970-01-01' + CAST({name} AS INTEGER) AS {name}"
-    value = f"CAST({name} AS {_SQL_TYPES[kind.arrow]})"
-    return f"{f'make_timestamptz({value})' if kind == _kinds.INSTANT else value} AS {name}"
+    column = quote(kind.column or name)
+    value = f"CAST({column} AS {_SQL_TYPES[kind.arrow]})"
+    if kind.has_type(_kinds.DATE):
+        value = f"DATE '1970-01-01' + CAST({column} AS INTEGER)"
+    elif kind.has_type(_kinds.INSTANT):
+        value = f"make_timestamptz({value})"
+    elif kind.per > 1:
+        value = f"{value} / {kind.per}" if kind.has_type(_kinds.NUMBER) else write_quotient(value, kind.per)
+    return f"{value} AS {quote(name)}"
 
 
 def _read_types(relation: DuckDBPyRelation, names: Sequence[str]) -> dict[str, str]:
@@ -208,6 +213,15 @@ def _join_texts(name: str, values: Sequence[str | None]) -> tuple[str, str]:
 def quote(name: str) -> str:
     """Return a name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def write_quotient(number: str, divisor: int) -> str:
+    """Return a whole number divided by one above 0, rounded down, in SQL.
+
+    What narwhals writes for it, with a case for each kind of number, takes as long as a sort of the rows.
+    """
+    remainder = f"(({number} % {divisor} + {divisor}) % {divisor})"  # at least 0, also for a number below 0
+    return f"({number} - {remainder}) // {divisor}"
 
 
 def _sql(text: str) -> Expression:

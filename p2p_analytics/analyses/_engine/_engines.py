@@ -222,7 +222,7 @@ def to_result(
     if frame.implementation.is_polars() and engine not in {_pandas.Pandas, _polars.Polars}:
         found = _polars.set_types(frame, schema).collect()
         columns = {name: found.get_column(name).to_arrow() for name in schema}
-        texts = {name: columns[name].cast("string") for name, kind in schema.items() if kind == TEXT}
+        texts = {name: columns[name].cast("string") for name, kind in schema.items() if kind.has_type(TEXT)}
         result = engine.load_table(like, pa.table(columns | texts)).to_native()
     else:
         result = engine.to_result(frame, like, schema)
@@ -234,6 +234,6 @@ def _build_column(values: Sequence[object], kind: Kind) -> pa.Array:
     import pyarrow as pa
 
     column = pa.array(values, kind.arrow)
-    if kind == INSTANT:
+    if kind.has_type(INSTANT):
         return column.cast(arrow_type(frames.INSTANT))
-    return column.cast("int32").cast("date32") if kind == DATE else column
+    return column.cast("int32").cast("date32") if kind.has_type(DATE) else column

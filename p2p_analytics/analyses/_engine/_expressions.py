@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 
-from p2p_analytics.analyses._engine._duckdb import quote
+from p2p_analytics.analyses._engine._duckdb import quote, write_quotient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_DAY_US: Final = 86_400_000_000
 _WHITE: Final = "[\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"  # as str.split() has it
 _LOWER: Final = {
     "\u0130": "i\u0307",
@@ -25,41 +24,23 @@ def integers(names: Iterable[str]) -> nw.Expr:
     return nw.col(*names).fill_null(0).cast(nw.Int64())
 
 
-def units(cents: str | nw.Expr) -> nw.Expr:
-    """Return a column of cents in currency units; always the last step of an amount."""
-    column = nw.col(cents) if isinstance(cents, str) else cents
-    # Polars multiplies by the inverse of a scalar divisor, which is inexact; division by a column is exact.
-    return column / (column * 0 + 100)
-
-
-def add_quotient(
-    frame: nw.LazyFrame[Any], name: str, dividend: nw.Expr, divisor: int, **others: nw.Expr
-) -> nw.LazyFrame[Any]:
-    """Return a frame with a column of whole numbers divided by a number above 0, rounded down; null stays null.
-
-    Other columns are added in the same step, of which each takes DuckDB a millisecond.
-    """
+def add_quotient(frame: nw.LazyFrame[Any], name: str, dividend: nw.Expr, divisor: int) -> nw.LazyFrame[Any]:
+    """Return a frame with a column of whole numbers divided by a number above 0, rounded down; null stays null."""
     if not frame.implementation.is_duckdb():
-        return frame.with_columns((dividend // divisor).alias(name), **others)
-    # What narwhals writes for it, with a case for each kind of number, takes as long as a sort of the rows.
+        return frame.with_columns((dividend // divisor).alias(name))
     column = quote(name)
-    remainder = f"(({column} % {divisor} + {divisor}) % {divisor})"  # at least 0, also for a number below 0
-    relation = frame.with_columns(dividend.alias(name), **others).to_native()
+    relation = frame.with_columns(dividend.alias(name)).to_native()
     divided: nw.LazyFrame[Any] = nw.from_native(
-        relation.project(f"* REPLACE (({column} - {remainder}) // {divisor} AS {column})")
+        relation.project(f"* REPLACE ({write_quotient(column, divisor)} AS {column})")
     )
     return divided
 
 
 def share(part: str, whole: nw.Expr) -> nw.Expr:
     """Return a column as a fraction of a whole, 0 where the whole is 0."""
-    column = nw.col(part) * 0 + whole  # a column, for exact division as in `units`
+    # Polars multiplies by the inverse of a scalar divisor, which is inexact; division by a column is exact.
+    column = nw.col(part) * 0 + whole
     return nw.when(column != 0).then(nw.col(part) / column).otherwise(0.0)
-
-
-def days(name: str) -> nw.Expr:
-    """Return a column of microseconds as days, a fraction."""
-    return nw.col(name) / (nw.col(name) * 0 + _DAY_US)  # a column, for exact division as in `units`
 
 
 def text_key(name: str) -> nw.Expr:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import narwhals.stable.v2 as nw
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    import narwhals.stable.v2 as nw
     from narwhals.dtypes import DType
 
     from p2p_analytics.vocabulary import Status
@@ -34,28 +33,60 @@ class Selection(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """The type of a result column: its dtype while it is computed, its pandas dtype, and its type in Arrow."""
+    """The type of a result column, and the computed column that it shows.
 
-    dtype: DType
+    Attributes
+    ----------
+    pandas : str
+        The dtype in pandas, which no other type has.
+    arrow : str
+        The type of the computed column in Arrow.
+    column : str
+        The computed column; empty if it has the name of the result column.
+    per : int
+        The number above 0 that the computed column is divided by, in the last step.
+    """
+
     pandas: str
     arrow: str
+    column: str = ""
+    per: int = 1
+
+    def of(self, column: str) -> Kind:
+        """Return the kind for a computed column that has another name than the result column."""
+        return self._replace(column=column)
+
+    def has_type(self, other: Kind) -> bool:
+        """Return whether two kinds have the same type."""
+        return self.pandas == other.pandas
 
 
-TEXT: Final = Kind(nw.String(), "str", "string")
-COUNT: Final = Kind(nw.Int64(), "int64", "int64")
-WHOLE: Final = Kind(nw.Int64(), "Int64", "int64")
-NUMBER: Final = Kind(nw.Float64(), "float64", "float64")
-FLAG: Final = Kind(nw.Boolean(), "boolean", "bool")
-INSTANT: Final = Kind(nw.Int64(), "datetime64[us, UTC]", "int64")  # computed as microseconds since 1970
-DATE: Final = Kind(nw.Int64(), "datetime64[us]", "int64")  # computed as days since 1970
+TEXT: Final = Kind("str", "string")
+COUNT: Final = Kind("int64", "int64")
+WHOLE: Final = Kind("Int64", "int64")
+NUMBER: Final = Kind("float64", "float64")
+FLAG: Final = Kind("boolean", "bool")
+INSTANT: Final = Kind("datetime64[us, UTC]", "int64")  # computed as microseconds since 1970
+DATE: Final = Kind("datetime64[us]", "int64")  # computed as days since 1970
+_DAY_US: Final = 86_400_000_000
+
+
+def units(cents: str, *, times: int = 1) -> Kind:
+    """Return the kind of an amount in currency units, of a column of cents, or of some times the cents."""
+    return NUMBER._replace(column=cents, per=100 * times)
+
+
+def days(microseconds: str) -> Kind:
+    """Return the kind of a length of time in days, a fraction."""
+    return NUMBER._replace(column=microseconds, per=_DAY_US)
+
+
+def whole_days(microseconds: str) -> Kind:
+    """Return the kind of a length of time in whole days, rounded down."""
+    return WHOLE._replace(column=microseconds, per=_DAY_US)
 
 
 def read_dtypes(frame: nw.LazyFrame[Any], names: Sequence[str]) -> dict[str, DType]:
     """Return the dtypes of those columns that a frame has."""
     schema = frame.collect_schema()
     return {name: schema[name] for name in names if name in schema}
-
-
-def cast(frame: nw.LazyFrame[Any], schema: Mapping[str, Kind]) -> nw.LazyFrame[Any]:
-    """Return the columns of a schema in the dtypes in which they are computed."""
-    return frame.select(nw.col(name).cast(kind.dtype) for name, kind in schema.items())

@@ -228,9 +228,12 @@ def set_types(frame: nw.LazyFrame[Any], schema: Mapping[str, Kind]) -> nw.LazyFr
 def _set_type(name: str, kind: Kind) -> pl.Expr:
     import polars as pl
 
-    column = pl.col(name)
-    if kind == _kinds.INSTANT:
+    column = pl.col(kind.column or name)
+    if kind.has_type(_kinds.INSTANT):
         return column.cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
-    if kind == _kinds.DATE:
+    if kind.has_type(_kinds.DATE):
         return column.cast(pl.Int32).cast(pl.Date)
+    if kind.per > 1:
+        # Polars multiplies by the inverse of a scalar divisor, which is inexact; division by a column is exact.
+        column = column / (column * 0 + kind.per) if kind.has_type(_kinds.NUMBER) else column // kind.per
     return column.cast({"string": pl.String, "int64": pl.Int64, "float64": pl.Float64, "bool": pl.Boolean}[kind.arrow])

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from p2p_analytics.vocabulary import Status
 
 _DATES: Final = frozenset({"timestamp", "timestamp_ntz", "date"})
+_SQL_TYPES: Final = {"string": "string", "int64": "bigint", "float64": "double", "bool": "boolean"}
 
 
 class Spark:
@@ -134,13 +135,18 @@ class Spark:
         _ = native
         columns = []
         for name, kind in schema.items():
-            column = functions.col(_quote(name))
-            if kind == _kinds.INSTANT:
+            column = functions.col(_quote(kind.column or name)).cast(_SQL_TYPES[kind.arrow])
+            if kind.has_type(_kinds.INSTANT):
                 column = functions.timestamp_micros(column)
-            if kind == _kinds.DATE:
+            elif kind.has_type(_kinds.DATE):
                 column = functions.date_from_unix_date(column.cast("int"))
+            elif kind.per > 1:
+                is_whole = not kind.has_type(_kinds.NUMBER)
+                # Spark divides as floats, which is exact without a remainder.
+                quotient = (column - functions.pmod(column, functions.lit(kind.per)) if is_whole else column) / kind.per
+                column = quotient.cast(_SQL_TYPES[kind.arrow])
             columns.append(column.alias(name))
-        result: DataFrame = _kinds.cast(frame, schema).to_native().select(*columns)
+        result: DataFrame = frame.to_native().select(*columns)
         return result
 
 

@@ -25,11 +25,11 @@ DAYS = {2**62: 53_375_995, -(2**62): -53_375_996, 86_399_999_999: 0, 86_400_000_
 @pytest.mark.parametrize("builder", list(BUILDERS))
 @pytest.mark.parametrize(("divisor", "quotients"), [(7, SEVENTHS), (86_400_000_000, DAYS)], ids=["small", "large"])
 def test_quotients(builder: str, divisor: int, quotients: dict[int | None, int | None]) -> None:
-    """They are rounded down below 0, too, and exact beyond 2**53; others are added, or stay as they are."""
+    """They are rounded down below 0, too, and exact beyond 2**53; other columns stay as they are."""
     rows = pl.DataFrame({"number": [*quotients], "a b": "x"}, schema={"number": pl.Int64, "a b": pl.String})
     frame = nw.from_native(BUILDERS[builder](rows)).lazy()
-    table = _engine.add_quotient(frame, 'the "whole"', nw.col("number") + 0, divisor, same=nw.col("number")).collect()
-    assert table.columns == ["number", "a b", 'the "whole"', "same"]
+    table = _engine.add_quotient(frame, 'the "whole"', nw.col("number") + 0, divisor).collect()
+    assert table.columns == ["number", "a b", 'the "whole"']
     assert [tuple(row) for row in table.iter_rows()] == [
-        (number, "x", quotient, number) for number, quotient in quotients.items()
+        (number, "x", quotient) for number, quotient in quotients.items()
     ]
