@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     AddRow = Callable[..., None]
 
 SMALL, SIZES = 1_000, (1_000_000, 10_000_000)
-ROUNDS, ROUNDS_OF_FEW = 2, 50
-MORE_ROUNDS = 5  # times those, of chosen analyses
+ROUNDS, ROUNDS_OF_FEW = 4, 50
+MORE_ROUNDS = 3  # times those, of chosen analyses
 QUICK_ROUNDS, QUICK_SECONDS = 5, 20  # times those, until they take so long: noise matters more in short times
 FRIENDS = pd.DataFrame({"user_id": [str(2 * 10**18 + at) for at in range(0, synthetic.PEOPLE, 2)]})
 RULES = synthetic.write_rules()
@@ -153,13 +153,13 @@ def alternate(*works: Callable[[], object], rounds: int) -> tuple[list[list[floa
     """Return the CPU times of all threads, and the wall times, of each work in alternated rounds.
 
     Every other round goes backwards: a work on a small frame is slower after one on a large frame, and quicker after
-    its counterpart, which has just read the same file.
+    its counterpart, which has just read the same file. Both ways are equally many.
     """
     cpu: list[list[float]] = [[] for _ in works]
     wall: list[list[float]] = [[] for _ in works]
     end = time.perf_counter() + QUICK_SECONDS
     for number in range(rounds * QUICK_ROUNDS):
-        if number >= rounds and time.perf_counter() > end:
+        if number >= rounds and not number % 2 and time.perf_counter() > end:
             break
         for at, work in list(enumerate(works))[:: -1 if number % 2 else 1]:
             started, began = time.process_time(), time.perf_counter()
