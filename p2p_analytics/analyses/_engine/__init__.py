@@ -22,6 +22,7 @@ from p2p_analytics.analyses._engine._engines import (
     is_text_column,
     keep_small,
     read_names,
+    sort,
     to_result,
 )
 from p2p_analytics.analyses._engine._expressions import (
@@ -96,6 +97,7 @@ __all__ = [
     "person_key",
     "read_names",
     "share",
+    "sort",
     "sort_in_slices",
     "text_key",
     "to_result",

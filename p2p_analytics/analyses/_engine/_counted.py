@@ -40,7 +40,16 @@ def keep_counted(
     return nw.from_native(native)
 
 
-def write_sql(dtypes: Mapping[str, DType], status: Status | None, *, has_kinds: bool) -> str | None:
+def keep_counted_by_sql(
+    frame: nw.LazyFrame[Any], dtypes: Mapping[str, DType], status: Status | None, *, has_kinds: bool
+) -> nw.LazyFrame[Any]:
+    """Return the rows that count of a frame that takes conditions in SQL."""
+    condition = _write_sql(dtypes, status, has_kinds=has_kinds)
+    counted: nw.LazyFrame[Any] = nw.from_native(frame.to_native().filter(condition)) if condition else frame
+    return counted
+
+
+def _write_sql(dtypes: Mapping[str, DType], status: Status | None, *, has_kinds: bool) -> str | None:
     """Return the condition of rows that count in SQL; None for all rows."""
     conditions = []
     if has_kinds:

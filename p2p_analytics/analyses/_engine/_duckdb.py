@@ -26,7 +26,7 @@ _DATES: Final = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "
 _NULL: Final = '"NULL"'
 _ROWS: Final = "p2p_rows"  # within a query
 _ZONE: Final = "if(count(*) >= 0, current_setting('TimeZone'), '') AS zone"  # of no rows, too
-_TYPES: Final = {
+_TYPES: Final = {  # of Arrow
     "string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN", "date32[day]": "DATE",
     "timestamp[us, tz=UTC]": "TIMESTAMPTZ",
 }  # fmt: skip
@@ -36,7 +36,6 @@ _DTYPES: Final[Mapping[str, DType]] = {
     "BOOLEAN": nw.Boolean(),
     _INSTANTS[0]: nw.Datetime("us", "UTC"),
 }
-_SQL_TYPES: Final = {"string": "VARCHAR", "int64": "BIGINT", "float64": "DOUBLE", "bool": "BOOLEAN"}
 
 
 class DuckDB:
@@ -128,9 +127,7 @@ class DuckDB:
         frame: nw.LazyFrame[Any], dtypes: Mapping[str, DType], status: Status | None, *, has_kinds: bool
     ) -> nw.LazyFrame[Any]:
         """Return the rows that count."""
-        condition = _counted.write_sql(dtypes, status, has_kinds=has_kinds)
-        counted: nw.LazyFrame[Any] = nw.from_native(frame.to_native().filter(condition)) if condition else frame
-        return counted
+        return _counted.keep_counted_by_sql(frame, dtypes, status, has_kinds=has_kinds)
 
     @staticmethod
     def select(frame: nw.LazyFrame[Any], columns: Mapping[str, str]) -> nw.LazyFrame[Any]:
@@ -163,7 +160,7 @@ class DuckDB:
 
 def _write_result(name: str, kind: Kind) -> str:
     column = quote(kind.column or name)
-    value = f"CAST({column} AS {_SQL_TYPES[kind.arrow]})"
+    value = f"CAST({column} AS {_TYPES[kind.arrow]})"
     if kind.has_type(_kinds.DATE):
         value = f"DATE '1970-01-01' + CAST({column} AS INTEGER)"
     elif kind.has_type(_kinds.INSTANT):

@@ -135,6 +135,14 @@ def is_text_column(native: IntoFrame, name: str) -> bool:
     return find_engine(native, what=name).is_text_column(native, name)
 
 
+def sort(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
+    """Return rows in the order of columns, of which the first differs in most rows; nulls are last.
+
+    Polars writes all of the columns as one to compare them: here only in rows with the same value in the first.
+    """
+    return _polars.sort(frame, names) if frame.implementation.is_polars() else frame.sort(*names, nulls_last=True)
+
+
 def build_rows(
     native: IntoFrame, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]
 ) -> nw.LazyFrame[Any]:
@@ -194,7 +202,7 @@ def build_result(
     import pyarrow as pa
 
     engine = find_engine(like, what="result")
-    if engine in {_pandas.Pandas, _polars.Polars}:
+    if issubclass(engine, _polars.OnPolars):
         return to_result(build_rows(like, rows, schema), like, schema, currency)
     table = pa.table({name: _build_column(rows[name], kind) for name, kind in schema.items()})
     if currency != US_DOLLARS and "currency" not in schema:
@@ -219,7 +227,7 @@ def to_result(
         frame, schema = frame.with_columns(currency=nw.lit(currency)), {**schema, "currency": TEXT}
     engine = find_engine(like, what="result")
     result: IntoFrameT
-    if frame.implementation.is_polars() and engine not in {_pandas.Pandas, _polars.Polars}:
+    if frame.implementation.is_polars() and not issubclass(engine, _polars.OnPolars):
         found = _polars.set_types(frame, schema).collect()
         columns = {name: found.get_column(name).to_arrow() for name in schema}
         texts = {name: columns[name].cast("string") for name, kind in schema.items() if kind.has_type(TEXT)}

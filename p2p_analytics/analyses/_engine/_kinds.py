@@ -64,7 +64,7 @@ class Kind(NamedTuple):
 TEXT: Final = Kind("str", "string")
 COUNT: Final = Kind("int64", "int64")
 WHOLE: Final = Kind("Int64", "int64")
-NUMBER: Final = Kind("float64", "float64")
+NUMBER: Final = Kind("float64", "double")
 FLAG: Final = Kind("boolean", "bool")
 INSTANT: Final = Kind("datetime64[us, UTC]", "int64")  # computed as microseconds since 1970
 DATE: Final = Kind("datetime64[us]", "int64")  # computed as days since 1970

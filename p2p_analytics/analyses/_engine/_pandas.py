@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_pandas_dataframe
 
-from p2p_analytics.analyses._engine import _columns, _counted, _kinds, _polars
+from p2p_analytics.analyses._engine import _columns, _polars
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames import schema as frames
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-    from narwhals.dtypes import DType
 
     from p2p_analytics.analyses._engine._kinds import Kind, Selection
-    from p2p_analytics.analyses._engine._usual import Question, Unusual
     from p2p_analytics.vocabulary import Status
 
     Native: TypeAlias = "pd.DataFrame | PreparedPandas"
@@ -65,7 +63,7 @@ class PreparedPandas:
         return self._converted[name]
 
 
-class Pandas:
+class Pandas(_polars.OnPolars):
     """Columns are read and checked value by value, and handed over through Arrow."""
 
     @staticmethod
@@ -105,45 +103,6 @@ class Pandas:
             return nw.from_native(pl.DataFrame([native.convert(name) for name in names])).lazy()
         columns = _read_columns(PreparedPandas(native), selection, what)
         return nw.from_native(_convert(_drop_other_statuses(pa.table(columns), selection.status))).lazy()
-
-    @staticmethod
-    def read_dtypes(frame: nw.LazyFrame[Any], names: Sequence[str]) -> dict[str, DType]:
-        """Return the dtypes of columns."""
-        return _kinds.read_dtypes(frame, names)
-
-    @staticmethod
-    def plan_columns(frame: nw.LazyFrame[Any], names: Sequence[str], what: str) -> dict[str, pl.Expr]:
-        """Return columns with microseconds since 1970 in place of instants; dates without a zone are UTC."""
-        return _polars.plan_columns(frame, names, what)
-
-    @staticmethod
-    def write_null() -> pl.Expr:
-        """Return a column of text without values."""
-        return _polars.write_null()
-
-    @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], question: Question, what: str) -> Unusual:
-        """Return the number of rows, and of those with an unusual value."""
-        _ = what
-        return _polars.count_unusual(frame, question)
-
-    @staticmethod
-    def keep_counted(
-        frame: nw.LazyFrame[Any], dtypes: Mapping[str, DType], status: Status | None, *, has_kinds: bool
-    ) -> nw.LazyFrame[Any]:
-        """Return the rows that count."""
-        return _counted.keep_counted(frame, dtypes, status, has_kinds=has_kinds)
-
-    @staticmethod
-    def select(frame: nw.LazyFrame[Any], columns: Mapping[str, pl.Expr]) -> nw.LazyFrame[Any]:
-        """Return planned columns."""
-        return _polars.select(frame, columns)
-
-    @staticmethod
-    def load_table(native: Native, table: pa.Table) -> nw.LazyFrame[Any]:
-        """Return rows in Arrow as a Polars frame."""
-        _ = native
-        return _polars.load_table(table)
 
     @staticmethod
     def to_result(frame: nw.LazyFrame[Any], native: Native, schema: Mapping[str, Kind]) -> pd.DataFrame:

@@ -30,7 +30,98 @@ _OUTSIDE: Final = 2**63 - 1  # which the check of dates refuses
 _DAY: Final = 86_400_000_000
 
 
-class Polars:
+class OnPolars:
+    """Frames that Polars computes, once their columns are read."""
+
+    @staticmethod
+    def read_dtypes(frame: nw.LazyFrame[Any], names: Sequence[str]) -> dict[str, DType]:
+        """Return the dtypes of columns."""
+        return _kinds.read_dtypes(frame, names)
+
+    @staticmethod
+    def plan_columns(frame: nw.LazyFrame[Any], names: Sequence[str], what: str) -> dict[str, pl.Expr]:
+        """Return columns with microseconds since 1970 in place of instants; dates without a zone are UTC."""
+        import polars as pl
+
+        schema: pl.Schema = frame.to_native().collect_schema()
+        columns = {}
+        for name in names:
+            columns[name], dtype = pl.col(name), schema[name]
+            is_date = isinstance(dtype, (pl.Datetime, pl.Date))
+            if dtype == pl.Null or not _columns.is_instant(name, dtype, is_date=is_date, what=what):
+                continue
+            number = pl.col(name).cast(pl.Int64)
+            unit = getattr(dtype, "time_unit", "day")
+            if unit == "day":
+                columns[name] = number * _DAY
+            elif unit == "ms":
+                is_outside = (number < -_FARTHEST_MS) | (number > _FARTHEST_MS)
+                columns[name] = pl.when(is_outside).then(_OUTSIDE).otherwise(number * 1000)
+            else:
+                columns[name] = number // 1000 if unit == "ns" else number
+        return columns
+
+    @staticmethod
+    def write_null() -> pl.Expr:
+        """Return a column of text without values."""
+        import polars as pl
+
+        return pl.lit(None, dtype=pl.String)
+
+    @staticmethod
+    def count_unusual(frame: nw.LazyFrame[Any], question: _usual.Question, what: str) -> _usual.Unusual:
+        """Return the number of rows, of those with an unusual value, and the kinds.
+
+        Each part has a scan of its own: with a common one, Polars would read the columns once for all, and could not
+        leave out parts of Parquet files by their statistics.
+        """
+        import polars as pl
+
+        _ = what
+        native: pl.LazyFrame = frame.to_native()
+        schema = native.collect_schema()
+        dates = [_is_unusual_date(name, schema[name]) for name in _usual.list_dates(schema)]
+        conditions = [
+            *map(_is_unusual_amount, _usual.list_amounts(schema)),
+            *(date for date in dates if date is not None),
+        ]
+        if question.currency:
+            conditions += _list_unusual_currencies([*schema])
+        is_kind_known = schema.get("kind") == pl.String
+        unusual = native.filter(pl.any_horizontal(conditions)) if conditions else native.head(0)
+        others = native.filter(_is_other_kind()).head(1) if is_kind_known else native.head(0)
+        every = native if question.rows else native.head(0)
+        counts = pl.concat([each.select(pl.len()) for each in (every, unusual, others)])
+        flags = pl.QueryOptFlags(comm_subplan_elim=False)
+        rows, number, other = counts.collect(optimizations=flags).to_series()
+        is_one_kind = not other and (is_kind_known or "kind" not in schema)
+        if any(each is None for each in dates):
+            return _usual.Unusual(0, 1, is_one_kind=is_one_kind)
+        return _usual.Unusual(rows, number, is_one_kind=is_one_kind)
+
+    @staticmethod
+    def keep_counted(
+        frame: nw.LazyFrame[Any], dtypes: Mapping[str, DType], status: Status | None, *, has_kinds: bool
+    ) -> nw.LazyFrame[Any]:
+        """Return the rows that count."""
+        return _counted.keep_counted(frame, dtypes, status, has_kinds=has_kinds)
+
+    @staticmethod
+    def select(frame: nw.LazyFrame[Any], columns: Mapping[str, pl.Expr]) -> nw.LazyFrame[Any]:
+        """Return planned columns."""
+        native: pl.LazyFrame = frame.to_native()
+        return nw.from_native(native.select([column.alias(name) for name, column in columns.items()]))
+
+    @staticmethod
+    def load_table(native: object, table: pa.Table) -> nw.LazyFrame[Any]:
+        """Return rows in Arrow as a Polars frame."""
+        import polars as pl
+
+        _ = native
+        return nw.from_native(pl.DataFrame(table)).lazy()
+
+
+class Polars(OnPolars):
     """Eager frames get eager results, lazy frames lazy ones."""
 
     @staticmethod
@@ -65,113 +156,11 @@ class Polars:
         return nw.from_native(native).lazy().select(*selection.names)
 
     @staticmethod
-    def read_dtypes(frame: nw.LazyFrame[Any], names: Sequence[str]) -> dict[str, DType]:
-        """Return the dtypes of columns."""
-        return _kinds.read_dtypes(frame, names)
-
-    @staticmethod
-    def plan_columns(frame: nw.LazyFrame[Any], names: Sequence[str], what: str) -> dict[str, pl.Expr]:
-        """Return columns with microseconds since 1970 in place of instants; dates without a zone are UTC."""
-        return plan_columns(frame, names, what)
-
-    @staticmethod
-    def write_null() -> pl.Expr:
-        """Return a column of text without values."""
-        return write_null()
-
-    @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], question: _usual.Question, what: str) -> _usual.Unusual:
-        """Return the number of rows, and of those with an unusual value."""
-        _ = what
-        return count_unusual(frame, question)
-
-    @staticmethod
-    def keep_counted(
-        frame: nw.LazyFrame[Any], dtypes: Mapping[str, DType], status: Status | None, *, has_kinds: bool
-    ) -> nw.LazyFrame[Any]:
-        """Return the rows that count."""
-        return _counted.keep_counted(frame, dtypes, status, has_kinds=has_kinds)
-
-    @staticmethod
-    def select(frame: nw.LazyFrame[Any], columns: Mapping[str, pl.Expr]) -> nw.LazyFrame[Any]:
-        """Return planned columns."""
-        return select(frame, columns)
-
-    @staticmethod
-    def load_table(native: Frame, table: pa.Table) -> nw.LazyFrame[Any]:
-        """Return rows in Arrow as a Polars frame."""
-        _ = native
-        return load_table(table)
-
-    @staticmethod
     def to_result(frame: nw.LazyFrame[Any], native: Frame, schema: Mapping[str, Kind]) -> Frame:
         """Return a result; that of a lazy frame is not computed yet."""
         typed = set_types(frame, schema)
         result: Frame = typed.to_native() if is_polars_lazyframe(native) else typed.collect().to_native()
         return result
-
-
-def plan_columns(frame: nw.LazyFrame[Any], names: Sequence[str], what: str) -> dict[str, pl.Expr]:
-    """Return columns with microseconds since 1970 in UTC in place of instants."""
-    import polars as pl
-
-    schema: pl.Schema = frame.to_native().collect_schema()
-    columns = {}
-    for name in names:
-        columns[name], dtype = pl.col(name), schema[name]
-        is_date = isinstance(dtype, (pl.Datetime, pl.Date))
-        if dtype == pl.Null or not _columns.is_instant(name, dtype, is_date=is_date, what=what):
-            continue
-        number = pl.col(name).cast(pl.Int64)
-        unit = getattr(dtype, "time_unit", "day")
-        if unit == "day":
-            columns[name] = number * _DAY
-        elif unit == "ms":
-            is_outside = (number < -_FARTHEST_MS) | (number > _FARTHEST_MS)
-            columns[name] = pl.when(is_outside).then(_OUTSIDE).otherwise(number * 1000)
-        else:
-            columns[name] = number // 1000 if unit == "ns" else number
-    return columns
-
-
-def write_null() -> pl.Expr:
-    """Return a column of text without values."""
-    import polars as pl
-
-    return pl.lit(None, dtype=pl.String)
-
-
-def select(frame: nw.LazyFrame[Any], columns: Mapping[str, pl.Expr]) -> nw.LazyFrame[Any]:
-    """Return planned columns."""
-    native: pl.LazyFrame = frame.to_native()
-    return nw.from_native(native.select([column.alias(name) for name, column in columns.items()]))
-
-
-def count_unusual(frame: nw.LazyFrame[Any], question: _usual.Question) -> _usual.Unusual:
-    """Return the number of rows, of those with an unusual amount, date, or currency if that matters, and the kinds.
-
-    Each part has a scan of its own: with a common one, Polars would read the columns once for all, and could not leave
-    out parts of Parquet files by their statistics.
-    """
-    import polars as pl
-
-    native: pl.LazyFrame = frame.to_native()
-    schema = native.collect_schema()
-    dates = [_is_unusual_date(name, schema[name]) for name in _usual.list_dates(schema)]
-    conditions = [*map(_is_unusual_amount, _usual.list_amounts(schema)), *(each for each in dates if each is not None)]
-    if question.currency:
-        conditions += _list_unusual_currencies([*schema])
-    is_kind_known = schema.get("kind") == pl.String
-    unusual = native.filter(pl.any_horizontal(conditions)) if conditions else native.head(0)
-    others = native.filter(_is_other_kind()).head(1) if is_kind_known else native.head(0)
-    every = native if question.rows else native.head(0)
-    counts = pl.concat([each.select(pl.len()) for each in (every, unusual, others)])
-    flags = pl.QueryOptFlags(comm_subplan_elim=False)
-    rows, number, other = counts.collect(optimizations=flags).to_series()
-    is_one_kind = not other and (is_kind_known or "kind" not in schema)
-    if any(each is None for each in dates):
-        return _usual.Unusual(0, 1, is_one_kind=is_one_kind)
-    return _usual.Unusual(rows, number, is_one_kind=is_one_kind)
 
 
 @cache
@@ -213,16 +202,21 @@ def _list_unusual_currencies(names: list[str]) -> list[pl.Expr]:
     return [(code != US_DOLLARS) | code.is_null()]  # statistics of two columns would be of no use
 
 
-def load_table(table: pa.Table) -> nw.LazyFrame[Any]:
-    """Return rows in Arrow as a Polars frame."""
+def sort(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
+    """Return rows in the order of columns, nulls last; see `p2p_analytics.analyses._engine.sort`."""
     import polars as pl
 
-    return nw.from_native(pl.DataFrame(table)).lazy()
+    first, is_tied = names[0], "_".join(names)  # no column has all names as its name
+    rows = frame.to_native().with_columns(pl.col(first).is_duplicated().alias(is_tied))
+    tied = rows.filter(pl.col(is_tied)).sort(*names, nulls_last=True)
+    in_order = pl.concat([rows.filter(~pl.col(is_tied)), tied]).sort(first, nulls_last=True, maintain_order=True)
+    table: nw.LazyFrame[Any] = nw.from_native(in_order.drop(is_tied))
+    return table
 
 
 def set_types(frame: nw.LazyFrame[Any], schema: Mapping[str, Kind]) -> nw.LazyFrame[Any]:
     """Return a result in the dtypes of a schema, with instants and dates in place of numbers."""
-    return select(frame, {name: _set_type(name, kind) for name, kind in schema.items()})
+    return OnPolars.select(frame, {name: _set_type(name, kind) for name, kind in schema.items()})
 
 
 def _set_type(name: str, kind: Kind) -> pl.Expr:
@@ -236,4 +230,4 @@ def _set_type(name: str, kind: Kind) -> pl.Expr:
     if kind.per > 1:
         # Polars multiplies by the inverse of a scalar divisor, which is inexact; division by a column is exact.
         column = column / (column * 0 + kind.per) if kind.has_type(_kinds.NUMBER) else column // kind.per
-    return column.cast({"string": pl.String, "int64": pl.Int64, "float64": pl.Float64, "bool": pl.Boolean}[kind.arrow])
+    return column.cast({"string": pl.String, "int64": pl.Int64, "double": pl.Float64, "bool": pl.Boolean}[kind.arrow])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from p2p_analytics.vocabulary import Status
 
 _DATES: Final = frozenset({"timestamp", "timestamp_ntz", "date"})
-_SQL_TYPES: Final = {"string": "string", "int64": "bigint", "float64": "double", "bool": "boolean"}
+_SQL_TYPES: Final = {"string": "string", "int64": "bigint", "double": "double", "bool": "boolean"}
 
 
 class Spark:
@@ -110,9 +110,7 @@ class Spark:
         frame: nw.LazyFrame[Any], dtypes: Mapping[str, DType], status: Status | None, *, has_kinds: bool
     ) -> nw.LazyFrame[Any]:
         """Return the rows that count."""
-        condition = _counted.write_sql(dtypes, status, has_kinds=has_kinds)
-        counted: nw.LazyFrame[Any] = nw.from_native(frame.to_native().filter(condition)) if condition else frame
-        return counted
+        return _counted.keep_counted_by_sql(frame, dtypes, status, has_kinds=has_kinds)
 
     @staticmethod
     def select(frame: nw.LazyFrame[Any], columns: Mapping[str, Column]) -> nw.LazyFrame[Any]:
