@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 NAIVE_EPOCH: Final = EPOCH.replace(tzinfo=None)
 MICROSECOND: Final = timedelta(microseconds=1)
+_LONGEST_SHOWN: Final = 60  # characters of a wrong argument
 
 # A date outside these years is an error in the data; a series of months up to it would have thousands of empty rows.
 FIRST_US: Final = 0
@@ -96,8 +97,11 @@ def parse_as_of(as_of: datetime | date | str | np.datetime64, *, name: str = "as
     try:
         return as_instant(as_of)
     except (TypeError, ValueError, OverflowError):
+        given = repr(as_of)
+        if len(given) > _LONGEST_SHOWN:  # such as a frame, which has names and amounts
+            given = f"{type(as_of).__name__}(...)"
         raise ConfigurationError(
-            f"{name}={as_of!r} is not an instant: give a datetime, a date or text like 2024-05-31T18:30:00Z."
+            f"{name}={given} is not an instant: give a datetime, a date or text like 2024-05-31T18:30:00Z."
         ) from None
 
 

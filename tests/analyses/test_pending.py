@@ -152,6 +152,13 @@ def test_bad_as_of(build: Builder, as_of: object) -> None:
             analysis(build([]), as_of=as_of)
 
 
+def test_a_frame_as_as_of_is_not_shown(build: Builder) -> None:
+    """The message has the type of a long value, not the names and amounts in it."""
+    frame = build([{**IN, "flow_cents": 100, "counterparty_name": "Ada Quill"}])
+    with pytest.raises(ConfigurationError, match=r"^as_of=DataFrame\(\.\.\.\) is not an instant: give"):
+        pending_requests(frame, as_of=frame)
+
+
 def test_as_of_by_position(build: Builder) -> None:
     """``as_of`` is the second argument."""
     frame = build([{**IN, "flow_cents": 100, "created": "2024-06-23T00:00:00Z"}])

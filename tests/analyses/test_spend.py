@@ -6,16 +6,19 @@ import types
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
+import p2p_analytics as p2p
 from p2p_analytics.analyses import spend_by_friend
 from p2p_analytics.errors import ConfigurationError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     Builder = Callable[..., Any]
     Reader = Callable[..., list[dict[str, Any]]]
@@ -196,3 +199,18 @@ def test_a_history_is_not_a_frame(build: Builder) -> None:
         spend_by_friend(history)
     with pytest.raises(SchemaError, match=r"pass history\.friends\."):
         spend_by_friend(build([]), history)
+
+
+def test_objects_that_give_frames_are_not_frames() -> None:
+    """The message says what to pass in place of each."""
+    table = pl.DataFrame({"status": ["settled"]}).to_arrow()
+    with pytest.raises(SchemaError, match=r"not Table: pass polars\.from_arrow\(table\)\.$"):
+        spend_by_friend(table)
+    with pytest.raises(SchemaError, match=r'not DuckDBPyConnection: pass connection\.table\("payments"\)\.$'):
+        spend_by_friend(duckdb.connect())
+
+
+def test_an_archive_is_not_a_frame(tmp_path: Path) -> None:
+    """The message says how to scan it."""
+    with pytest.raises(SchemaError, match=r'not Archive: pass archive\.scan\("pandas"\)\.$'):
+        spend_by_friend(p2p.open_archive(tmp_path / "archive"))

@@ -24,7 +24,9 @@ CSV_ADVICE: Final = "pandas.read_csv guesses types, p2p.read_csv keeps them"
 _WORDS: Final = {
     frames.TEXT: "text", frames.WHOLE: "whole cents", frames.INSTANT: "datetimes", frames.FLAG: "true or false",
 }  # fmt: skip
-TOO_LARGE: Final = "amounts of 2**53 cents or more in all, too many to be exact: correct or drop the largest"
+TOO_LARGE: Final = (
+    "amounts of 2**53 cents or more, one or all together, too many to be exact: correct or drop the largest"
+)
 
 
 def find_kind(name: str) -> str:

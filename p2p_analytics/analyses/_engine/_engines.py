@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from p2p_analytics.analyses._engine import _duckdb, _pandas, _polars, _spark
 from p2p_analytics.analyses._engine._kinds import DATE, INSTANT, TEXT
@@ -95,6 +95,13 @@ class Engine(Protocol):
         """Return a frame with exactly the schema's columns as the kind of frame that ``native`` is."""
 
 
+# What to pass in place of an object that has payments; by name, to import no engine.
+_ADVICE: Final = {
+    "Archive": 'archive.scan("pandas")',
+    "Archives": 'archives.scan("polars")',
+    "DuckDBPyConnection": 'connection.table("payments")',
+    "Table": "polars.from_arrow(table)",
+}
 ENGINES: tuple[type[Engine], ...] = (_pandas.Pandas, _polars.Polars, _duckdb.DuckDB, _spark.Spark)
 
 
@@ -114,6 +121,8 @@ def find_engine(native: object, *, what: str) -> type[Engine]:
     sentence = f"{what} needs a pandas or Polars frame, a DuckDB relation or a PySpark DataFrame, not"
     if hasattr(native, attribute):
         raise SchemaError(f"{sentence} a {name}: pass history.{attribute}.")
+    if advice := _ADVICE.get(name):
+        raise SchemaError(f"{sentence} {name}: pass {advice}.")
     raise SchemaError(f"{sentence} {name}.")
 
 

@@ -41,7 +41,8 @@ def check_by(by: object, payments: IntoFrame, taken: Collection[str], *, what: s
     if near and near[0] in taken:
         advice = f"the result has {near[0]!r} anyway, so name another, like 'action'"
     else:
-        advice = f"did you mean {near[0]!r}, or another like 'action'" if near else "name one, like 'action'"
+        other = ", or another like 'action'" if near and near[0] != "action" else ""
+        advice = f"did you mean {near[0]!r}{other}" if near else "name one, like 'action'"
     raise ConfigurationError(f"by={by!r} is not a text column of the frame: {advice}.")
 
 

@@ -218,7 +218,7 @@ RIGHT: dict[str, Change] = {
 }  # fmt: skip
 
 BEYOND = "whole cents in the column (flow|amount)_cents"
-TOO_LARGE = r"amounts of 2\*\*53 cents or more in all"
+TOO_LARGE = r"amounts of 2\*\*53 cents or more, one or all together"
 FRACTIONS = "fractions, infinity or more than 64 bits; amounts are counted in cents"
 REFUSED: dict[str, tuple[Change, str]] = {
     "pandas.read_csv": (through_pandas_csv, "not (.*64|str); pandas.read_csv guesses types, p2p.read_csv keeps them"),
