@@ -26,12 +26,15 @@ _OUTCOMES: Final = {
     "collected": _engine.units("collected_cents"),
     "still_open": _engine.units("open_cents"),
     "share_settled": _engine.NUMBER,
-    "days_p50": _engine.days("days_p50"),
-    "days_p90": _engine.days("days_p90"),
+    "days_p50": _engine.days("p50_us"),
+    "days_p90": _engine.days("p90_us"),
 }
 _DAYS: Final = {
     "payments": _engine.COUNT.of("values"),
-    **{name: _engine.days(name) for name in ("days_p50", "days_p90", "days_p99", "days_max")},
+    "days_p50": _engine.days("p50_us"),
+    "days_p90": _engine.days("p90_us"),
+    "days_p99": _engine.days("p99_us"),
+    "days_max": _engine.days("max_us"),
 }
 
 
@@ -111,7 +114,7 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
     wanted = _engine.Ranked(
         keys=["counterparty_id", "name_key", "direction", "status"],
         value="waited_us",
-        ranks={"days_p50": _engine.Rank(50), "days_p90": _engine.Rank(90)},
+        ranks={"p50_us": _engine.Rank(50), "p90_us": _engine.Rank(90)},
         sums=["amount_cents", "requests"],
         last=["counterparty_name"],
     )
@@ -127,7 +130,7 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
         counted.group_by("counterparty_id", "name_key", "direction")
         .agg(
             *(col(name).sum() for name in [*_COUNTS, *_CENTS, "requests"]),
-            *(col(name).max() for name in ("counterparty_name", "days_p50", "days_p90")),
+            *(col(name).max() for name in ("counterparty_name", "p50_us", "p90_us")),
         )
         .with_columns(_engine.integers([*_COUNTS, *_CENTS, "requests"]))
         .with_columns(decided=col("requests") - col("pending"))
@@ -212,7 +215,7 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
     col = nw.col
     charges = opened.frame.filter(col("action") == Action.CHARGE.value, _has_both())
     waited = charges.select(col(by).alias(GROUP), waited_us=col("date_completed") - col("date_created"))
-    ranks = {"days_p50": 50, "days_p90": 90, "days_p99": 99, "days_max": 100}
+    ranks = {"p50_us": 50, "p90_us": 90, "p99_us": 99, "max_us": 100}
     wanted = _engine.Ranked([GROUP], "waited_us", {name: _engine.Rank(rank) for name, rank in ranks.items()})
     # Groups without a wait are left out at the end: a filter of the rows would read both dates twice.
     found = _engine.find_ranked(waited, wanted).filter(col("values") > 0)

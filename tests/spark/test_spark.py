@@ -6,6 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
+import polars as pl
 import pytest
 from spark.calls import CALLS, list_columns
 
@@ -92,8 +93,10 @@ def test_each_table_equals_that_of_pandas(to_spark: ToSpark, frame: pd.DataFrame
 def test_quotients_of_kinds(spark: Any) -> None:
     """Each is the float next to the quotient; whole days are rounded down; null stays null."""
     frame = spark.createDataFrame(make_table())
-    result = _engine.to_result(nw.from_native(frame), frame, KINDS)
-    assert [row.asDict() for row in result.collect()] == list_expected()
+    finished_here = pl.DataFrame(make_table()).lazy()
+    for computed in (frame, finished_here):
+        result = _engine.to_result(nw.from_native(computed), frame, KINDS)
+        assert [row.asDict() for row in result.collect()] == list_expected()
 
 
 @pytest.mark.parametrize("name", list(CALLS))

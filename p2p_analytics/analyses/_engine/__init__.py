@@ -11,7 +11,8 @@ two, an analysis is one chain of narwhals expressions on a lazy frame, in which
 - ``clip`` does not occur, because engines disagree on nulls in it;
 - a small result may be finished on Polars, whatever the engine: `collect_here`;
 - counts and sums are cast to 64 bits after they are made; sorting comes last, by a unique key;
-- amounts stay cents, and times microseconds: the kinds of the result's columns say by what they are divided at last.
+- amounts stay cents, and times microseconds, until the last step: the kinds of the result's columns say by what they
+  are divided, except where Python makes the rows.
 """
 
 from p2p_analytics.analyses._engine._engines import (

@@ -147,7 +147,7 @@ def is_text_column(native: IntoFrame, name: str) -> bool:
 def sort(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
     """Return rows in the order of columns, of which the first differs in most rows; nulls are last.
 
-    Polars writes all of the columns as one to compare them: here only in rows with the same value in the first.
+    Polars writes all of the columns as one to compare them: here nulls, but in rows with the same value in the first.
     """
     return _polars.sort(frame, names) if frame.implementation.is_polars() else frame.sort(*names, nulls_last=True)
 
@@ -207,7 +207,7 @@ def keep_small(frame: nw.LazyFrame[Any], native: IntoFrame, *, what: str) -> nw.
 def build_result(
     like: IntoFrameT, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind], currency: str = US_DOLLARS
 ) -> IntoFrameT:
-    """Return literal rows as a result; see `to_result`."""
+    """Return literal rows as a result, of kinds that show no other column; see `to_result`."""
     import pyarrow as pa
 
     engine = find_engine(like, what="result")

@@ -40,7 +40,7 @@ class Kind(NamedTuple):
     pandas : str
         The dtype in pandas, which no other type has.
     arrow : str
-        The type of the computed column in Arrow.
+        The type in Arrow, also of literal rows; instants and dates are whole numbers in it.
     column : str
         The computed column; empty if it has the name of the result column.
     per : int

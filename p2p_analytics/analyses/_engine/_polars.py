@@ -206,12 +206,12 @@ def sort(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
     """Return rows in the order of columns, nulls last; see `p2p_analytics.analyses._engine.sort`."""
     import polars as pl
 
-    first, is_tied = names[0], "_".join(names)  # no column has all names as its name
+    first, *others = names
+    is_tied = "_".join(["is_tied", *names])  # no column has such a name
     rows = frame.to_native().with_columns(pl.col(first).is_duplicated().alias(is_tied))
-    tied = rows.filter(pl.col(is_tied)).sort(*names, nulls_last=True)
-    in_order = pl.concat([rows.filter(~pl.col(is_tied)), tied]).sort(first, nulls_last=True, maintain_order=True)
-    table: nw.LazyFrame[Any] = nw.from_native(in_order.drop(is_tied))
-    return table
+    # In one step: a plan with two parts of the rows may compute them twice, which may differ.
+    compared = [pl.when(pl.col(is_tied)).then(pl.col(name)) for name in others]
+    return nw.from_native(rows.sort(first, *compared, nulls_last=True).drop(is_tied))
 
 
 def set_types(frame: nw.LazyFrame[Any], schema: Mapping[str, Kind]) -> nw.LazyFrame[Any]:

@@ -24,17 +24,12 @@ LIKE: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("engine", list(LIKE))
-@pytest.mark.parametrize("is_here", [True, False], ids=["finished here", "on the engine"])
+@pytest.mark.parametrize(("engine", "is_here"), [*((engine, True) for engine in LIKE), ("duckdb", False)])
 def test_quotients_of_kinds(engine: str, *, is_here: bool) -> None:
     """Each is the float next to the quotient; whole days are rounded down; null stays null."""
-    like = LIKE[engine]()
-    if engine == "duckdb" and not is_here:
-        frame = nw.from_native(duckdb.connect().from_arrow(make_table())).lazy()
-    else:
-        frame = nw.from_native(pl.DataFrame(make_table())).lazy()
-    result = _engine.to_result(frame, like, KINDS)
-    rows = list_rows(result)
+    table = make_table()
+    computed = pl.DataFrame(table) if is_here else duckdb.connect().from_arrow(table)
+    rows = list_rows(_engine.to_result(nw.from_native(computed).lazy(), LIKE[engine](), KINDS))
     assert [*rows[0]] == [*KINDS]
     assert rows == list_expected()
 
@@ -43,5 +38,6 @@ def list_rows(result: Any) -> list[dict[str, Any]]:
     """Return the rows of a result, with None for each null."""
     if isinstance(result, pd.DataFrame):
         return result.astype(object).where(result.notna(), None).to_dict("records")
-    table = result.to_arrow_table().to_pylist() if isinstance(result, duckdb.DuckDBPyRelation) else None
-    return table if table is not None else result.lazy().collect().to_dicts()
+    if isinstance(result, duckdb.DuckDBPyRelation):
+        return result.to_arrow_table().to_pylist()
+    return result.lazy().collect().to_dicts()
