@@ -144,12 +144,17 @@ def is_text_column(native: IntoFrame, name: str) -> bool:
     return find_engine(native, what=name).is_text_column(native, name)
 
 
-def sort(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
+def sort(frame: nw.LazyFrame[Any], native: IntoFrame, names: Sequence[str], *, what: str) -> nw.LazyFrame[Any]:
     """Return rows in the order of columns, of which the first differs in most rows; nulls are last.
 
-    Polars writes all of the columns as one to compare them: here nulls, but in rows with the same value in the first.
+    To compare several columns, Polars writes them as one: here only for rows that are alike in the first. A query stays
+    one, because two parts of it, with such rows and with the others, could be computed apart from different rows.
     """
-    return _polars.sort(frame, names) if frame.implementation.is_polars() else frame.sort(*names, nulls_last=True)
+    import narwhals.stable.v2 as nw
+
+    if find_engine(native, what=what).is_lazy(native):
+        return frame.sort(*names, nulls_last=True)
+    return nw.from_native(_polars.sort(collect(frame, native, what=what).to_native(), names)).lazy()
 
 
 def build_rows(

@@ -202,16 +202,14 @@ def _list_unusual_currencies(names: list[str]) -> list[pl.Expr]:
     return [(code != US_DOLLARS) | code.is_null()]  # statistics of two columns would be of no use
 
 
-def sort(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
+def sort(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Return rows in the order of columns, nulls last; see `p2p_analytics.analyses._engine.sort`."""
     import polars as pl
 
-    first, *others = names
-    is_tied = "_".join(["is_tied", *names])  # no column has such a name
-    rows = frame.to_native().with_columns(pl.col(first).is_duplicated().alias(is_tied))
-    # In one step: a plan with two parts of the rows may compute them twice, which may differ.
-    compared = [pl.when(pl.col(is_tied)).then(pl.col(name)) for name in others]
-    return nw.from_native(rows.sort(first, *compared, nulls_last=True).drop(is_tied))
+    first = names[0]
+    is_tied = rows.get_column(first).is_duplicated()
+    tied = rows.filter(is_tied).sort(*names, nulls_last=True)
+    return pl.concat([rows.filter(~is_tied), tied]).sort(first, nulls_last=True, maintain_order=True)
 
 
 def set_types(frame: nw.LazyFrame[Any], schema: Mapping[str, Kind]) -> nw.LazyFrame[Any]:
