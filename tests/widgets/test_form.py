@@ -61,7 +61,7 @@ def test_declining_displays_a_sentence_and_a_working_link(server: Any, form: p2p
     complete_sign_in(server, form, allow=False)
     wait_until(lambda: "user denied access" in displayed_text(form))
     assert "The service issued no token (user denied access): sign in again and agree." in displayed_text(form)
-    assert form.link != first
+    wait_until(lambda: form.link != first)  # made after the sentence
     complete_sign_in(server, form)
     wait_until(lambda: "Signed in as Maya Lindqvist" in displayed_text(form))
     assert "denied" not in displayed_text(form)
