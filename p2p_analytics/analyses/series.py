@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     import numpy as np
+    import polars as pl
     from narwhals.stable.v2.typing import IntoFrameT
 
 _COLUMNS: Final = {
@@ -35,6 +36,7 @@ _COLUMNS: Final = {
     "state": _engine.TEXT,
     "note": _engine.TEXT,
 }
+_ROWS_AT_ONCE: Final = 600_000  # payments, of which the search takes 0.5 GB
 _CADENCES: Final = {each.name: number for number, each in enumerate(cadence.CADENCES)}
 
 
@@ -74,7 +76,8 @@ def recurring(
         PAYMENTS. Rows that are not settled, or have no direction, no amount, or no date_created within 1970 to 2199
         (UTC), are excluded; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. Repeated
         payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call; one row for
-        each person, direction, day, amount and note is read into memory.
+        each person, direction, day, amount and note is read into memory, those of some people at a time from a large
+        query of Polars or DuckDB.
     as_of : datetime, date, str or numpy.datetime64
         The instant at which the states are decided, as text in ISO 8601; a date means its first instant, a missing zone
         means UTC. Payments after it count too.
@@ -125,9 +128,21 @@ def recurring(
         date_created=calendar.within_calendar(col("date_created")),
         person=_engine.person_key(),
     ).filter(~col("amount_cents").is_null(), ~col("date_created").is_null())
-    local = calendar.add_local_time(counted, "date_created", zone, opened.ends, payments)
-    of_person = ["person", "direction"]
-    events = (
+
+    def find_events(some: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+        return _find_events(calendar.add_local_time(some, "date_created", zone, opened.ends, payments))
+
+    parts = _engine.read_in_slices(counted, payments, find_events, name="person", rows=_ROWS_AT_ONCE, what="recurring")
+    today = _find_day(moment, zone)
+    found = sorted((series for part in parts for series in _describe_series(part, today)), key=_order)
+    table = {name: [row[name] for row in found] for name in _COLUMNS}
+    return _engine.build_result(payments, table, _COLUMNS, opened.currency)
+
+
+def _find_events(local: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Return one row per person, direction, day, amount and note, of people with payments enough for a series."""
+    col, of_person = nw.col, ["person", "direction"]
+    return (
         _engine.encode(calendar.add_local_day(local, "day"), ["person", "direction", "note"])
         .group_by(*of_person, "day", "amount_cents", "note")
         .agg(col("counterparty_id").max(), col("counterparty_name").max(), payments=nw.len())
@@ -135,10 +150,6 @@ def recurring(
         .with_columns(of_all=col("payments").sum().over(*of_person))
         .filter(col("of_all") >= FEWEST)
     )
-    rows = _engine.collect_here(events, payments, what="recurring").collect()
-    found = sorted(_describe_series(rows, _find_day(moment, zone)), key=_order)
-    table = {name: [row[name] for row in found] for name in _COLUMNS}
-    return _engine.build_result(payments, table, _COLUMNS, opened.currency)
 
 
 def _find_day(moment: int, zone: ZoneInfo) -> int:
@@ -146,7 +157,7 @@ def _find_day(moment: int, zone: ZoneInfo) -> int:
     return (moment + calendar.find_offsets(within, within, zone)[0][1]) // calendar.DAY_US
 
 
-def _describe_series(rows: nw.DataFrame[Any], today: int) -> Iterator[dict[str, Any]]:
+def _describe_series(rows: pl.DataFrame, today: int) -> Iterator[dict[str, Any]]:
     """Yield the rows of the result, in any order."""
     import numpy as np
     import polars as pl
@@ -154,7 +165,7 @@ def _describe_series(rows: nw.DataFrame[Any], today: int) -> Iterator[dict[str, 
     from p2p_analytics.analyses._series import chains
 
     col = pl.col
-    native: pl.DataFrame = rows.to_native().with_columns(col("person", "direction", "note").cast(pl.String))
+    native = rows.with_columns(col("person", "direction", "note").cast(pl.String))
     keys, words = (native[name].unique().sort() for name in ("person", "note"))
     # The number of a text in an enumeration is its place there.
     numbered = native.select(

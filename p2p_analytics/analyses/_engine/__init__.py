@@ -58,6 +58,7 @@ from p2p_analytics.analyses._engine._slices import (
     count_rows,
     cut_by_hash,
     keep,
+    read_in_slices,
     sort_in_slices,
 )
 from p2p_analytics.analyses._engine._text_column import add_text_column
@@ -96,6 +97,7 @@ __all__ = [
     "normalise_text",
     "open_frame",
     "person_key",
+    "read_in_slices",
     "read_names",
     "share",
     "sort",

@@ -1,4 +1,4 @@
-"""Large queries of Polars, computed slice by slice: it keeps all rows of a window function in memory."""
+"""Large queries, slice by slice: Polars keeps all rows of a window function in memory, and Python all that it reads."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_polars_lazyframe
 
-from p2p_analytics.analyses._engine._engines import collect
+from p2p_analytics.analyses._engine._duckdb import quote
+from p2p_analytics.analyses._engine._engines import collect, collect_here
 from p2p_analytics.frames.schema import refuse_failing_query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    import polars as pl
     from narwhals.stable.v2.typing import IntoFrame
 
     Build = Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
@@ -71,12 +73,14 @@ def copy_texts(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[A
 
 
 def cut_by_hash(frame: nw.LazyFrame[Any], name: str, slices: int) -> list[nw.LazyFrame[Any]]:
-    """Return parts of a Polars frame: each has the rows with some values of a text column without nulls."""
-    import polars as pl
-
+    """Return parts of a Polars or DuckDB frame: each has the rows with some values of a text column without nulls."""
     if slices <= 1:
         return [frame]
     rows = frame.to_native()
+    if frame.implementation.is_duckdb():
+        return [nw.from_native(rows.filter(f"hash({quote(name)}) % {slices} = {at}")) for at in range(slices)]
+    import polars as pl
+
     return [nw.from_native(rows.filter(pl.col(name).hash(seed=0) % slices == at)) for at in range(slices)]
 
 
@@ -107,6 +111,27 @@ def sort_in_slices(
     parts = [nw.from_native(frame.to_native().filter(each)) for each in (*of_slices, values.is_null())]
     table: nw.LazyFrame[Any] = nw.concat([keep(part.sort(*names, **order), native, what=what) for part in parts])
     return table
+
+
+def read_in_slices(  # noqa: PLR0913 - the query, and how it is divided
+    frame: nw.LazyFrame[Any], native: IntoFrame, build: Build, *, name: str, rows: int, what: str
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows of what ``build`` returns for a frame, in Polars.
+
+    A query of Polars or DuckDB on more than a number of rows is read several times, each time those with some values of
+    a text column without nulls; ``build`` has to treat each value by itself.
+
+    Raises
+    ------
+    SchemaError
+        The caller's frame is lazy, and its query fails.
+    """
+    is_large = is_polars_lazyframe(native) or frame.implementation.is_duckdb()
+    (number,) = collect(frame.select(nw.len()), native, what=what).row(0) if is_large else (0,)
+    for part in cut_by_hash(frame, name, -(-number // rows)):
+        query = build(part)
+        table = keep(query, native, what=what) if number > rows and frame.implementation.is_polars() else query
+        yield collect_here(table, native, what=what).collect().to_native()
 
 
 def build_in_slices(  # noqa: PLR0913 - the query, and how it is divided

@@ -1,9 +1,11 @@
-"""Large queries of Polars in slices: the same rows, with no slice of more values than planned."""
+"""Large queries in slices: the same rows, with no slice of more values than planned."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import narwhals.stable.v2 as nw
 import polars as pl
 import pytest
@@ -23,6 +25,7 @@ ANALYSES: dict[str, Callable[[Any], Any]] = {
     "bills": lambda frame: p2p.split_bills(frame, as_of="2025-01-01"),
     "outliers": p2p.unusual,
 }
+RENTS = 7
 SIZES = {"bills": ["_ROWS_AT_ONCE"], "outliers": ["_ROWS_AT_ONCE", "_ROWS_OF_SLICE"]}
 
 
@@ -95,6 +98,50 @@ def test_sorting_nothing_in_slices(numbers: list[None]) -> None:
     )
     table = _engine.sort_in_slices(nw.from_native(frame), frame, ["number", "name"], slices=3, what="sort")
     assert list(table.collect()["name"]) == sorted(["b", "a"][: len(numbers)])
+
+
+@pytest.mark.parametrize("convert", [pl.DataFrame.lazy, lambda rows: duckdb.connect().from_arrow(rows.to_arrow())])
+@pytest.mark.parametrize("rows", [1, 20, 10**6])
+def test_series_are_looked_for_in_slices(
+    monkeypatch: pytest.MonkeyPatch, convert: Callable[[pl.DataFrame], Any], rows: int
+) -> None:
+    """Those of one person in one slice, none in two; as those of the whole frame, in its order."""
+    frame = build_rents()
+    whole = p2p.recurring(frame, as_of="2025-01-01")
+    assert len(whole) == RENTS
+    slices = []
+    read = _engine.collect_here
+
+    def keep(query: Any, *arguments: Any, **options: Any) -> Any:
+        found = read(query, *arguments, **options)
+        slices.append({*found.collect()["person"]})
+        return found
+
+    monkeypatch.setattr("p2p_analytics.analyses._engine._slices.collect_here", keep)
+    monkeypatch.setattr("p2p_analytics.analyses.series._ROWS_AT_ONCE", rows)
+    native = convert(frame)
+    result = p2p.recurring(native, as_of="2025-01-01")
+    found = result.collect() if isinstance(result, pl.LazyFrame) else result.pl()
+    assert found.select(whole.columns).rows() == whole.rows()
+    assert len(slices) == -(-len(frame) // rows)
+    assert sum(map(len, slices)) == len(set().union(*slices)) == RENTS
+
+
+def build_rents() -> pl.DataFrame:
+    """Return rent of a year to some people, of whom one has no id."""
+    return pl.DataFrame(
+        {
+            "status": "settled",
+            "direction": "out",
+            "amount_cents": 50_000 + person,
+            "date_created": datetime(2024, month, 1, tzinfo=UTC),
+            "note": None if person % 3 else "rent",
+            "counterparty_id": f"{person}" if person else None,
+            "counterparty_name": f"P{person}",
+        }
+        for month in range(1, 13)
+        for person in range(RENTS)
+    )
 
 
 def test_a_query_that_fails_in_a_slice_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
