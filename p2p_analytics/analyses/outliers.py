@@ -147,7 +147,7 @@ def _find_unusual(payments: nw.LazyFrame[Any], native: IntoFrame, gap: int, rows
 
     def find(build: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]], frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         found: nw.LazyFrame[Any] = nw.concat(
-            [keep(build(part)) for part in _engine.cut_by_hash(frame, "person", -(-rows // _ROWS_OF_SLICE))]
+            [keep(build(part)) for part in _engine.cut_by_hash(frame, ["person"], -(-rows // _ROWS_OF_SLICE))]
         )
         return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
@@ -36,6 +37,7 @@ _COLUMNS: Final = {
     "state": _engine.TEXT,
     "note": _engine.TEXT,
 }
+_PERSON: Final = ["counterparty_id", "counterparty_name"]
 _ROWS_AT_ONCE: Final = 600_000  # payments, of which the search takes 0.5 GB
 _CADENCES: Final = {each.name: number for number, each in enumerate(cadence.CADENCES)}
 
@@ -122,19 +124,22 @@ def recurring(
     col = nw.col
     needed = ["direction", "amount_cents", "counterparty_id", "counterparty_name", "date_created", "note"]
     opened = _engine.open_frame(payments, needed, status=Status.SETTLED, sums=False, what="recurring")
-    counted = opened.frame.with_columns(
+    counted = opened.frame.select(
+        "direction",
         col("amount_cents").abs(),
-        col("note").fill_null(""),
+        *_PERSON,
         date_created=calendar.within_calendar(col("date_created")),
-        person=_engine.person_key(),
+        note=col("note").fill_null(""),
     ).filter(~col("amount_cents").is_null(), ~col("date_created").is_null())
 
     def find_events(some: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-        return _find_events(calendar.add_local_time(some, "date_created", zone, opened.ends, payments))
+        keyed = some.with_columns(person=_engine.person_key())
+        return _find_events(calendar.add_local_time(keyed, "date_created", zone, opened.ends, some.to_native()))
 
-    parts = _engine.read_in_slices(counted, payments, find_events, name="person", rows=_ROWS_AT_ONCE, what="recurring")
     today = _find_day(moment, zone)
-    found = sorted((series for part in parts for series in _describe_series(part, today)), key=_order)
+    slices = _engine.read_in_slices(counted, payments, find_events, names=_PERSON, rows=_ROWS_AT_ONCE, what="recurring")
+    with closing(slices) as parts:  # also after an interrupt: DuckDB's connection runs no other query before
+        found = sorted((series for part in parts for series in _describe_series(part, today)), key=_order)
     table = {name: [row[name] for row in found] for name in _COLUMNS}
     return _engine.build_result(payments, table, _COLUMNS, opened.currency)
 
@@ -149,6 +154,7 @@ def _find_events(local: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         .with_columns(_engine.integers(["day", "payments"]))
         .with_columns(of_all=col("payments").sum().over(*of_person))
         .filter(col("of_all") >= FEWEST)
+        .with_columns(col("person", "direction", "note").cast(nw.String()))
     )
 
 
@@ -165,10 +171,9 @@ def _describe_series(rows: pl.DataFrame, today: int) -> Iterator[dict[str, Any]]
     from p2p_analytics.analyses._series import chains
 
     col = pl.col
-    native = rows.with_columns(col("person", "direction", "note").cast(pl.String))
-    keys, words = (native[name].unique().sort() for name in ("person", "note"))
+    keys, words = (rows[name].unique().sort() for name in ("person", "note"))
     # The number of a text in an enumeration is its place there.
-    numbered = native.select(
+    numbered = rows.select(
         col("person").cast(pl.Enum(keys)).to_physical().cast(pl.Int64) * 2 + (col("direction") == "out"),
         "day",
         "amount_cents",
@@ -183,7 +188,7 @@ def _describe_series(rows: pl.DataFrame, today: int) -> Iterator[dict[str, Any]]
     payments = chains.number_payments(people, of_day, cents, text_of[of_event])
     found = chains.find_chains(payments)
     sides = [divmod(int(payments.people[chain.places[0]]), 2) for chain in found]
-    of_found = native.filter(col("person").is_in([keys[person] for person, _ in sides]))
+    of_found = rows.filter(col("person").is_in([keys[person] for person, _ in sides]))
     of_person = of_found.group_by("person").agg(col("counterparty_id", "counterparty_name").max())
     names = {key: (user_id or None, name or None) for key, user_id, name in of_person.iter_rows()}
     for chain, (person, is_out) in zip(found, sides, strict=True):

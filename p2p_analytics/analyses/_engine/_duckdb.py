@@ -47,12 +47,6 @@ class DuckDB:
         return is_duckdb_relation(native)
 
     @staticmethod
-    def is_lazy(native: DuckDBPyRelation) -> bool:
-        """Return whether a frame is a query, which may be large."""
-        _ = native
-        return True
-
-    @staticmethod
     def check(native: DuckDBPyRelation, what: str) -> None:
         """Refuse a connection in another zone than UTC, in which the dates of results would be shown."""
         (zone,) = native.limit(0).aggregate(_ZONE).fetchall()[0]

@@ -33,10 +33,6 @@ class Engine(Protocol):
         """Return whether an object is a frame of this kind; imports no engine."""
 
     @staticmethod
-    def is_lazy(native: Any) -> bool:  # noqa: ANN401 - a frame of this kind
-        """Return whether a frame is a query, which may be large."""
-
-    @staticmethod
     def check(native: Any, what: str) -> None:  # noqa: ANN401 - a frame of this kind
         """Refuse a session in which results could be wrong; `count_unusual` does so, too."""
 
@@ -144,17 +140,9 @@ def is_text_column(native: IntoFrame, name: str) -> bool:
     return find_engine(native, what=name).is_text_column(native, name)
 
 
-def sort(frame: nw.LazyFrame[Any], native: IntoFrame, names: Sequence[str], *, what: str) -> nw.LazyFrame[Any]:
-    """Return rows in the order of columns, of which the first differs in most rows; nulls are last.
-
-    To compare several columns, Polars writes them as one: here only for rows that are alike in the first. A query stays
-    one, because two parts of it, with such rows and with the others, could be computed apart from different rows.
-    """
-    import narwhals.stable.v2 as nw
-
-    if find_engine(native, what=what).is_lazy(native):
-        return frame.sort(*names, nulls_last=True)
-    return nw.from_native(_polars.sort(collect(frame, native, what=what).to_native(), names)).lazy()
+def sort(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
+    """Return rows in the order of columns, of which the first differs in most rows; nulls are last."""
+    return _polars.sort(frame, names) if frame.implementation.is_polars() else frame.sort(*names, nulls_last=True)
 
 
 def build_rows(

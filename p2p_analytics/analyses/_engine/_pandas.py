@@ -72,12 +72,6 @@ class Pandas(_polars.OnPolars):
         return is_pandas_dataframe(native) or isinstance(native, PreparedPandas)
 
     @staticmethod
-    def is_lazy(native: Native) -> bool:
-        """Return whether a frame is a query, which may be large."""
-        _ = native
-        return False
-
-    @staticmethod
     def check(native: Native, what: str) -> None:
         """Pandas has no session."""
 

@@ -13,7 +13,7 @@ from p2p_analytics.analyses._engine._engines import collect, collect_here
 from p2p_analytics.frames.schema import refuse_failing_query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     import polars as pl
     from narwhals.stable.v2.typing import IntoFrame
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Build = Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
 
 _KEY = "slice_key"
+_ROWS_OF_BATCH = 100_000
 _LARGEST = 2**63 - 1
 
 
@@ -72,16 +73,14 @@ def copy_texts(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[A
     return copied
 
 
-def cut_by_hash(frame: nw.LazyFrame[Any], name: str, slices: int) -> list[nw.LazyFrame[Any]]:
-    """Return parts of a Polars or DuckDB frame: each has the rows with some values of a text column without nulls."""
+def cut_by_hash(frame: nw.LazyFrame[Any], names: Sequence[str], slices: int) -> list[nw.LazyFrame[Any]]:
+    """Return parts of a Polars frame: each has the rows with some values of the first text of columns."""
     if slices <= 1:
         return [frame]
-    rows = frame.to_native()
-    if frame.implementation.is_duckdb():
-        return [nw.from_native(rows.filter(f"hash({quote(name)}) % {slices} = {at}")) for at in range(slices)]
     import polars as pl
 
-    return [nw.from_native(rows.filter(pl.col(name).hash(seed=0) % slices == at)) for at in range(slices)]
+    rows, key = frame.to_native(), pl.coalesce(*names).fill_null("").hash(seed=0) % slices
+    return [nw.from_native(rows.filter(key == at)) for at in range(slices)]
 
 
 def sort_in_slices(
@@ -114,24 +113,51 @@ def sort_in_slices(
 
 
 def read_in_slices(  # noqa: PLR0913 - the query, and how it is divided
-    frame: nw.LazyFrame[Any], native: IntoFrame, build: Build, *, name: str, rows: int, what: str
-) -> Iterator[pl.DataFrame]:
+    frame: nw.LazyFrame[Any], native: IntoFrame, build: Build, *, names: Sequence[str], rows: int, what: str
+) -> Generator[pl.DataFrame, None, None]:
     """Yield the rows of what ``build`` returns for a frame, in Polars.
 
-    A query of Polars or DuckDB on more than a number of rows is read several times, each time those with some values of
-    a text column without nulls; ``build`` has to treat each value by itself.
+    A large query is not read at once, but some rows at a time: all those with some values of the first text of columns.
+    DuckDB reads it in the order of these, Polars several times; ``build`` has to treat each value by itself.
 
     Raises
     ------
     SchemaError
         The caller's frame is lazy, and its query fails.
     """
-    is_large = is_polars_lazyframe(native) or frame.implementation.is_duckdb()
-    (number,) = collect(frame.select(nw.len()), native, what=what).row(0) if is_large else (0,)
-    for part in cut_by_hash(frame, name, -(-number // rows)):
-        query = build(part)
-        table = keep(query, native, what=what) if number > rows and frame.implementation.is_polars() else query
-        yield collect_here(table, native, what=what).collect().to_native()
+    parts: Iterable[nw.LazyFrame[Any]]
+    if frame.implementation.is_duckdb():
+        parts = _read_in_order(frame, native, names, rows=rows, what=what)
+    else:
+        parts = cut_by_hash(frame, names, -(-count_rows(frame, native, what=what) // rows))
+    for part in parts:
+        yield collect_here(build(part), native, what=what).collect().to_native()
+
+
+def _read_in_order(
+    frame: nw.LazyFrame[Any], native: IntoFrame, names: Sequence[str], *, rows: int, what: str
+) -> Iterator[nw.LazyFrame[Any]]:
+    """Yield the rows of a DuckDB query in parts, of which each has the rows with some values of columns."""
+    import polars as pl
+
+    keyed = frame.to_native().project(f"*, hash(coalesce({', '.join(map(quote, names))}, '')) AS {_KEY}")
+    with refuse_failing_query(native, what=what):
+        reader = keyed.order(_KEY).to_arrow_reader(_ROWS_OF_BATCH)
+    read: list[pl.DataFrame] = []
+    with reader:  # the connection refuses other queries until it is closed
+        while True:
+            with refuse_failing_query(native, what=what):
+                batch = next(reader, None)
+            if batch is None:
+                break
+            read.append(pl.DataFrame(batch))
+            last = read[-1].item(-1, _KEY)
+            if sum(map(len, read)) > rows and read[0].item(0, _KEY) != last:
+                table = pl.concat(read)
+                yield nw.from_native(table.filter(pl.col(_KEY) != last).drop(_KEY).lazy())
+                read = [table.filter(pl.col(_KEY) == last)]
+    if read:
+        yield nw.from_native(pl.concat(read).drop(_KEY).lazy())
 
 
 def build_in_slices(  # noqa: PLR0913 - the query, and how it is divided
@@ -153,7 +179,7 @@ def build_in_slices(  # noqa: PLR0913 - the query, and how it is divided
         return build(frame)
     # The key of each value once: not for every row of every slice.
     values = keep(frame.select(column).unique().with_columns(key.alias(_KEY)), native, what=what)
-    chosen = [part.to_native() for part in cut_by_hash(values, _KEY, slices)]
+    chosen = [part.to_native() for part in cut_by_hash(values, [_KEY], slices)]
     parts: list[nw.LazyFrame[Any]] = [
         nw.from_native(frame.to_native().join(some, on=column, how="semi")) for some in chosen
     ]

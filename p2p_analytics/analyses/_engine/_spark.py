@@ -33,12 +33,6 @@ class Spark:
         return is_pyspark_dataframe(native)
 
     @staticmethod
-    def is_lazy(native: DataFrame) -> bool:
-        """Return whether a frame is a query, which may be large."""
-        _ = native
-        return True
-
-    @staticmethod
     def check(native: DataFrame, what: str) -> None:
         """Refuse a session in another zone than UTC, which would move dates without a zone."""
         zone = native.sparkSession.conf.get("spark.sql.session.timeZone")

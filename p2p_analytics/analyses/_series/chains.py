@@ -9,7 +9,7 @@ series if its gain is large enough; then the search goes on without its payments
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chain", "find_chains", "number_payments", "simplify_note"]
 
+_PAYMENTS_AT_ONCE: Final = 150_000
 _LONGEST_BREAK: Final = 366  # days, and a period, after which a series is a new one
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _MONTHS: Final = frozenset(
@@ -50,7 +51,24 @@ def simplify_note(note: str) -> str:
 
 
 def find_chains(payments: Payments) -> list[Chain]:
-    """Return the series among the payments of each person, by person and first payment."""
+    """Return the series among the payments of each person, by person and first payment.
+
+    The payments of some people at a time are searched, because the sets take many times the memory of the payments.
+    """
+    starts = np.flatnonzero(np.diff(payments.people, prepend=-1))
+    groups = starts // _PAYMENTS_AT_ONCE
+    bounds = [*starts[np.diff(groups, prepend=-1) != 0].tolist(), len(payments.people)]
+    found: list[Chain] = []
+    for start, end in pairwise(bounds):
+        places = np.arange(start, end)
+        found += [
+            Chain(chain.cadence, tuple(start + at for at in chain.places))
+            for chain in _find_chains(payments.select(places))
+        ]
+    return found
+
+
+def _find_chains(payments: Payments) -> list[Chain]:
     tallies = _candidates.Tallies(payments)
     marks = np.random.default_rng(0).integers(0, 2**64, len(payments.days), dtype=np.uint64)
     left, known = np.arange(len(payments.days)), np.array([], dtype=np.uint64)

@@ -29,6 +29,11 @@ RENTS = 7
 SIZES = {"bills": ["_ROWS_AT_ONCE"], "outliers": ["_ROWS_AT_ONCE", "_ROWS_OF_SLICE"]}
 
 
+def to_duckdb(rows: pl.DataFrame) -> duckdb.DuckDBPyRelation:
+    """Return rows as a relation of a connection of their own."""
+    return duckdb.connect().from_arrow(rows.to_arrow())
+
+
 def build_records() -> list[Record]:
     """Return the payments of a town, and two bills and two duplicates more."""
     more = [
@@ -100,10 +105,19 @@ def test_sorting_nothing_in_slices(numbers: list[None]) -> None:
     assert list(table.collect()["name"]) == sorted(["b", "a"][: len(numbers)])
 
 
-@pytest.mark.parametrize("convert", [pl.DataFrame.lazy, lambda rows: duckdb.connect().from_arrow(rows.to_arrow())])
-@pytest.mark.parametrize("rows", [1, 20, 10**6])
+@pytest.mark.parametrize(
+    ("convert", "rows", "number"),
+    [
+        (pl.DataFrame.lazy, 1, 12 * RENTS),
+        (pl.DataFrame.lazy, 20, 5),
+        (pl.DataFrame.lazy, 10**6, 1),
+        (to_duckdb, 1, RENTS),
+        (to_duckdb, 20, RENTS - 1),  # of two people once, as more rows than these end a slice before the last person
+        (to_duckdb, 10**6, 1),
+    ],
+)
 def test_series_are_looked_for_in_slices(
-    monkeypatch: pytest.MonkeyPatch, convert: Callable[[pl.DataFrame], Any], rows: int
+    monkeypatch: pytest.MonkeyPatch, convert: Callable[[pl.DataFrame], Any], rows: int, number: int
 ) -> None:
     """Those of one person in one slice, none in two; as those of the whole frame, in its order."""
     frame = build_rents()
@@ -118,13 +132,30 @@ def test_series_are_looked_for_in_slices(
         return found
 
     monkeypatch.setattr("p2p_analytics.analyses._engine._slices.collect_here", keep)
+    monkeypatch.setattr("p2p_analytics.analyses._engine._slices._ROWS_OF_BATCH", 5)
     monkeypatch.setattr("p2p_analytics.analyses.series._ROWS_AT_ONCE", rows)
     native = convert(frame)
     result = p2p.recurring(native, as_of="2025-01-01")
     found = result.collect() if isinstance(result, pl.LazyFrame) else result.pl()
     assert found.select(whole.columns).rows() == whole.rows()
-    assert len(slices) == -(-len(frame) // rows)
+    assert len(slices) == number
     assert sum(map(len, slices)) == len(set().union(*slices)) == RENTS
+
+
+def test_a_connection_answers_after_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result that is half read is closed, though the traceback still has the frame that reads it."""
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("p2p_analytics.analyses._engine._slices._ROWS_OF_BATCH", 5)
+    monkeypatch.setattr("p2p_analytics.analyses.series._ROWS_AT_ONCE", 1)
+    monkeypatch.setattr("p2p_analytics.analyses.series._describe_series", stop)
+    relation = to_duckdb(build_rents())
+    with pytest.raises(KeyboardInterrupt) as caught:
+        p2p.recurring(relation, as_of="2025-01-01")
+    assert relation.aggregate("count(*)").fetchall() == [(12 * RENTS,)]
+    assert caught.traceback
 
 
 def build_rents() -> pl.DataFrame:

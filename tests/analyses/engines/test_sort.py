@@ -42,7 +42,7 @@ def test_order_of_rows(builder: str, values: int, rows: int, columns: int) -> No
     ]
     frame = pl.DataFrame(table, schema=SCHEMA, orient="row")
     native = BUILDERS[builder](frame)
-    found = _engine.sort(nw.from_native(native).lazy(), native, NAMES[:columns], what="sort").collect()
+    found = _engine.sort(nw.from_native(native).lazy(), NAMES[:columns]).collect()
     assert found.columns == [*SCHEMA]
     in_order = sorted((row[:columns] for row in table), key=nulls_last)
     assert [row[:columns] for row in found.iter_rows()] == in_order  # rows alike in these may be in any order
@@ -60,6 +60,6 @@ def test_a_query_is_computed_once() -> None:
     rows = pl.DataFrame({"at": range(2000), "id": [f"{at}" for at in range(2000)], "note": None})
     shuffled = rows.lazy().with_columns(pl.col("at").shuffle())
     for flags in (pl.QueryOptFlags(), pl.QueryOptFlags.none()):
-        query = _engine.sort(nw.from_native(shuffled), shuffled, NAMES, what="sort").to_native()
+        query = _engine.sort(nw.from_native(shuffled), NAMES).to_native()
         found = query.collect(optimizations=flags)
         assert sorted(found["id"], key=int) == rows["id"].to_list()
