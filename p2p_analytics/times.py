@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 NAIVE_EPOCH: Final = EPOCH.replace(tzinfo=None)
 MICROSECOND: Final = timedelta(microseconds=1)
+DAY_US: Final = timedelta(days=1) // MICROSECOND
 _LONGEST_SHOWN: Final = 60  # characters of a wrong argument
 
 # A date outside these years is an error in the data; a series of months up to it would have thousands of empty rows.

@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
-from p2p_analytics.times import find_zone
+from p2p_analytics.times import DAY_US, find_zone
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def activity(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
         col("amount_cents").abs(), created_us=calendar.within_calendar(col("date_created"))
     ).filter(~col("created_us").is_null())
     local = calendar.add_local_time(created, "created_us", zone, opened.ends, payments)
-    with_hour = _engine.add_quotient(local, "hour", col("local_us") % calendar.DAY_US, calendar.HOUR_US)
+    with_hour = _engine.add_quotient(local, "hour", col("local_us") % DAY_US, calendar.HOUR_US)
     sums = (
         calendar.add_local_day(with_hour, "day")
         .with_columns(weekday=calendar.weekday(col("day")))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from datetime import timedelta
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +11,7 @@ import narwhals.stable.v2 as nw
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.accounts import ACCOUNT, add_account, list_keys
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.times import parse_as_of, to_microseconds
+from p2p_analytics.times import DAY_US, parse_as_of, to_microseconds
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 NO_DATE: Final = "no date"
 EDGES: Final = (1, 7, 30, 90)
 MONTH_EDGES: Final = (31, 61, 92, 184)  # for payments of which only the month is known
-_DAY: Final = timedelta(days=1) // timedelta(microseconds=1)
 _EARLIEST: Final = -(2**63) + 1  # microseconds in 64 bits; no date is as early
 _DIRECTIONS: Final = ("in", "out")
 _AGES: Final = {
@@ -132,7 +130,7 @@ def pending_ageing(
     opened = _engine.open_frame(payments, needed, status=Status.PENDING, what="pending_ageing")
     number = nw.lit(0)  # of edges that the age has reached
     for edge in days:
-        number = number + (col("date_created") <= max(moment - edge * _DAY, _EARLIEST)).cast(nw.Int64())
+        number = number + (col("date_created") <= max(moment - edge * DAY_US, _EARLIEST)).cast(nw.Int64())
     sums = (
         opened.frame.with_columns(col("amount_cents").abs(), number=number.fill_null(len(days) + 1))
         .group_by(*keys, "direction", "number")
@@ -244,7 +242,7 @@ def _describe_band(sums: dict[str, Any] | None, moment: int) -> dict[str, Any]:
     if sums is None:
         return {"payments": 0, "amount": 0.0, "oldest_days": None}
     cents, oldest = int(sums["amount_cents"] or 0), sums["oldest_us"]
-    age = None if oldest is None else max(moment - int(oldest), 0) // _DAY
+    age = None if oldest is None else max(moment - int(oldest), 0) // DAY_US
     return {"payments": int(sums["payments"]), "amount": cents / 100, "oldest_days": age}
 
 

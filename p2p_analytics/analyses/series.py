@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.analyses._series import FEWEST, cadence
-from p2p_analytics.times import END_US, FIRST_US, find_zone, parse_as_of, to_microseconds
+from p2p_analytics.times import DAY_US, END_US, FIRST_US, find_zone, parse_as_of, to_microseconds
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _find_events(local: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 def _find_day(moment: int, zone: ZoneInfo) -> int:
     within = min(max(moment, FIRST_US), END_US - 1)
-    return (moment + calendar.find_offsets(within, within, zone)[0][1]) // calendar.DAY_US
+    return (moment + calendar.find_offsets(within, within, zone)[0][1]) // DAY_US
 
 
 def _describe_series(rows: pl.DataFrame, today: int) -> Iterator[dict[str, Any]]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES, NO_DATE
-from p2p_analytics.times import as_instant, to_microseconds
+from p2p_analytics.times import DAY_US, as_instant, to_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from p2p_analytics.export._analyses import AnalysedPayments
 
-_DAY_US: Final = 86_400_000_000
 # In the zone UTC alone: a database has no rules of other zones.
 _OF_CALENDAR: Final = ("monthly_flow", "spending_over_time", "people_by_year", "activity", "exposure")
 _DIRECTED: Final = "direction IN ('in', 'out')"
@@ -175,7 +174,7 @@ _CHARGES: Final = f"coalesce(kind, 'payment') = 'payment' AND action = 'charge' 
 
 def _at_rank(percent: int) -> str:
     """Return the days at rank ceil(percent / 100 * waits) of the sorted waiting times."""
-    return f"max(CASE WHEN place = (waits * {percent} + 99) / 100 THEN waited_us END) / {_DAY_US}.0"
+    return f"max(CASE WHEN place = (waits * {percent} + 99) / 100 THEN waited_us END) / {DAY_US}.0"
 
 
 _REQUEST_OUTCOMES: Final = f"""WITH charge AS (
@@ -219,7 +218,7 @@ SELECT direction, count(*) AS payments, {_at_rank(50)} AS days_p50, {_at_rank(90
 FROM ranked GROUP BY direction ORDER BY direction"""
 
 _PENDING_REQUESTS: Final = f"""SELECT payment_id, direction, counterparty_id, counterparty_username, counterparty_name,
-  note, abs(amount_cents) / 100.0 AS amount, date_created, {{age}} / {_DAY_US} AS age_days
+  note, abs(amount_cents) / 100.0 AS amount, date_created, {{age}} / {DAY_US} AS age_days
 FROM payments WHERE {_PENDING}
 ORDER BY date_created IS NULL, date_created, payment_id IS NULL, payment_id, counterparty_id IS NULL, counterparty_id,
   counterparty_name IS NULL, counterparty_name, direction, note IS NULL, note, amount_cents IS NULL,
@@ -258,7 +257,7 @@ def _write_ageing(moment: int, edges: tuple[int, ...], bands: Iterable[str]) -> 
     undated = len(edges) + 1
     created = _us("date_created")
     older = "".join(
-        f" WHEN {created} <= {moment - edge * _DAY_US} THEN {band}"
+        f" WHEN {created} <= {moment - edge * DAY_US} THEN {band}"
         for band, edge in reversed([*enumerate(edges, start=1)])
     )
     labels = [*bands, NO_DATE]
@@ -275,7 +274,7 @@ def _write_ageing(moment: int, edges: tuple[int, ...], bands: Iterable[str]) -> 
 )
 SELECT band.direction AS direction, label AS band, coalesce(payments, 0) AS payments,
   coalesce(cents, 0) / 100.0 AS amount,
-  CASE WHEN band.number < {undated} THEN {_age(moment, "oldest_us")} / {_DAY_US} END AS oldest_days
+  CASE WHEN band.number < {undated} THEN {_age(moment, "oldest_us")} / {DAY_US} END AS oldest_days
 FROM band LEFT JOIN sums ON sums.direction = band.direction AND sums.number = band.number
 WHERE band.number < {undated} OR payments > 0
 ORDER BY band.direction, band.number"""

@@ -33,7 +33,7 @@ from p2p_analytics.privacy._columns import (
 )
 from p2p_analytics.privacy._pseudonyms import Pseudonyms
 from p2p_analytics.records import Me, Problem, User
-from p2p_analytics.times import in_utc
+from p2p_analytics.times import DAY_US, in_utc
 from p2p_analytics.vocabulary import (
     PAYMENT_FIELDS,
     TARGET_FIELDS,
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 
 _HIDDEN: Final = "hidden"
-_DAY_US: Final = 86_400_000_000
 _MONTH_DAYS: Final = 30  # to which ages in days are rounded in strict mode
 
 # The id column of a person, by the prefix of the person's columns.
@@ -353,7 +352,7 @@ class Mask:
         elif column.dtype.kind == "M":
             floored = floor_instants(column, "M" if self._strict else "D")
         elif name == "settle_us":
-            floored = column // (days * _DAY_US) * (days * _DAY_US)
+            floored = column // (days * DAY_US) * (days * DAY_US)
         else:
             floored = floor_microseconds(column, "M" if self._strict else "D")
         return floored

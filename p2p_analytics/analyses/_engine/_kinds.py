@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from p2p_analytics.times import DAY_US
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -68,7 +70,6 @@ NUMBER: Final = Kind("float64", "double")
 FLAG: Final = Kind("boolean", "bool")
 INSTANT: Final = Kind("datetime64[us, UTC]", "int64")  # computed as microseconds since 1970
 DATE: Final = Kind("datetime64[us]", "int64")  # computed as days since 1970
-_DAY_US: Final = 86_400_000_000
 
 
 def units(cents: str, *, times: int = 1) -> Kind:
@@ -78,12 +79,12 @@ def units(cents: str, *, times: int = 1) -> Kind:
 
 def days(microseconds: str) -> Kind:
     """Return the kind of a length of time in days, a fraction."""
-    return NUMBER._replace(column=microseconds, per=_DAY_US)
+    return NUMBER._replace(column=microseconds, per=DAY_US)
 
 
 def whole_days(microseconds: str) -> Kind:
     """Return the kind of a length of time in whole days, rounded down."""
-    return WHOLE._replace(column=microseconds, per=_DAY_US)
+    return WHOLE._replace(column=microseconds, per=DAY_US)
 
 
 def read_dtypes(frame: nw.LazyFrame[Any], names: Sequence[str]) -> dict[str, DType]:

@@ -12,6 +12,7 @@ from narwhals.stable.v2.dependencies import is_polars_dataframe, is_polars_lazyf
 from p2p_analytics.analyses._engine import _columns, _counted, _kinds, _usual
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames.schema import KIND_PAYMENT, SOURCE_API
+from p2p_analytics.times import DAY_US
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _FARTHEST_MS: Final = 2**62 // 1000
 _OUTSIDE: Final = 2**63 - 1  # which the check of dates refuses
-_DAY: Final = 86_400_000_000
 
 
 class OnPolars:
@@ -53,7 +53,7 @@ class OnPolars:
             number = pl.col(name).cast(pl.Int64)
             unit = getattr(dtype, "time_unit", "day")
             if unit == "day":
-                columns[name] = number * _DAY
+                columns[name] = number * DAY_US
             elif unit == "ms":
                 is_outside = (number < -_FARTHEST_MS) | (number > _FARTHEST_MS)
                 columns[name] = pl.when(is_outside).then(_OUTSIDE).otherwise(number * 1000)

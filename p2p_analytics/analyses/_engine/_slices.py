@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Build = Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
 
 _KEY = "slice_key"
-_ROWS_OF_BATCH = 100_000
+_ROWS_IN_ORDER = 100_000  # a part of any size takes DuckDB as long
 _LARGEST = 2**63 - 1
 
 
@@ -118,7 +118,8 @@ def read_in_slices(  # noqa: PLR0913 - the query, and how it is divided
     """Yield the rows of what ``build`` returns for a frame, in Polars.
 
     A large query is not read at once, but some rows at a time: all those with some values of the first text of columns.
-    DuckDB reads it in the order of these, Polars several times; ``build`` has to treat each value by itself.
+    DuckDB reads it in the order of these, Polars a number of rows each time; ``build`` has to treat each value by
+    itself.
 
     Raises
     ------
@@ -127,7 +128,7 @@ def read_in_slices(  # noqa: PLR0913 - the query, and how it is divided
     """
     parts: Iterable[nw.LazyFrame[Any]]
     if frame.implementation.is_duckdb():
-        parts = _read_in_order(frame, native, names, rows=rows, what=what)
+        parts = _read_in_order(frame, native, names, what=what)
     else:
         parts = cut_by_hash(frame, names, -(-count_rows(frame, native, what=what) // rows))
     for part in parts:
@@ -135,14 +136,14 @@ def read_in_slices(  # noqa: PLR0913 - the query, and how it is divided
 
 
 def _read_in_order(
-    frame: nw.LazyFrame[Any], native: IntoFrame, names: Sequence[str], *, rows: int, what: str
+    frame: nw.LazyFrame[Any], native: IntoFrame, names: Sequence[str], *, what: str
 ) -> Iterator[nw.LazyFrame[Any]]:
     """Yield the rows of a DuckDB query in parts, of which each has the rows with some values of columns."""
     import polars as pl
 
     keyed = frame.to_native().project(f"*, hash(coalesce({', '.join(map(quote, names))}, '')) AS {_KEY}")
     with refuse_failing_query(native, what=what):
-        reader = keyed.order(_KEY).to_arrow_reader(_ROWS_OF_BATCH)
+        reader = keyed.order(_KEY).to_arrow_reader(_ROWS_IN_ORDER)
     read: list[pl.DataFrame] = []
     with reader:  # the connection refuses other queries until it is closed
         while True:
@@ -152,7 +153,7 @@ def _read_in_order(
                 break
             read.append(pl.DataFrame(batch))
             last = read[-1].item(-1, _KEY)
-            if sum(map(len, read)) > rows and read[0].item(0, _KEY) != last:
+            if sum(map(len, read)) > _ROWS_IN_ORDER and read[0].item(0, _KEY) != last:
                 table = pl.concat(read)
                 yield nw.from_native(table.filter(pl.col(_KEY) != last).drop(_KEY).lazy())
                 read = [table.filter(pl.col(_KEY) == last)]

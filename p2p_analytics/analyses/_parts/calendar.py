@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.times import END_US, FIRST_US, from_microseconds, to_microseconds
+from p2p_analytics.times import DAY_US, END_US, FIRST_US, MICROSECOND, from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 Every = Literal["day", "week", "month", "quarter", "year"]
 
-DAY_US: Final = timedelta(days=1) // timedelta(microseconds=1)
 HOUR_US: Final = DAY_US // 24
 _SECOND_US: Final = 1_000_000
 _MONDAY: Final = 3  # 1970-01-01 was a Thursday
@@ -211,4 +210,4 @@ def _find_changes(year: int, zone: ZoneInfo) -> tuple[tuple[int, int], ...]:
 @cache
 def _offset(instant_us: int, zone: ZoneInfo) -> int:
     offset = from_microseconds(instant_us).astimezone(zone).utcoffset() or timedelta()
-    return offset // timedelta(microseconds=1)
+    return offset // MICROSECOND

@@ -12,6 +12,7 @@ from p2p_analytics.display import format_count
 from p2p_analytics.statements._format import Problem
 from p2p_analytics.statements.transactions._ids import join_ids
 from p2p_analytics.statements.transactions._unite import NOTICE
+from p2p_analytics.times import DAY_US
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,7 +29,6 @@ _LOST: Final = ("moment_lost", "amount_lost")
 _MOMENT: Final = (*_ALIKE, "moment", "amount", *_LOST)
 _ROW: Final = ("account", "payment_id")
 _PAIR: Final = ("account", SOURCE, "other_source")
-_DAY: Final = 24 * 60 * 60 * 1_000_000  # microseconds
 _MINUTE: Final = 60_000_000
 _UNIT: Final = 100  # cents
 _MOST_FILES: Final = 30  # that have rows alike in one minute or day: such rows are frequent
@@ -98,8 +98,8 @@ def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
         ((size + _UNIT // 2) // _UNIT * _UNIT).alias("rounded"),
         (size % _UNIT == 0).alias("lacks_cents"),
         us.alias("us"),
-        (us // _DAY).alias("day"),
-        (us % _DAY == 0).alias("lacks_time"),
+        (us // DAY_US).alias("day"),
+        (us % DAY_US == 0).alias("lacks_time"),
         (us % _MINUTE == 0).alias("lacks_seconds"),
     )
     return pl.concat([_name_sources(candidates), described], how="horizontal")

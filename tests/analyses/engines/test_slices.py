@@ -112,7 +112,7 @@ def test_sorting_nothing_in_slices(numbers: list[None]) -> None:
         (pl.DataFrame.lazy, 20, 5),
         (pl.DataFrame.lazy, 10**6, 1),
         (to_duckdb, 1, RENTS),
-        (to_duckdb, 20, RENTS - 1),  # of two people once, as more rows than these end a slice before the last person
+        (to_duckdb, 20, 4),  # of three people, one, two and one: batches of 20 end in the twelve rows of a person
         (to_duckdb, 10**6, 1),
     ],
 )
@@ -132,7 +132,7 @@ def test_series_are_looked_for_in_slices(
         return found
 
     monkeypatch.setattr("p2p_analytics.analyses._engine._slices.collect_here", keep)
-    monkeypatch.setattr("p2p_analytics.analyses._engine._slices._ROWS_OF_BATCH", 5)
+    monkeypatch.setattr("p2p_analytics.analyses._engine._slices._ROWS_IN_ORDER", rows)
     monkeypatch.setattr("p2p_analytics.analyses.series._ROWS_AT_ONCE", rows)
     native = convert(frame)
     result = p2p.recurring(native, as_of="2025-01-01")
@@ -148,7 +148,7 @@ def test_a_connection_answers_after_an_interrupt(monkeypatch: pytest.MonkeyPatch
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("p2p_analytics.analyses._engine._slices._ROWS_OF_BATCH", 5)
+    monkeypatch.setattr("p2p_analytics.analyses._engine._slices._ROWS_IN_ORDER", 5)
     monkeypatch.setattr("p2p_analytics.analyses.series._ROWS_AT_ONCE", 1)
     monkeypatch.setattr("p2p_analytics.analyses.series._describe_series", stop)
     relation = to_duckdb(build_rents())
