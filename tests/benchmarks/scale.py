@@ -27,7 +27,7 @@ PER_ACCOUNT = 27_500
 ENGINES = ("polars", "duckdb")
 USUAL, PERCENTILES = 1, 4  # gigabytes that an analysis may take
 OF_LIMIT = 0.6  # of them, DuckDB's own limit: without the modules of the process, and the result
-OF_SEARCH = 0.3  # the same for series, which Python looks for while DuckDB holds the payments
+OF_SEARCH = 0.25  # the same for series, which Python looks for while DuckDB holds the payments
 OF_PERCENTILES = {"request_outcomes", "time_to_settle", "unusual"}
 MOST = 8 * 10**9  # bytes at which a process is stopped
 STEP_SECONDS = 0.2
@@ -103,7 +103,7 @@ def measure_one(folder: str, engine: str, name: str) -> None:
     if engine == "duckdb":  # it takes what it may, and moves the rest to disk
         limit = PERCENTILES if name in OF_PERCENTILES else USUAL
         share = OF_SEARCH if name == "recurring" else OF_LIMIT
-        rows.limit(0).query("rows", f"SET memory_limit = '{limit * share:.1f}GB'")
+        rows.limit(0).query("rows", f"SET memory_limit = '{limit * share:.2f}GB'")
     table = ANALYSES[name](rows)
     if engine == "polars":
         table = table.collect()
