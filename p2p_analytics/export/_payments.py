@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 def find_payments(source: Any) -> pd.DataFrame:  # noqa: ANN401 - a History or a frame; the writer refuses others
     """Return the payments of a history; anything else is returned as it is."""
     # A frame may have a column payments, such as the number of them.
-    payments: pd.DataFrame = source if hasattr(source, "columns") else getattr(source, "payments", source)
+    payments: pd.DataFrame = source if hasattr(type(source), "columns") else getattr(source, "payments", source)
     return payments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import MAXYEAR, MINYEAR
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.errors import SchemaError
+from p2p_analytics.errors import SchemaError, name_type
 from p2p_analytics.frames import schema
 
 if TYPE_CHECKING:
@@ -75,9 +75,12 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
         Column names are missing or repeated, the index has a name, or a column holds values that files cannot hold.
     """
     import pyarrow as pa
+    from narwhals.stable.v2.dependencies import is_pandas_dataframe
 
-    if not hasattr(frame, "columns"):
-        raise SchemaError(f"A file is made of a frame, such as history.payments, not of {type(frame).__name__}.")
+    if not is_pandas_dataframe(frame):
+        raise SchemaError(
+            f"A file is made of a pandas frame, not of {name_type(frame)}: pass {schema.advise_pandas(frame)}."
+        )
     names = list(frame.columns)
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
         raise SchemaError("To be written, a frame needs columns with different names of text; reset_index() may help.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import SchemaError, name_type
+from p2p_analytics.frames.schema import advise_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +39,7 @@ def units(frame: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     if not isinstance(frame, pd.DataFrame):
-        raise SchemaError(f"units needs a pandas frame, not {name_type(frame)}: pass {_find_frame(frame)}.")
+        raise SchemaError(f"units needs a pandas frame, not {name_type(frame)}: pass {advise_pandas(frame)}.")
     found = [name for name in frame.columns if isinstance(name, str) and name.endswith(_CENTS)]
     named = {name: name.removesuffix(_CENTS) for name in found}
     for name, new in named.items():
@@ -48,15 +49,6 @@ def units(frame: pd.DataFrame) -> pd.DataFrame:
             raise SchemaError(f"The frame has a column {new!r} as well as {name!r}: drop or rename one of them first.")
     converted = {name: _to_units(frame[name]) for name in named}
     return frame.assign(**converted).rename(columns=named)
-
-
-def _find_frame(value: object) -> str:
-    """Return the expression that gives a pandas frame of a value."""
-    if hasattr(value, "payments"):
-        return "history.payments"
-    if hasattr(value, "to_pandas"):
-        return "frame.to_pandas()"
-    return "frame.collect().to_pandas()" if hasattr(value, "collect") else "a pandas frame"
 
 
 def _to_units(cents: pd.Series[Any]) -> pd.Series[Any]:

@@ -137,6 +137,14 @@ def require(
         raise SchemaError(f"{what} needs the columns {', '.join(missing)}; pass {instead}.")
 
 
+def advise_pandas(value: object) -> str:
+    """Return the expression that gives a pandas frame of a value that is none."""
+    if hasattr(value, "payments"):
+        return "history.payments"
+    ways = ("toPandas()", "to_pandas()", "df()", "collect().to_pandas()")  # of Spark, Polars and Arrow, DuckDB, Polars
+    return next((f"frame.{way}" for way in ways if hasattr(value, way.split("(")[0])), "a pandas frame")
+
+
 @contextmanager
 def refuse_failing_query(native: object, *, what: str) -> Iterator[None]:
     """Raise a SchemaError without values of the data if the query of a lazy frame fails; other errors are raised."""
@@ -148,8 +156,10 @@ def refuse_failing_query(native: object, *, what: str) -> Iterator[None]:
         kinds = dependencies.is_polars_lazyframe, dependencies.is_duckdb_relation, dependencies.is_pyspark_dataframe
         if isinstance(error, SchemaError) or not any(is_kind(native) for is_kind in kinds):
             raise
+        is_relation = dependencies.is_duckdb_relation(native)
+        kind, advice = ("relation", "call its df()") if is_relation else ("lazy frame", "collect it")
         raise SchemaError(
-            f"{what}: the lazy frame cannot be computed ({type(error).__name__}): collect it yourself to see why."
+            f"{what}: the {kind} cannot be computed ({type(error).__name__}): {advice} yourself to see why."
         ) from None
 
 

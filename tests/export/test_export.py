@@ -11,8 +11,10 @@ import types
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -21,7 +23,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
-from p2p_analytics.export import read_csv, read_parquet, to_csv, to_parquet
+from p2p_analytics.export import read_csv, read_parquet, to_csv, to_jsonl, to_parquet
 from p2p_analytics.frames import schema
 from support.frames import frame_from_columns
 from support.hostile_texts import TRIGGERS
@@ -177,6 +179,24 @@ def test_an_index_with_a_name_is_not_lost(tmp_path: Path, write: Callable[..., N
     write(table.reset_index(), tmp_path / "f")
 
 
+@pytest.mark.parametrize("write", [to_csv, to_parquet, to_jsonl])
+@pytest.mark.parametrize(
+    ("frame", "advice"),
+    [
+        (pl.DataFrame({"note": ["secret"]}), r"polars\.DataFrame: pass frame\.to_pandas\(\)"),
+        (pl.LazyFrame({"note": ["secret"]}), r"polars\.LazyFrame: pass frame\.collect\(\)\.to_pandas\(\)"),
+        (duckdb.connect().sql("SELECT 'secret' AS note"), r"duckdb\.DuckDBPyRelation: pass frame\.df\(\)"),
+    ],
+)
+def test_frames_of_other_engines_are_refused(
+    tmp_path: Path, write: Callable[..., None], frame: object, advice: str
+) -> None:
+    """A sentence says how to make a pandas frame of them, and nothing is written."""
+    with pytest.raises(SchemaError, match=rf"^A file is made of a pandas frame, not of {advice}\.$"):
+        write(frame, tmp_path / "payments")
+    assert not [*tmp_path.iterdir()]
+
+
 def test_analysis_tables_come_back_nullable(tmp_path: Path) -> None:
     """Columns of unknown names come back by their cells: text stays text even when it looks like a number."""
     frame = pd.DataFrame(
@@ -279,7 +299,10 @@ def test_parquet_of_another_engine_is_read(tmp_path: Path) -> None:
         (pd.DataFrame({1: ["a"]}), "names"),
         (pd.DataFrame([["a", "b"]], columns=["x", "x"]), "names"),
         (pd.DataFrame(index=[1]), "names"),
-        (types.SimpleNamespace(payments=pd.DataFrame()), "a frame, such as history.payments, not of SimpleNamespace"),
+        (
+            types.SimpleNamespace(payments=pd.DataFrame()),
+            "a pandas frame, not of types.SimpleNamespace: pass history.payments",
+        ),
     ],
 )
 def test_what_files_cannot_hold_is_refused_by_name(tmp_path: Path, frame: pd.DataFrame, named: str) -> None:

@@ -173,7 +173,7 @@ def _refuse_other_zone(zone: str, what: str) -> None:
     if zone not in {"UTC", "Etc/UTC"}:
         raise SchemaError(
             f"{what}: DuckDB's connection is in the time zone {zone}, in which dates would be shown shifted: "
-            """run connection.execute("SET TimeZone = 'UTC'") first."""
+            """run connection.execute("SET TimeZone = 'UTC'") first (duckdb.execute, without a connection)."""
         )
 
 

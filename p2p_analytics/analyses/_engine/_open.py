@@ -138,7 +138,8 @@ def plan_casts(found: Mapping[str, DType], what: str) -> dict[str, nw.Expr]:
         if dtype == wanted or becomes_number:
             continue
         if not _is_castable(dtype, wanted):
-            raise _columns.build_error(what, name, _columns.find_kind(name), str(dtype), "cast it")
+            advice = "cast it, if it holds cents and not currency units" if wanted == nw.Int64 else "cast it"
+            raise _columns.build_error(what, name, _columns.find_kind(name), str(dtype), advice)
         casts[name] = nw.col(name).cast(wanted)
     return casts
 
