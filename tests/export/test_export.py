@@ -11,10 +11,8 @@ import types
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -23,7 +21,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
-from p2p_analytics.export import read_csv, read_parquet, to_csv, to_jsonl, to_parquet
+from p2p_analytics.export import read_csv, read_parquet, to_csv, to_parquet
 from p2p_analytics.frames import schema
 from support.frames import frame_from_columns
 from support.hostile_texts import TRIGGERS
@@ -177,24 +175,6 @@ def test_an_index_with_a_name_is_not_lost(tmp_path: Path, write: Callable[..., N
         write(table, tmp_path / "f")
     assert not (tmp_path / "f").exists()
     write(table.reset_index(), tmp_path / "f")
-
-
-@pytest.mark.parametrize("write", [to_csv, to_parquet, to_jsonl])
-@pytest.mark.parametrize(
-    ("frame", "advice"),
-    [
-        (pl.DataFrame({"note": ["secret"]}), r"polars\.DataFrame: pass frame\.to_pandas\(\)"),
-        (pl.LazyFrame({"note": ["secret"]}), r"polars\.LazyFrame: pass frame\.collect\(\)\.to_pandas\(\)"),
-        (duckdb.connect().sql("SELECT 'secret' AS note"), r"duckdb\.DuckDBPyRelation: pass frame\.df\(\)"),
-    ],
-)
-def test_frames_of_other_engines_are_refused(
-    tmp_path: Path, write: Callable[..., None], frame: object, advice: str
-) -> None:
-    """A sentence says how to make a pandas frame of them, and nothing is written."""
-    with pytest.raises(SchemaError, match=rf"^A file is made of a pandas frame, not of {advice}\.$"):
-        write(frame, tmp_path / "payments")
-    assert not [*tmp_path.iterdir()]
 
 
 def test_analysis_tables_come_back_nullable(tmp_path: Path) -> None:

@@ -1,0 +1,34 @@
+"""Frames of other engines than pandas are not written, and the error says what to pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import duckdb
+import polars as pl
+import pytest
+
+from p2p_analytics.errors import SchemaError
+from p2p_analytics.export import to_csv, to_jsonl, to_parquet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("write", [to_csv, to_parquet, to_jsonl])
+@pytest.mark.parametrize(
+    ("frame", "advice"),
+    [
+        (pl.DataFrame({"note": ["secret"]}), r"polars\.DataFrame: pass frame\.to_pandas\(\)"),
+        (pl.LazyFrame({"note": ["secret"]}), r"polars\.LazyFrame: pass frame\.collect\(\)\.to_pandas\(\)"),
+        (duckdb.connect().sql("SELECT 'secret' AS note"), r"duckdb\.DuckDBPyRelation: pass frame\.df\(\)"),
+    ],
+)
+def test_frames_of_other_engines_are_refused(
+    tmp_path: Path, write: Callable[..., None], frame: object, advice: str
+) -> None:
+    """A sentence says how to make a pandas frame of them, and nothing is written."""
+    with pytest.raises(SchemaError, match=rf"^A file is made of a pandas frame, not of {advice}\.$"):
+        write(frame, tmp_path / "payments")
+    assert not [*tmp_path.iterdir()]
