@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import polars as pl
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("write", [to_csv, to_parquet, to_jsonl])
 @pytest.mark.parametrize(
-    ("frame", "advice"),
+    ("build", "advice"),
     [
-        (pl.DataFrame({"note": ["secret"]}), r"polars\.DataFrame: pass frame\.to_pandas\(\)"),
-        (pl.LazyFrame({"note": ["secret"]}), r"polars\.LazyFrame: pass frame\.collect\(\)\.to_pandas\(\)"),
-        (duckdb.connect().sql("SELECT 'secret' AS note"), r"duckdb\.DuckDBPyRelation: pass frame\.df\(\)"),
+        (pl.DataFrame, r"polars\.DataFrame: pass frame\.to_pandas\(\)"),
+        (pl.LazyFrame, r"polars\.LazyFrame: pass frame\.collect\(\)\.to_pandas\(\)"),
+        (lambda _: duckdb.connect().sql("SELECT 'secret' AS note"), r"duckdb\.DuckDBPyRelation: pass frame\.df\(\)"),
     ],
 )
 def test_frames_of_other_engines_are_refused(
-    tmp_path: Path, write: Callable[..., None], frame: object, advice: str
+    tmp_path: Path, write: Callable[..., None], build: Callable[..., Any], advice: str
 ) -> None:
     """A sentence says how to make a pandas frame of them, and nothing is written."""
     with pytest.raises(SchemaError, match=rf"^A file is made of a pandas frame, not of {advice}\.$"):
-        write(frame, tmp_path / "payments")
+        write(build({"note": ["secret"]}), tmp_path / "payments")
     assert not [*tmp_path.iterdir()]

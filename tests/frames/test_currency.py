@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -44,7 +43,6 @@ def test_cents_become_units_in_their_places() -> None:
         ([1], "not list: pass a pandas frame"),
         (pl.DataFrame(), r"a pandas frame, not polars\.DataFrame: pass frame\.to_pandas\(\)\.$"),
         (pl.LazyFrame(), r"a pandas frame, not polars\.LazyFrame: pass frame\.collect\(\)\.to_pandas\(\)\.$"),
-        (duckdb.connect().sql("SELECT 1"), r"a pandas frame, not duckdb\.DuckDBPyRelation: pass frame\.df\(\)\.$"),
     ],
 )
 def test_what_cannot_be_converted_is_refused(frame: object, words: str) -> None:
