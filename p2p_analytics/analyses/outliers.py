@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.arguments import parse_duration
-from p2p_analytics.times import MICROSECOND
+from p2p_analytics.times import DAY_US, MICROSECOND
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _COLUMNS: Final = {
 }
 _ROWS_AT_ONCE: Final = 3_000_000  # payments, of which Polars takes 1 GB in one query
 _ROWS_OF_SLICE: Final = 12_000_000  # payments, of which Polars takes 1 GB in a query for one of the small tables
-_LONGEST: Final = 10_000 * 366 * 86_400_000_000  # microseconds; no two dates are further apart
+_LONGEST: Final = 10_000 * 366 * DAY_US  # microseconds; no two dates are further apart
 _GAPS_IN_STRETCH: Final = 20  # of the longest, they fit into 64 bits
 _LARGE: Final = 5  # times the median
 _FEWEST: Final = 5  # payments that make a median usual

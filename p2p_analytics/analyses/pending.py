@@ -222,11 +222,12 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
     )
     age = moment - nw.col("date_created")
     table = opened.frame.select(
-        *_IN_ORDER[:-1],
+        *(name for name in _IN_ORDER if name != "amount_cents"),
         nw.col("amount_cents").abs(),
         age_us=nw.when(age < 0).then(0).otherwise(age),  # 0 for a later payment
     )
-    return _engine.to_result(_engine.sort(table, _IN_ORDER), payments, _REQUESTS, opened.currency)
+    in_order = _engine.sort(table, payments, _IN_ORDER, what="pending_requests")
+    return _engine.to_result(in_order, payments, _REQUESTS, opened.currency)
 
 
 def _list_accounts(payments: IntoFrame) -> list[str | None]:

@@ -79,8 +79,8 @@ def recurring(
         (UTC), are excluded; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. Repeated
         payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call; one row for
         each person, direction, day, amount and note is read into memory. A large query of Polars is read in parts, of
-        some people each; DuckDB puts the payments in the order of people, within its ``memory_limit``, and they are
-        read in parts, too.
+        some people each; DuckDB puts the payments in the order of people, within its ``memory_limit`` and on disk, and
+        they are read in parts, too.
     as_of : datetime, date, str or numpy.datetime64
         The instant at which the states are decided, as text in ISO 8601; a date means its first instant, a missing zone
         means UTC. Payments after it count too.
@@ -146,16 +146,14 @@ def recurring(
 
 
 def _find_events(local: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Return one row per person, direction, day, amount and note, of people with payments enough for a series."""
-    col, of_person = nw.col, ["person", "direction"]
+    """Return one row per person, direction, day, amount and note."""
+    col, texts = nw.col, ["person", "direction", "note"]
     return (
-        _engine.encode(calendar.add_local_day(local, "day"), ["person", "direction", "note"])
-        .group_by(*of_person, "day", "amount_cents", "note")
+        _engine.encode(calendar.add_local_day(local, "day"), texts)
+        .group_by(*texts, "day", "amount_cents")
         .agg(col("counterparty_id").max(), col("counterparty_name").max(), payments=nw.len())
-        .with_columns(_engine.integers(["day", "payments"]))
-        .with_columns(of_all=col("payments").sum().over(*of_person))
-        .filter(col("of_all") >= FEWEST)
-        .with_columns(col("person", "direction", "note").cast(nw.String()))
+        # Texts again: Polars keeps the codes of all texts as long as there is one column of codes.
+        .with_columns(_engine.integers(["day", "payments"]), col(*texts).cast(nw.String()))
     )
 
 
@@ -164,7 +162,7 @@ def _find_day(moment: int, zone: ZoneInfo) -> int:
     return (moment + calendar.find_offsets(within, within, zone)[0][1]) // DAY_US
 
 
-def _describe_series(rows: pl.DataFrame, today: int) -> Iterator[dict[str, Any]]:
+def _describe_series(events: pl.DataFrame, today: int) -> Iterator[dict[str, Any]]:
     """Yield the rows of the result, in any order."""
     import numpy as np
     import polars as pl
@@ -172,6 +170,7 @@ def _describe_series(rows: pl.DataFrame, today: int) -> Iterator[dict[str, Any]]
     from p2p_analytics.analyses._series import chains
 
     col = pl.col
+    rows = events.filter(col("payments").sum().over("person", "direction") >= FEWEST)
     keys, words = (rows[name].unique().sort() for name in ("person", "note"))
     # The number of a text in an enumeration is its place there.
     numbered = rows.select(

@@ -23,7 +23,6 @@ from p2p_analytics.analyses._engine._engines import (
     is_text_column,
     keep_small,
     read_names,
-    sort,
     to_result,
 )
 from p2p_analytics.analyses._engine._expressions import (
@@ -59,6 +58,7 @@ from p2p_analytics.analyses._engine._slices import (
     cut_by_hash,
     keep,
     read_in_slices,
+    sort,
     sort_in_slices,
 )
 from p2p_analytics.analyses._engine._text_column import add_text_column

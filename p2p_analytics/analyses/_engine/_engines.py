@@ -140,11 +140,6 @@ def is_text_column(native: IntoFrame, name: str) -> bool:
     return find_engine(native, what=name).is_text_column(native, name)
 
 
-def sort(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
-    """Return rows in the order of columns, of which the first differs in most rows; nulls are last."""
-    return _polars.sort(frame, names) if frame.implementation.is_polars() else frame.sort(*names, nulls_last=True)
-
-
 def build_rows(
     native: IntoFrame, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]
 ) -> nw.LazyFrame[Any]:

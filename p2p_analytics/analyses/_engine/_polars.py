@@ -198,9 +198,15 @@ def _list_unusual_currencies(names: list[str]) -> list[pl.Expr]:
 
 
 def sort(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
-    """Return rows in the order of columns, nulls last: all at once, which takes less memory than a sort in the plan."""
+    """Return rows in the order of columns, nulls last: all at once, which takes less memory than a sort in the plan.
+
+    No step of the caller may come before the sort: Polars before 2 would put some there.
+    """
     rows: pl.LazyFrame = frame.to_native()
-    return nw.from_native(rows.map_batches(partial(_sort_rows, names=names)))
+    in_order = partial(_sort_rows, names=names)
+    return nw.from_native(
+        rows.map_batches(in_order, predicate_pushdown=False, projection_pushdown=False, slice_pushdown=False)
+    )
 
 
 def _sort_rows(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:

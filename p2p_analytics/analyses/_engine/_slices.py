@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_polars_lazyframe
 
+from p2p_analytics.analyses._engine import _polars
 from p2p_analytics.analyses._engine._duckdb import quote
 from p2p_analytics.analyses._engine._engines import collect, collect_here
 from p2p_analytics.frames.schema import refuse_failing_query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     import polars as pl
     from narwhals.stable.v2.typing import IntoFrame
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     Build = Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
 
 _KEY = "slice_key"
-_ROWS_IN_ORDER = 100_000  # a part of any size takes DuckDB as long
+_ROWS_IN_ORDER = 100_000  # of a batch, and of what is built of some; the search for series takes 0.2 GB of them
+_ROWS_OF_PLAN = 10_000_000  # of the caller's frame; with 50 million, a sort in the plan takes 1.1 GB
 _LARGEST = 2**63 - 1
 
 
@@ -79,8 +82,26 @@ def cut_by_hash(frame: nw.LazyFrame[Any], names: Sequence[str], slices: int) -> 
         return [frame]
     import polars as pl
 
-    rows, key = frame.to_native(), pl.coalesce(*names).fill_null("").hash(seed=0) % slices
+    rows, key = frame.to_native(), pl.coalesce(*names).hash(seed=0) % slices
     return [nw.from_native(rows.filter(key == at)) for at in range(slices)]
+
+
+def sort(frame: nw.LazyFrame[Any], native: IntoFrame, names: Sequence[str], *, what: str) -> nw.LazyFrame[Any]:
+    """Return rows in the order of columns; nulls are last.
+
+    A small query stays one: steps that the caller adds, such as ``head``, make it faster. One of a large frame of
+    Polars, or of rows in memory, is sorted as a whole, which takes two thirds of the memory.
+
+    Raises
+    ------
+    SchemaError
+        The caller's frame is lazy, and its query fails.
+    """
+    if not frame.implementation.is_polars():
+        return frame.sort(*names, nulls_last=True)
+    if is_polars_lazyframe(native) and count_rows(nw.from_native(native), native, what=what) <= _ROWS_OF_PLAN:
+        return frame.sort(*names, nulls_last=True)
+    return _polars.sort(frame, names)
 
 
 def sort_in_slices(
@@ -117,48 +138,52 @@ def read_in_slices(  # noqa: PLR0913 - the query, and how it is divided
 ) -> Generator[pl.DataFrame, None, None]:
     """Yield the rows of what ``build`` returns for a frame, in Polars.
 
-    A large query is not read at once, but some rows at a time: all those with some values of the first text of columns.
-    DuckDB reads it in the order of these, Polars a number of rows each time; ``build`` has to treat each value by
-    itself.
+    They are divided by the first text of columns, which ``build`` keeps; it has to treat each value by itself. A Polars
+    query of more than a number of rows is read several times, each time those with some values. DuckDB reads the rows
+    once, in the order of values, and ``build`` gets some of them at a time, in Polars: it may return a row several
+    times that it would return once for all.
 
     Raises
     ------
     SchemaError
         The caller's frame is lazy, and its query fails.
     """
-    parts: Iterable[nw.LazyFrame[Any]]
     if frame.implementation.is_duckdb():
-        parts = _read_in_order(frame, native, names, what=what)
-    else:
-        parts = cut_by_hash(frame, names, -(-count_rows(frame, native, what=what) // rows))
-    for part in parts:
+        with closing(_read_in_order(frame, native, build, names, what=what)) as parts:
+            yield from parts
+        return
+    for part in cut_by_hash(frame, names, -(-count_rows(frame, native, what=what) // rows)):
         yield collect_here(build(part), native, what=what).collect().to_native()
 
 
 def _read_in_order(
-    frame: nw.LazyFrame[Any], native: IntoFrame, names: Sequence[str], *, what: str
-) -> Iterator[nw.LazyFrame[Any]]:
-    """Yield the rows of a DuckDB query in parts, of which each has the rows with some values of columns."""
+    frame: nw.LazyFrame[Any], native: IntoFrame, build: Build, names: Sequence[str], *, what: str
+) -> Generator[pl.DataFrame, None, None]:
+    """Yield what is built of the rows of a DuckDB query: all with some values of the first text of columns."""
     import polars as pl
 
-    keyed = frame.to_native().project(f"*, hash(coalesce({', '.join(map(quote, names))}, '')) AS {_KEY}")
+    text, key = pl.coalesce(*names).fill_null(""), pl.col(_KEY)
+    keyed = frame.to_native().project(f"*, hash(coalesce({', '.join(map(quote, names))})) AS {_KEY}")
     with refuse_failing_query(native, what=what):
         reader = keyed.order(_KEY).to_arrow_reader(_ROWS_IN_ORDER)
-    read: list[pl.DataFrame] = []
+    read = pl.DataFrame()
     with reader:  # the connection refuses other queries until it is closed
         while True:
             with refuse_failing_query(native, what=what):
                 batch = next(reader, None)
             if batch is None:
                 break
-            read.append(pl.DataFrame(batch))
-            last = read[-1].item(-1, _KEY)
-            if sum(map(len, read)) > _ROWS_IN_ORDER and read[0].item(0, _KEY) != last:
-                table = pl.concat(read)
-                yield nw.from_native(table.filter(pl.col(_KEY) != last).drop(_KEY).lazy())
-                read = [table.filter(pl.col(_KEY) == last)]
-    if read:
-        yield nw.from_native(pl.concat(read).drop(_KEY).lazy())
+            rows = pl.DataFrame(batch)
+            built = build(nw.from_native(rows.drop(_KEY).lazy())).collect().to_native()
+            read = pl.concat([read, built]) if len(read) else built
+            if len(read) >= _ROWS_IN_ORDER:
+                last = rows.filter(key == rows.item(-1, _KEY)).select(text).to_series()
+                part, read = read.filter(~text.is_in(last.unique())), read.filter(text.is_in(last.unique()))
+                del batch, rows, built  # beside the search for series
+                if len(part):
+                    yield part
+    if len(read):
+        yield read
 
 
 def build_in_slices(  # noqa: PLR0913 - the query, and how it is divided
