@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Build = Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]]
 
 _KEY = "slice_key"
-_ROWS_IN_ORDER = 100_000  # of a batch, and of what is built of some; the search for series takes 0.2 GB of them
+_ROWS_IN_ORDER = 100_000  # of a batch, and of a part, for which the search for series takes 0.2 GB
 _ROWS_OF_PLAN = 10_000_000  # of the caller's frame; with 50 million, a sort in the plan takes 1.1 GB
 _LARGEST = 2**63 - 1
 
@@ -159,7 +159,7 @@ def read_in_slices(  # noqa: PLR0913 - the query, and how it is divided
 def _read_in_order(
     frame: nw.LazyFrame[Any], native: IntoFrame, build: Build, names: Sequence[str], *, what: str
 ) -> Generator[pl.DataFrame, None, None]:
-    """Yield what is built of the rows of a DuckDB query: all with some values of the first text of columns."""
+    """Yield what ``build`` returns for a DuckDB query, in parts: all with some values of the first text of columns."""
     import polars as pl
 
     text, key = pl.coalesce(*names).fill_null(""), pl.col(_KEY)
