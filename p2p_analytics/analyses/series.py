@@ -79,8 +79,8 @@ def recurring(
         (UTC), are excluded; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. Repeated
         payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call; one row for
         each person, direction, day, amount and note is read into memory. A large query of Polars is read in parts, of
-        some people each; DuckDB puts the payments in the order of people, within its ``memory_limit`` and on disk, and
-        they are read in parts, too.
+        some people each. DuckDB puts the payments in the order of people, within its ``memory_limit`` and on disk; a
+        hundred thousand at a time become such rows, until those of some people are complete.
     as_of : datetime, date, str or numpy.datetime64
         The instant at which the states are decided, as text in ISO 8601; a date means its first instant, a missing zone
         means UTC. Payments after it count too.
