@@ -141,8 +141,9 @@ def advise_pandas(value: object) -> str:
     """Return the expression that gives a pandas frame of a value that is none."""
     if hasattr(value, "payments"):
         return "history.payments"
-    ways = ("toPandas()", "to_pandas()", "df()", "collect().to_pandas()")  # of Spark, Polars and Arrow, DuckDB, Polars
-    return next((f"frame.{way}" for way in ways if hasattr(value, way.split("(")[0])), "a pandas frame")
+    # Of Spark, of Polars and Arrow, of DuckDB, and of lazy frames of Polars.
+    ways = {"toPandas": "toPandas()", "to_pandas": "to_pandas()", "df": "df()", "collect": "collect().to_pandas()"}
+    return next((f"frame.{way}" for name, way in ways.items() if hasattr(value, name)), "a pandas frame")
 
 
 @contextmanager

@@ -177,8 +177,8 @@ def _read_in_order(
             built = build(nw.from_native(rows.drop(_KEY).lazy())).collect().to_native()
             read = pl.concat([read, built]) if len(read) else built
             if len(read) >= _ROWS_IN_ORDER:
-                last = rows.filter(key == rows.item(-1, _KEY)).select(text).to_series()
-                part, read = read.filter(~text.is_in(last.unique())), read.filter(text.is_in(last.unique()))
+                goes_on = text.is_in(rows.filter(key == rows.item(-1, _KEY)).select(text).to_series().unique())
+                part, read = read.filter(~goes_on), read.filter(goes_on)
                 del batch, rows, built  # beside the search for series
                 if len(part):
                     yield part
