@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from p2p_analytics.messages import reminders
     from p2p_analytics.report import render_report, render_year
     from p2p_analytics.statements import Statements, read_statements, register_format
-    from p2p_analytics.statements.bank import match_bank
+    from p2p_analytics.bank import match_bank
     from p2p_analytics.widgets import Explorer, TokenForm
 
 __all__ = [
@@ -140,7 +140,7 @@ _HOMES = {
     "exposure": "analyses",
     "household": "history",
     "load_history": "history",
-    "match_bank": "statements.bank",
+    "match_bank": "bank",
     "monthly_flow": "analyses",
     "open_archive": "archive",
     "open_archives": "archive",

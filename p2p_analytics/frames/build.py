@@ -73,7 +73,8 @@ def friends_frame(friends: Iterable[User]) -> pd.DataFrame:
 def problems_frame(problems: Iterable[Problem]) -> pd.DataFrame:
     """Return the PROBLEMS frame: one row per problem, in the order given."""
     rows = list(problems)
-    columns: dict[str, list[Any]] = {
+    columns: dict[str, list[Any]] = {name: [None] * len(rows) for name in PROBLEMS} | {
+        "code": ["incomplete" if row.incomplete else "unreadable" if row.unreadable else "unexpected" for row in rows],
         "payment_id": [row.record_id for row in rows],
         "field": [row.field for row in rows],
         "value": [row.value for row in rows],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.frames.arrow import is_among, table_of
 from p2p_analytics.frames.merge import sort_newest_first
-from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, PLACE, PROBLEMS, STATEMENT, TEXT, set_dtypes
+from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, PROBLEMS, STATEMENT, TEXT, set_dtypes
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ _OWN_SIDES: Final = (("actor_id", "actor_username"), ("target_user_id", "target_
 OUTCOME: Final = ("status", "date_completed")
 # Of a payment that the service lists, a statement cannot say something else.
 COMPARED: Final = ("amount_cents", "direction", "currency")
+CONTRADICTS: Final = "contradicts_service"  # the code of this problem
 REFUSED: Final = "contradicts what the service says of this payment, so the row of the statement is refused"
 
 
@@ -64,19 +65,18 @@ def refuse_rows(statements: pd.DataFrame, listed: pd.DataFrame) -> tuple[pd.Data
 
 
 def list_refused(statements: pd.DataFrame, contradictions: pd.DataFrame) -> pd.DataFrame:
-    """Return a problem for each value that contradicts the service, with the index and in the order of the rows.
-
-    The problems have the columns of PROBLEMS, and of PLACE if the rows have them.
-    """
+    """Return PROBLEMS, one for each value that contradicts the service, with the index and in the order of the rows."""
     import pandas as pd
 
-    dtypes: dict[Any, Any] = {**PROBLEMS, **{name: dtype for name, dtype in PLACE.items() if name in statements}}
+    dtypes: dict[Any, Any] = dict(PROBLEMS)
     problems = [pd.DataFrame(columns=[*dtypes])]
     for name in COMPARED:
         rows = statements[contradictions[name]]
         if rows.empty:
             continue
-        problems.append(rows.assign(field=name, value=rows[name].astype(TEXT), problem=REFUSED)[[*dtypes]])
+        places = rows.reindex(columns=["file", "line", "payment_id"])
+        found = places.assign(code=CONTRADICTS, field=name, value=rows[name].astype(TEXT), problem=REFUSED)
+        problems.append(found.reindex(columns=[*dtypes]))
     return pd.concat(problems).astype(dtypes).sort_index(kind="stable")
 
 

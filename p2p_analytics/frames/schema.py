@@ -68,20 +68,6 @@ STATEMENT: Final[Mapping[str, str]] = {
     "line": WHOLE,
 }
 
-# What an archive also knows of a row: the last date of its file, whether the file's balances agree with its rows,
-# whether its kind depends on other rows, and whether the user has corrected its counterparty or direction. Null is not
-# known.
-ORIGIN: Final[Mapping[str, str]] = {"file_end": INSTANT, "adds_up": FLAG, "is_refund": FLAG, "is_corrected": FLAG}
-
-# What an archive knows of the balance of each account and currency in each statement file. The dates are those of the
-# rows, the period is that which the file names.
-BALANCES: Final[Mapping[str, str]] = {
-    "file": TEXT, "format": TEXT, "account": TEXT, "currency": TEXT, "service": TEXT, "product": TEXT,
-    "opening_cents": WHOLE, "moved_cents": WHOLE, "closing_cents": WHOLE, "difference_cents": WHOLE,
-    "reconciled": FLAG, "suggestion": TEXT, "remarks": TEXT,
-    "first_date": INSTANT, "last_date": INSTANT, "period_start": INSTANT, "period_end": INSTANT,
-}  # fmt: skip
-
 PEOPLE: Final[Mapping[str, str]] = {
     "user_id": TEXT,
     "username": TEXT,
@@ -103,19 +89,15 @@ FRIENDS: Final[Mapping[str, str]] = {
     "display_name": TEXT, "about": TEXT, "profile_picture_url": TEXT,
 }  # fmt: skip
 
+# The code and the columns after it are data; the sentence is made of them last.
 PROBLEMS: Final[Mapping[str, str]] = {
-    "payment_id": TEXT, "field": TEXT, "value": TEXT, "problem": TEXT,
+    "code": TEXT, "file": TEXT, "line": WHOLE, "payment_id": TEXT, "field": TEXT, "value": TEXT, "first_day": INSTANT,
+    "last_day": INSTANT, "cents": WHOLE, "currency": TEXT, "other_file": TEXT, "problem": TEXT,
 }  # fmt: skip
 
-
-# Problems of histories with statements also say where in the files they are.
-PLACE: Final[Mapping[str, str]] = {"file": TEXT, "line": WHOLE}
-
-# The problem of a statement file of which opening balance, rows and closing balance do not agree.
-DOES_NOT_ADD_UP: Final = "the balances and the rows of the file do not add up"
-
-# The problem of a statement file that begins later than the file before ends, or with another balance.
-FOLLOWS_A_GAP: Final = "a file or rows may be missing before this file"
+# Codes of problems of statement files: the balances and the rows do not agree, or something is missing before a file.
+DOES_NOT_ADD_UP: Final = "does_not_add_up"
+GAP: Final = "gap"
 
 # The values of the columns source and kind.
 SOURCE_API: Final = "api"
@@ -232,10 +214,8 @@ def list_wrong_files(problems: pd.DataFrame) -> list[str]:
 
 def list_files_after_gaps(problems: pd.DataFrame) -> list[str]:
     """Return the statement files before which a file or rows may be missing, in their order."""
-    return _list_files(problems, FOLLOWS_A_GAP)
+    return _list_files(problems, GAP)
 
 
-def _list_files(problems: pd.DataFrame, problem: str) -> list[str]:
-    if "file" not in problems:
-        return []
-    return [*dict.fromkeys(problems.loc[problems["problem"] == problem, "file"].dropna())]
+def _list_files(problems: pd.DataFrame, code: str) -> list[str]:
+    return [*dict.fromkeys(problems.loc[problems["code"] == code, "file"].dropna())]

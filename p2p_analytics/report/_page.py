@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics import display, plots
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.frames.schema import FOLLOWS_A_GAP
+from p2p_analytics.frames.schema import GAP
 from p2p_analytics.money import add_units
 from p2p_analytics.report._people import Label, label_people, name_in_figures
 from p2p_analytics.vocabulary import Status
@@ -127,9 +127,12 @@ def build_months(flow: pd.DataFrame) -> dict[str, Any]:
 
 def build_gaps(problems: pd.DataFrame, *, private: bool) -> dict[str, Any]:
     """Return the template's variables for the gaps between statement files."""
-    gaps = problems[problems["problem"] == FOLLOWS_A_GAP]
-    places = [] if gaps.empty else [*zip(gaps["file"], gaps["value"], strict=True)]
-    return limit_gaps([f"before {file}" if private else f"before {file}, {days}" for file, days in places])
+    gaps = problems[problems["code"] == GAP]
+    texts = []
+    for file, first, last in gaps[["file", "first_day", "last_day"]].itertuples(index=False, name=None):
+        days = dict.fromkeys(f"{day:%Y-%m-%d}" for day in (first, last) if day == day)  # noqa: PLR0124 - NaT
+        texts.append(f"before {file}" if private or not days else f"before {file}, {' to '.join(days)}")
+    return limit_gaps(texts)
 
 
 def limit_gaps(gaps: Sequence[str]) -> dict[str, Any]:

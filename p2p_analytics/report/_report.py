@@ -11,7 +11,7 @@ from p2p_analytics.currencies import name_currency
 from p2p_analytics.frames.row_currencies import find_currency
 from p2p_analytics.frames.schema import (
     DOES_NOT_ADD_UP,
-    FOLLOWS_A_GAP,
+    GAP,
     count_other_kinds,
     is_from_statements,
     select_payments,
@@ -213,8 +213,8 @@ def _build_reminders(requests: pd.DataFrame, history: History, zone: ZoneInfo, a
 
 
 def _build_problems(problems: pd.DataFrame) -> dict[str, Any]:
-    first = [DOES_NOT_ADD_UP, FOLLOWS_A_GAP]
-    shown = problems.sort_values("problem", key=lambda texts: ~texts.isin(first), kind="stable")
+    first = [DOES_NOT_ADD_UP, GAP]
+    shown = problems.sort_values("code", key=lambda codes: ~codes.isin(first), kind="stable")
     shown = shown.head(plots.count_shown(len(shown), _MOST_PROBLEMS))
     return {
         "problems": to_rows(shown),

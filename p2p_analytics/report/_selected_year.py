@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import operator
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
 
 from p2p_analytics import display, settings
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.frames.schema import select_payments
-from p2p_analytics.report._gaps import are_rows_missing, list_gaps, select_overlapping
+from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, GAP, select_payments
 from p2p_analytics.report._range import begin_day, find_moments, select_days, select_until
 from p2p_analytics.times import END_US, FIRST_US, MICROSECOND, find_zone, from_microseconds, parse_as_of
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from zoneinfo import ZoneInfo
 
     import pandas as pd
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from p2p_analytics.settings import Privacy
 
 _YEARS: Final = range(1970, 2200)  # that monthly_flow counts
+_OF_FILES: Final = (DOES_NOT_ADD_UP, GAP)
+_ONE_DAY: Final = timedelta(days=1)
 
 
 class SelectedYear(NamedTuple):
@@ -137,8 +139,8 @@ def select_year(
     first, after = begin_day(date(number, 1, 1), zone), begin_day(date(number + 1, 1, 1), zone)
     end = min(data_end, after)
     known = select_until(until, after - MICROSECOND)
-    compared = select_overlapping(known.problems, begin_day(date(number - 1, 1, 1), zone), end)
-    problems = select_overlapping(known.problems, first, end)
+    compared = _select_overlapping(known.problems, begin_day(date(number - 1, 1, 1), zone), end)
+    problems = _select_overlapping(known.problems, first, end)
     before = replace(known, problems=problems)
     before = before.masked(strict=mode == settings.STRICT) if mode else before
     chosen = select_days(before, date(number, 1, 1), date(number, 12, 31), zone).history
@@ -151,12 +153,33 @@ def select_year(
         zone,
         end,
         since=history.since,
-        gaps=list_gaps(problems, lambda instant: format_day(instant, find_zone("UTC"))),
-        is_whole=not are_rows_missing(compared),
+        gaps=_list_gaps(problems, lambda instant: format_day(instant, find_zone("UTC"))),
+        is_whole=not bool(compared["code"].isin(_OF_FILES).any()),
         undecided=_find_undecided(chosen, moment) if history.private else None,
         has_later=len(_find_settled(until)) < len(_find_settled(history)),
         has_earlier=bool(_find_first_created(history) < _find_first_created(known)),
     )
+
+
+def _select_overlapping(problems: pd.DataFrame, first: datetime, after: datetime) -> pd.DataFrame:
+    """Return problems without those of statement files that are about other days than a period.
+
+    Problems without days are kept.
+    """
+    start, end = problems["first_day"], problems["last_day"].fillna(problems["first_day"]) + _ONE_DAY
+    is_wanted = ~problems["code"].isin(_OF_FILES) | start.isna() | ((start < after) & (end > first))
+    return problems[is_wanted.fillna(value=True).astype(bool)].reset_index(drop=True)
+
+
+def _list_gaps(problems: pd.DataFrame, format_day: Callable[[datetime], str]) -> list[str]:
+    """Return the days of each gap between statement files as text, each once."""
+    gaps = problems.loc[problems["code"] == GAP, ["first_day", "last_day"]]
+    texts = []
+    for first, last in gaps.itertuples(index=False, name=None):
+        is_known = first == first and last == last  # noqa: PLR0124 - NaT
+        days = dict.fromkeys(format_day(day + _ONE_DAY / 2) for day in (first, last)) if is_known else ()
+        texts.append(" to ".join(days) or "days that are not known")
+    return [*dict.fromkeys(texts)]
 
 
 def _list_years(history: History, zone: ZoneInfo) -> list[int]:

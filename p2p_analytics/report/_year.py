@@ -11,7 +11,7 @@ from p2p_analytics import display
 from p2p_analytics.analyses import catalogue
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.frames.row_currencies import find_currency, is_in_currency
-from p2p_analytics.frames.schema import FOLLOWS_A_GAP, count_other_kinds, select_payments
+from p2p_analytics.frames.schema import GAP, count_other_kinds, select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.report._findings import Limits, list_findings, list_people, list_unclear_months
 from p2p_analytics.report._markdown import convert_page
@@ -230,7 +230,7 @@ def _list_remarks(chosen: SelectedYear, flow: pd.DataFrame) -> list[str]:
     undated = int(flow.loc[flow["month"].isna(), "payments"].sum())
     count = display.format_count(undated, "settled payment is", "settled payments are")
     without_year = f"{count} in no year: without a date, or with one before 1970." if undated else ""
-    is_gap = history.problems["problem"] == FOLLOWS_A_GAP  # the page says their days
+    is_gap = history.problems["code"] == GAP  # the page says their days
     files = replace(history, problems=history.problems[~is_gap]).describe_wrong_files()
     undecided = ""
     if chosen.undecided is not None:

@@ -1,41 +1,129 @@
-"""The Statements class: payments, files, reconciliation and problems of statement files."""
+"""The Statements class: payments, files, reconciliation and problems of statement files; and the call that reads them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Final, NamedTuple
+from zoneinfo import ZoneInfo
 
+import pandas as pd
+import polars as pl
+
+from p2p_analytics import settings
 from p2p_analytics.display import PRIVATE, STRICT, clean_line, format_count
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.errors import ConfigurationError, StatementError
+from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames.arrow import is_among
-from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PLACE, list_files_after_gaps, list_wrong_files
-from p2p_analytics.frames.schema import PROBLEMS as RECORD_PROBLEMS
+from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, list_files_after_gaps, list_wrong_files, parse_dtype
 from p2p_analytics.handles import fold_name, normalize_account
 from p2p_analytics.history import History
 from p2p_analytics.privacy import NOT_SHOWN, Mask, is_masked
-from p2p_analytics.statements._files import to_frame
-from p2p_analytics.statements._registry import find_service
-from p2p_analytics.statements._versions import ReadPayments, list_versions
-from p2p_analytics.statements.balances import frame_balances
-from p2p_analytics.statements.transactions import ACCOUNT
-from p2p_analytics.times import EPOCH
+from p2p_analytics.statements.collect import collect
+from p2p_analytics.statements.formats.cells import has_zone
+from p2p_analytics.statements.ledger.derive import derive
+from p2p_analytics.statements.problems import OTHER_ACCOUNTS, SKIPPED, frame_problems
+from p2p_analytics.statements.reading.registry import find_service
+from p2p_analytics.statements.rows import Collected
+from p2p_analytics.times import EPOCH, find_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    import os
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
 
-    import pandas as pd
-
     from p2p_analytics.records import Me
+    from p2p_analytics.statements.ledger.derive import View
 
 _MOST_FILES: Final = 5
-SKIPPED: Final = "skipped: "  # begins the problem of a file that is no statement
 _QUIET: Final = "color:var(--jp-content-font-color2,inherit);font-size:.85em"
 _CARD: Final = (
     "box-sizing:border-box;max-width:46rem;padding:.8em 1em;border-radius:.4em;line-height:1.45;"
     "border:1px solid var(--jp-border-color1,rgba(128,128,128,.5));color:var(--jp-content-font-color1,inherit)"
 )
+
+
+def read_statements(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    tz: str | ZoneInfo = "UTC",
+    account: str | None = None,
+    skip_others: bool = False,
+    on_progress: Callable[[int, int], object] | None = None,
+) -> Statements:
+    """Return the payments of statement files, reconciled to the cent.
+
+    The format of a file is found by the names in its header. Overlapping files are united: a payment that is in several
+    files counts once. Of its rows, a final state counts before a pending one, then a date with seconds before one
+    without, then the file with the later last date, then the later name; of amounts, first that of a file that adds up.
+    A null replaces no value; rows with different amounts are problems, which name both. Nothing is dropped: every row
+    is in one of the counted kinds of `Statements.files`, and everything strange is in `Statements.problems`. In privacy
+    mode (``P2P_PRIVACY``) the result is masked.
+
+    Parameters
+    ----------
+    paths : path, or iterable of paths
+        Files, folders (their own files, not those of folders in them, as ``folder/**/*.csv`` does), zip archives, and
+        patterns such as ``~/Downloads/*.csv``. A file that is named must be a statement; another file that a folder, an
+        archive or a pattern leads to is skipped, and listed in the problems.
+    tz : str or ZoneInfo
+        Zone of datetimes in files that name none. A local time that the clock shows twice is the first one.
+    account : str, optional
+        Name of the account of all files. A file that names another one, such as a former handle or an e-mail address,
+        or that names none and has another holder, is listed in the problems. By default the account is the one that the
+        file names.
+    skip_others : bool
+        Whether a named file without the header of a statement is skipped, too, as for a list of files of which some may
+        be others.
+    on_progress : callable, optional
+        Called with the number of files that are read, and of all files. By default a terminal and a notebook show a
+        bar.
+
+    Raises
+    ------
+    StatementError
+        A file cannot be read, is no statement or was damaged, for example by a spreadsheet; or none of the files found
+        is a statement.
+    ConfigurationError
+        An argument is of another type, or the zone is unknown.
+    """
+    zone = find_zone(tz)
+    if zone.key is None or not has_zone(zone.key):
+        raise ConfigurationError(f"tz must be a zone name like 'America/New_York' or 'UTC', not {tz!r}.")
+    if account is not None and not (isinstance(account, str) and account.strip().removeprefix("@")):
+        raise ConfigurationError(f"account is the name of an account, not {account!r}.")
+    refuse_marked()
+    mode = settings.privacy()
+    name = account and account.strip().removeprefix("@")
+    try:
+        statements = build_statements(
+            collect(paths, tz=zone, account=name, skip_others=skip_others, on_progress=on_progress)
+        )
+    except (StatementError, ConfigurationError):
+        if not mode:
+            raise
+    else:
+        return statements.masked(strict=mode == settings.STRICT) if mode else statements
+    # Outside of the except block, so that the error, which quotes names of files and cells, is not the context.
+    raise StatementError(
+        f"A statement file cannot be read: privacy mode hides its name and the reason, so set "
+        f"{settings.PRIVACY_VARIABLE}=0 to see them."
+    )
+
+
+def build_statements(collected: Collected) -> Statements:
+    """Return what follows from the rows of files."""
+    view = derive(collected)
+    return Statements(
+        view.payments,
+        view.reconciliation,
+        frame_problems(view.problems),
+        view.files,
+        _holders=view.holders,
+        _unnamed=view.unnamed,
+        _collected=collected,
+        _view=view,
+    )
 
 
 class OtherFile(NamedTuple):
@@ -48,19 +136,18 @@ class OtherFile(NamedTuple):
 
 def select_row_problems(problems: pd.DataFrame) -> pd.DataFrame:
     """Return the problems of statements without those of skipped files, which are of no account."""
-    return problems[~problems["problem"].str.startswith(SKIPPED)]
+    return problems[problems["code"] != SKIPPED]
 
 
 def list_skipped(problems: pd.DataFrame) -> list[tuple[str, str]]:
     """Return the skipped files, and why each is skipped."""
-    is_skipped = problems["problem"].str.startswith(SKIPPED)
-    rows = problems.loc[is_skipped, ["file", "problem"]].itertuples(index=False, name=None)
-    return [(file, reason.removeprefix(SKIPPED)) for file, reason in rows]
+    rows = problems.loc[problems["code"] == SKIPPED, ["file", "problem"]].itertuples(index=False, name=None)
+    return [(file, reason.removeprefix("skipped: ")) for file, reason in rows]
 
 
 def list_other_accounts(problems: pd.DataFrame, payments: pd.DataFrame) -> tuple[OtherFile, ...]:
     """Return the files that name another account than the one that the caller named, from `Statements`' frames."""
-    rows = problems[problems["field"] == ACCOUNT].drop_duplicates("file")
+    rows = problems[problems["code"].isin(list(OTHER_ACCOUNTS))].drop_duplicates("file")
     counts = payments["file"].value_counts()
     found = zip(rows["file"], rows["value"], strict=True)
     return tuple(OtherFile(file, account, int(counts.get(file, 0))) for file, account in found)
@@ -115,8 +202,8 @@ def describe_balances(reconciliation: pd.DataFrame) -> str:
 
 def _hide_reasons(problems: pd.DataFrame) -> pd.DataFrame:
     """Return problems without the reasons of skipped files, which quote names and columns."""
-    is_skipped = problems["problem"].str.startswith(SKIPPED)
-    return problems.assign(problem=problems["problem"].mask(is_skipped, f"{SKIPPED}{NOT_SHOWN}"))
+    is_skipped = problems["code"] == SKIPPED
+    return problems.assign(problem=problems["problem"].mask(is_skipped, f"skipped: {NOT_SHOWN}"))
 
 
 def _name_files(files: list[str]) -> str:
@@ -155,12 +242,9 @@ class Statements:
     private: bool = False
     strict: bool = False
     _holders: Mapping[str, Me] = field(default_factory=dict, repr=False)
-    _needed: ReadPayments | None = field(default=None, repr=False)  # payments with several versions, as read
-    _owners: Mapping[str, str] = field(default_factory=dict, repr=False)  # the names of the holders, as the rows show
-    _ends: Mapping[str, datetime | None] = field(default_factory=dict, repr=False)  # the last date of each file
-    _handles: Mapping[str, Collection[str]] = field(default_factory=dict, repr=False)  # as `find_handle` needs them
-    _balances: pd.DataFrame | None = field(default=None, repr=False)  # of each file, as read
     _unnamed: frozenset[str] = field(default=frozenset(), repr=False)
+    _collected: Collected | None = field(default=None, repr=False)  # what was read; None in privacy mode
+    _view: View | None = field(default=None, repr=False)  # what followed from it, before the user's edits
 
     @property
     def accounts(self) -> list[str]:
@@ -196,9 +280,9 @@ class Statements:
         return History(
             me=self._holders[chosen],
             payments=payments,
-            friends=to_frame({name: [] for name in FRIENDS}, FRIENDS),
+            friends=pd.DataFrame({name: pd.array([], dtype=parse_dtype(dtype)) for name, dtype in FRIENDS.items()}),
             fetched_at=self.find_end(chosen),
-            problems=problems[[*RECORD_PROBLEMS, *PLACE]].reset_index(drop=True),
+            problems=problems.reset_index(drop=True),
             private=self.private,
             strict=self.strict,
         )
@@ -209,20 +293,11 @@ class Statements:
 
     def find_end(self, account: str | None = None) -> datetime:
         """Return the end of the last file of an account; a payment can be after the period that its file states."""
-        import pandas as pd
-
         chosen = self._choose(account)
         ends = self.files.loc[self.files["account"] == chosen, "period_end"]
         dates = self.payments.loc[self.payments["account_id"] == chosen, "date_created"]
         known = [end.to_pydatetime() for end in (ends.max(), dates.max()) if not pd.isna(end)]
         return max(known, default=EPOCH)
-
-    def list_handles(self) -> dict[str, frozenset[str]]:
-        """Return the handles of the holders of each name in the files that were read together.
-
-        They decide to which account a file without a handle belongs; a name is in lower case.
-        """
-        return {name: frozenset(handles) for name, handles in self._handles.items()}
 
     def select_account(self, account: str) -> Statements:
         """Return the statements of one account: its payments, its files, and their problems, with the skipped files.
@@ -240,14 +315,6 @@ class Statements:
         others = self.payments.loc[self.payments["account_id"] != chosen, "payment_id"]
         is_own = is_among(problems["payment_id"], payments["payment_id"]) | ~is_among(problems["payment_id"], others)
         is_checked = self.reconciliation["account"] == chosen
-        balances = self.list_balances()
-        is_own_balance = (balances["account"] == chosen) | (
-            balances["account"].isna() & ~balances["file"].isin(of_others)
-        )
-        needed = self._needed
-        if needed is not None and len(self._holders) > 1:  # a copy takes as much memory as the rows
-            own = [table[table["account_id"] == chosen].reset_index(drop=True) for table in needed]
-            needed = ReadPayments(*own)
         return replace(
             self,
             payments=payments,
@@ -255,29 +322,35 @@ class Statements:
             problems=problems[is_own].reset_index(drop=True),
             files=self.files[~is_of_other].reset_index(drop=True),
             _holders={chosen: self._holders[chosen]},
-            _needed=needed,
-            _balances=balances[is_own_balance.fillna(value=False)].reset_index(drop=True),
+            _collected=self._select_rows(chosen, of_others),
+            _view=self._view if len(self._holders) == 1 else None,
         )
 
-    def list_versions(self) -> pd.DataFrame:
-        """Return the rows of the files that `payments` are made of, as `Archive.import_` stores them.
+    def collect(self) -> tuple[Collected, pd.DataFrame]:
+        """Return the rows of the files, and the rows of `payments` that the user has edited, for `Archive.import_`.
 
-        PAYMENTS and STATEMENT as in `payments`, then ``file_end``, the last date in the file; ``adds_up``, whether its
-        balances agree with its rows; ``is_refund``, whether the kind depends on other rows; and ``is_corrected``,
-        whether you have edited the counterparty or direction. A payment has one row, or several where files know
-        different things about it or contradict each other. They are in no particular order. A row of `payments` that
-        you have edited is the only one of its payment.
-        In privacy mode there is one row per payment.
+        Rows of transactions that the user has removed from `payments` are left out.
         """
-        return list_versions(self.payments, self._needed, self._owners, self._ends, self.reconciliation)
-
-    def list_balances(self) -> pd.DataFrame:
-        """Return what an archive keeps of the balance of each account and currency in each file.
-
-        `BALANCES`: what each file says and whether its rows agree, before files are joined to `reconciliation`. No rows
-        in privacy mode.
-        """
-        return frame_balances([]) if self._balances is None else self._balances
+        collected = self._collected
+        if collected is None:
+            raise ConfigurationError("These statements do not hold the rows of their files: read the files again.")
+        view = self._view or derive(collected)
+        key = ["account_id", "payment_id"]
+        kept = pl.DataFrame(self.payments[key].rename(columns={"account_id": "account"}).astype(object).to_dict("list"))
+        kept = kept.cast({"account": pl.String, "payment_id": pl.String})
+        is_kept = view.ids["payment_id"].is_null() | view.ids.join(
+            kept.with_columns(is_kept=pl.lit(value=True)), on=kept.columns, how="left", maintain_order="left"
+        )["is_kept"].fill_null(value=False)
+        if self.payments is not view.payments and not self.payments.equals(view.payments):
+            columns = view.payments.columns
+            before = view.payments.set_index(key, drop=False)
+            own = self.payments.set_index(key, drop=False).reindex(columns=columns)
+            before = before.reindex(own.index)
+            is_same = ((own == before).fillna(value=False).astype(bool) | (own.isna() & before.isna())).all(axis="columns")
+            edits = own[~is_same.to_numpy()].reset_index(drop=True)
+        else:
+            edits = view.payments.iloc[:0]
+        return collected._replace(rows=collected.rows.filter(is_kept)), edits
 
     def masked(self, *, key: bytes | None = None, strict: bool = False) -> Statements:
         """Return the statements in privacy mode, as `History.masked` does it; the names of files are invented too.
@@ -307,11 +380,8 @@ class Statements:
             private=True,
             strict=strict,
             _holders={str(me.user.id): me for me in holders.values()},
-            _needed=None,
-            _owners={},
-            _ends={},
-            _handles={},
-            _balances=None,
+            _collected=None,
+            _view=None,
             _unnamed=frozenset(str(me.user.id) for name, me in holders.items() if name in self._unnamed),
         )
 
@@ -372,6 +442,17 @@ class Statements:
                 f"history(account={self.accounts[0]!r})."
             )
         raise ConfigurationError(f"account is one of {names}, not {account!r}.")
+
+    def _select_rows(self, account: str, of_others: set[str]) -> Collected | None:
+        """Return the rows, files and problems of an account."""
+        collected, view = self._collected, self._view
+        if collected is None or view is None or len(self._holders) == 1:
+            return collected
+        is_own = (view.ids["account"] == account).fill_null(value=False)
+        rows = collected.rows.filter(is_own & ~pl.col("file").cast(pl.String).is_in(list(of_others)))
+        files = tuple(info for info in collected.files if info.file not in of_others)
+        problems = tuple(problem for problem in collected.problems if problem.file not in of_others)
+        return Collected(rows, files, problems)
 
     def _find_accounts(self, name: str) -> list[str]:
         """Return the accounts of the holders with a name."""

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 import pytest
 
-from p2p_analytics.statements._cells import (
+from p2p_analytics.statements.formats.cells import (
     list_orders,
     list_unreadable,
     parse_instants,

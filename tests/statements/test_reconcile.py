@@ -9,8 +9,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from p2p_analytics.statements._reconcile import reconcile, running_balance
-from p2p_analytics.statements.balances import RECONCILIATION
+from p2p_analytics.statements.ledger.reconcile import reconcile, running_balance
+from p2p_analytics.statements.ledger.reconcile import RECONCILIATION
 from support.statements.rows import make_file
 
 JUNE = datetime(2021, 6, 12, tzinfo=UTC)

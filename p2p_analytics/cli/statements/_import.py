@@ -202,11 +202,11 @@ def _list_wrong_balances(statements: Statements) -> list[str]:
 def _list_gaps(problems: pd.DataFrame) -> list[str]:
     """Return a line for each file before which something may be missing; the first of many."""
     from p2p_analytics.display import clean_line
-    from p2p_analytics.frames.schema import FOLLOWS_A_GAP
+    from p2p_analytics.frames.schema import GAP
 
-    gaps = problems[problems["problem"] == FOLLOWS_A_GAP]
-    found = zip(gaps["file"].head(_MOST_LINES), gaps["value"].head(_MOST_LINES), strict=True)
-    lines = [clean_line(f"{file}: {FOLLOWS_A_GAP}: {value}") for file, value in found]
+    gaps = problems[problems["code"] == GAP]
+    found = zip(gaps["file"].head(_MOST_LINES), gaps["problem"].head(_MOST_LINES), strict=True)
+    lines = [clean_line(f"{file}: {problem}") for file, problem in found]
     return [*lines, f"... and {len(gaps) - _MOST_LINES:,} more"] if len(gaps) > _MOST_LINES else lines
 
 
@@ -240,7 +240,7 @@ def _describe_problems(problems: pd.DataFrame, options: argparse.Namespace) -> l
     if problems.empty:
         return []
     others = problems[problems["field"] != "balance"]
-    is_of_file, is_of_amount = others["field"] == "file", others["problem"].str.contains("an amount|no amount")
+    is_of_file, is_of_amount = others["field"] == "file", others["code"].isin(["not_an_amount", "missing"])
     order = (~is_of_file).astype(int) * (2 - is_of_amount.astype(int))
     most = _MOST_LINES if options.dry_run else max(_FEW_LINES, min(int(is_of_file.sum()), _MOST_LINES))
     rows = others.loc[order.sort_values(kind="stable").index, ["file", "line", "field", "value", "problem"]].head(most)

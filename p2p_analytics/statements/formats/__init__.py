@@ -18,7 +18,7 @@ from p2p_analytics.statements.formats import (
 )
 
 if TYPE_CHECKING:
-    from p2p_analytics.statements._format import StatementFormat
+    from p2p_analytics.statements.formats.format import StatementFormat
 
 SERVICE: Final = _service_rows.PERSONAL
 BUSINESS: Final = _service_csv.BUSINESS.name

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.statements._cells import list_problems
-from p2p_analytics.statements._format import StatementFormat
-from p2p_analytics.statements.formats._other_services import (
+from p2p_analytics.statements.formats.fields import (
     STATUSES,
     UNKNOWN,
     blank_cells,
@@ -20,12 +18,15 @@ from p2p_analytics.statements.formats._other_services import (
     read_money,
     read_statuses,
 )
+from p2p_analytics.statements.formats.format import StatementFormat
+from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    import polars as pl
 
-    from p2p_analytics.statements._format import Problem, Reading, Table
+    from p2p_analytics.statements.formats.format import Reading, Table
+    from p2p_analytics.statements.problems import Problem
+import polars as pl
 
 _COLUMNS: Final = {
     "id": ("Transaction ID",),
@@ -80,8 +81,6 @@ _SYMBOLS: Final = {"$": "USD", "£": "GBP", "€": "EUR", "₿": "BTC", "BTC": "
 
 def read(table: Table) -> Reading:
     """Return the rows of Cash App; the net amount is what a row moved, and interest on savings moves nothing."""
-    import polars as pl
-
     table = blank_cells(table)
     cells = table.cells
     currency, problems = _read_currencies(table)
@@ -89,7 +88,7 @@ def read(table: Table) -> Reading:
     money, faults = read_money(_blank_bitcoin(table, is_bitcoin), _AMOUNTS)
     problems += faults
     problems += list_problems(
-        list_places(table), is_bitcoin, cells["net"], field="net", problem="is an amount of Bitcoin, which has no cents"
+        list_places(table), is_bitcoin, cells["net"], field="net", code="bitcoin_amount"
     )
     dates, faults = read_dates(table, cells["date"])
     problems += faults
@@ -128,15 +127,11 @@ def read(table: Table) -> Reading:
 
 def _blank_bitcoin(table: Table, is_bitcoin: pl.Series) -> Table:
     """Return a table without the amounts of Bitcoin, which have more than two decimals."""
-    import polars as pl
-
     return replace(table, cells=table.cells.with_columns(pl.when(~is_bitcoin).then(pl.col(_AMOUNTS)).name.keep()))
 
 
 def _read_currencies(table: Table) -> tuple[pl.Series, list[Problem]]:
     """Return the currency of each row: its cell, else the symbol of its amount, else that of the file."""
-    import polars as pl
-
     cells = table.cells
     symbol = cells["net"].str.extract(r"(BTC|[$£€₿])").replace_strict(_SYMBOLS, default=None, return_dtype=pl.String)
     given = cells["currency"].zip_with(cells["currency"].is_not_null(), symbol)
@@ -145,17 +140,14 @@ def _read_currencies(table: Table) -> tuple[pl.Series, list[Problem]]:
 
 def _list_contradictions(table: Table, frame: pl.DataFrame) -> list[Problem]:
     """Return a problem for each payment with a type that contradicts the sign of its amount, other than a refund."""
-    import polars as pl
-
     text = pl.col("type").str.to_lowercase()
     flow = pl.col("flow_cents")
     is_wrong = frame.select(
         (text.str.starts_with("sent") & (flow > 0) | text.str.starts_with("received") & (flow < 0))
         & ~table.cells["status"].str.to_lowercase().str.contains("refund").fill_null(value=False)
     ).to_series()
-    problem = "has an amount with the other sign: the direction follows the amount"
     return list_problems(
-        list_places(table), is_wrong.fill_null(value=False), frame["type"], field="type", problem=problem
+        list_places(table), is_wrong.fill_null(value=False), frame["type"], field="type", code="wrong_sign"
     )
 
 

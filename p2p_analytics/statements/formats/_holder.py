@@ -6,14 +6,15 @@ import re
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Final
 
+import polars as pl
+
 from p2p_analytics.display import MONTH_NAMES
-from p2p_analytics.statements.holders import find_owners, settle_sides
+from p2p_analytics.statements.ledger.sides import find_owners
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from zoneinfo import ZoneInfo
 
-    import polars as pl
 
 _HANDLE: Final = re.compile(r"\(@([^()\s]{1,100})\)")
 _DAY: Final = r"([A-Za-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?"
@@ -23,8 +24,6 @@ _USERNAME: Final = "username"
 
 def read_handles(preambles: Mapping[str, Sequence[Sequence[str]]], cells: pl.DataFrame) -> dict[str, str | None]:
     """Return the account of each file: the handle before the header, else the first one in the column of usernames."""
-    import polars as pl
-
     handles = {file: _find_handle(lines) for file, lines in preambles.items()}
     named = cells.select("file", _USERNAME).filter(pl.col(_USERNAME).is_not_null())
     names = named.filter(pl.col(_USERNAME).str.strip_chars().str.contains(r"^\S+$"))
@@ -49,17 +48,14 @@ def read_periods(
 
 
 def find_holders(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows with ``owner``, ``direction`` and ``counterparty_name``, as far as their own file shows them."""
-    import polars as pl
-
+    """Return rows with ``owner`` and the ``direction`` of their sign, as far as their own file shows them."""
     flow = pl.col("flow_cents")
     unknown = dict.fromkeys(("counterparty_name", "counterparty_username", "counterparty_id"), pl.lit(None, pl.String))
     rows = rows.with_columns(
         pl.when(flow > 0).then(pl.lit("in")).when(flow < 0).then(pl.lit("out")).alias("direction"), **unknown
     )
     owners = find_owners(rows, "file")
-    settled, _ = settle_sides(rows, owners, "file")  # problems are listed when the rows of all files are known
-    return settled.join(owners, left_on="file", right_on="key", how="left", maintain_order="left")
+    return rows.join(owners, left_on="file", right_on="key", how="left", maintain_order="left")
 
 
 def _find_handle(lines: Sequence[Sequence[str]]) -> str | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.statements._cells import list_problems
-from p2p_analytics.statements._format import StatementFormat
-from p2p_analytics.statements.formats._other_services import (
+import polars as pl
+
+from p2p_analytics.statements.formats.fields import (
     blank_cells,
     build_reading,
     find_currencies,
@@ -16,10 +16,12 @@ from p2p_analytics.statements.formats._other_services import (
     read_dates,
     read_money,
 )
+from p2p_analytics.statements.formats.format import StatementFormat
+from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from p2p_analytics.statements._format import Reading, Table
+    from p2p_analytics.statements.formats.format import Reading, Table
 
 _COLUMNS: Final = {
     "id": ("Transaction ID",),
@@ -55,8 +57,6 @@ _KINDS: Final = (
 
 def read(table: Table) -> Reading:
     """Return the rows of Monzo; dates are day/month/year, and every row is settled."""
-    import polars as pl
-
     table = blank_cells(table)
     cells = table.cells
     money, problems = read_money(table, ("amount", "money_out", "money_in", "balance"))
@@ -80,8 +80,7 @@ def read(table: Table) -> Reading:
     in_or_out = pl.col("money_in").abs().fill_null(0) - pl.col("money_out").abs().fill_null(0)
     is_split = pl.col("money_in").is_not_null() | pl.col("money_out").is_not_null()
     is_wrong = frame.select(is_split & (pl.col("amount") != in_or_out)).to_series().fill_null(value=False)
-    problem = "is not the difference of Money In and Money Out"
-    problems += list_problems(list_places(table), is_wrong, cells["amount"], field="amount", problem=problem)
+    problems += list_problems(list_places(table), is_wrong, cells["amount"], field="amount", code="wrong_split")
     return build_reading(table, frame, problems)
 
 

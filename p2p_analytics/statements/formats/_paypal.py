@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.statements._cells import list_problems
-from p2p_analytics.statements.formats._other_services import (
+import polars as pl
+
+from p2p_analytics.statements.formats.fields import (
     find_currencies,
     find_language,
     join_texts,
@@ -14,12 +15,13 @@ from p2p_analytics.statements.formats._other_services import (
     read_dates,
     read_money,
 )
+from p2p_analytics.statements.problems import list_problems
 
 if TYPE_CHECKING:
-    import polars as pl
 
-    from p2p_analytics.statements._format import Problem, Table
-    from p2p_analytics.statements.formats._other_services import Languages
+    from p2p_analytics.statements.formats.fields import Languages
+    from p2p_analytics.statements.formats.format import Table
+    from p2p_analytics.statements.problems import Problem
 
 SERVICE: Final = "paypal"
 _AMOUNTS: Final = ("gross", "fee", "net", "balance", "tax")
@@ -134,8 +136,6 @@ def read_shared(table: Table, languages: Languages, words: str) -> tuple[pl.Data
     ``kind`` follows from the field ``words``, the kind of a refund from the row that it refers to; ``flow_cents`` is
     the net amount.
     """
-    import polars as pl
-
     cells = table.cells
     language = find_language(table.header, languages)
     money, problems = read_money(table, _AMOUNTS, language=language)
@@ -171,8 +171,6 @@ def _read_moments(table: Table, language: str) -> tuple[pl.Series, list[Problem]
 
 def _resolve_refunds(kinds: pl.Series, ids: pl.Series, references: pl.Series) -> pl.Series:
     """Return kinds in which a refund has the kind of the row that it refers to; null if that is in another file."""
-    import polars as pl
-
     frame = pl.DataFrame([kinds.alias("kind"), ids.alias("id"), references.alias("reference")])
     known = frame.filter(pl.col("id").is_not_null(), pl.col("kind") != _REFUND_KIND)
     known = known.unique("id", keep="first", maintain_order=True).select(pl.col("id").alias("reference"), of="kind")
@@ -184,10 +182,7 @@ def _resolve_refunds(kinds: pl.Series, ids: pl.Series, references: pl.Series) ->
 
 def _list_wrong_nets(table: Table, money: pl.DataFrame) -> list[Problem]:
     """Return a problem for each row with a net amount that is not the gross amount and the fee together."""
-    import polars as pl
-
     is_wrong = money.select(pl.col("gross") + pl.col("fee").fill_null(0) != pl.col("net")).to_series()
-    problem = "is not gross and fee together: the net amount is used"
     return list_problems(
-        list_places(table), is_wrong.fill_null(value=False), table.cells["net"], field="net", problem=problem
+        list_places(table), is_wrong.fill_null(value=False), table.cells["net"], field="net", code="wrong_net"
     )

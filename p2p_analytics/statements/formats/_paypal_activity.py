@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.statements._cells import list_problems
-from p2p_analytics.statements._format import StatementFormat
-from p2p_analytics.statements.formats._other_services import (
+import polars as pl
+
+from p2p_analytics.statements.formats._paypal import SERVICE, add_languages, read_shared
+from p2p_analytics.statements.formats.fields import (
     blank_cells,
     build_reading,
     list_places,
     merge_names,
     read_statuses,
 )
-from p2p_analytics.statements.formats._paypal import SERVICE, add_languages, read_shared
+from p2p_analytics.statements.formats.format import StatementFormat
+from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    import polars as pl
 
-    from p2p_analytics.statements._format import Problem, Reading, Table
-    from p2p_analytics.statements.formats._other_services import Languages
+    from p2p_analytics.statements.formats.fields import Languages
+    from p2p_analytics.statements.formats.format import Reading, Table
+    from p2p_analytics.statements.problems import Problem
 
 _LANGUAGES: Final[Languages] = add_languages({
     "en": {
@@ -75,8 +77,6 @@ def read(table: Table) -> Reading:
     type. The rows of a currency conversion name the converted payment in `reference_id`; each stays in its own
     currency.
     """
-    import polars as pl
-
     table = blank_cells(table)
     cells = table.cells
     frame, problems = read_shared(table, _LANGUAGES, words="type")
@@ -114,8 +114,6 @@ def read(table: Table) -> Reading:
 
 def _read_impacts(cells: pl.Series) -> pl.Series:
     """Return "debit", "credit" or "memo" of each row; null for another word."""
-    import polars as pl
-
     words = {_DEBIT: "debit", _CREDIT: "credit", _MEMO: "memo"}
     meanings = {word: meaning for group, meaning in words.items() for word in group}
     text = cells.cast(pl.String).str.strip_chars().str.to_lowercase()
@@ -124,21 +122,16 @@ def _read_impacts(cells: pl.Series) -> pl.Series:
 
 def _list_contradictions(table: Table, frame: pl.DataFrame) -> list[Problem]:
     """Return a problem for each unknown balance impact, and for each that contradicts the sign of the net amount."""
-    import polars as pl
-
     places, cells = list_places(table), table.cells["impact"]
     is_unknown = frame["impact"].is_null() & cells.is_not_null()
-    problems = list_problems(places, is_unknown, cells, field="impact", problem="is an unknown balance impact")
+    problems = list_problems(places, is_unknown, cells, field="impact", code="unknown_impact")
     impact, net = pl.col("impact"), pl.col("flow_cents")
     is_wrong = frame.select((impact == "debit") & (net > 0) | (impact == "credit") & (net < 0)).to_series()
-    problem = "contradicts the sign of the net amount, which is used"
-    return problems + list_problems(places, is_wrong.fill_null(value=False), cells, field="impact", problem=problem)
+    return problems + list_problems(places, is_wrong.fill_null(value=False), cells, field="impact", code="wrong_impact")
 
 
 def _find_accounts(frame: pl.DataFrame) -> pl.Expr:
     """Return the account holder's address, for each file the one that money most often left from or came to."""
-    import polars as pl
-
     own = (
         pl.when(pl.col("flow_cents") < 0)
         .then("from_address")

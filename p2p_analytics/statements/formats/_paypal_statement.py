@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.statements._format import StatementFormat
-from p2p_analytics.statements.formats._other_services import blank_cells, build_reading, merge_names
+import polars as pl
+
 from p2p_analytics.statements.formats._paypal import SERVICE, add_languages, read_shared
+from p2p_analytics.statements.formats.fields import blank_cells, build_reading, merge_names
+from p2p_analytics.statements.formats.format import StatementFormat
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from p2p_analytics.statements._format import Reading, Table
-    from p2p_analytics.statements.formats._other_services import Languages
+    from p2p_analytics.statements.formats.fields import Languages
+    from p2p_analytics.statements.formats.format import Reading, Table
 
 _LANGUAGES: Final[Languages] = add_languages({
     "en": {
@@ -45,8 +47,6 @@ _LANGUAGES: Final[Languages] = add_languages({
 
 def read(table: Table) -> Reading:
     """Return the rows of a PayPal statement; each moved its net amount."""
-    import polars as pl
-
     table = blank_cells(table)
     frame, problems = read_shared(table, _LANGUAGES, words="description")
     banks = table.cells.select(

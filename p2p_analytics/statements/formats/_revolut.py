@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.statements._format import StatementFormat
-from p2p_analytics.statements._rows import SEPARATOR, make_ids
-from p2p_analytics.statements.formats._other_services import (
+import polars as pl
+
+from p2p_analytics.statements.formats.fields import (
     blank_cells,
     build_reading,
     find_currencies,
@@ -18,13 +18,13 @@ from p2p_analytics.statements.formats._other_services import (
     read_money,
     read_statuses,
 )
+from p2p_analytics.statements.formats.format import StatementFormat
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    import polars as pl
 
-    from p2p_analytics.statements._format import Reading, Table
-    from p2p_analytics.statements.formats._other_services import Languages
+    from p2p_analytics.statements.formats.fields import Languages
+    from p2p_analytics.statements.formats.format import Reading, Table
 
 _LANGUAGES: Final[Languages] = {
     "en": {
@@ -95,8 +95,6 @@ def read(table: Table) -> Reading:
     The balance is that of one product: "Current" where the file has it, else the product of its first row. Rows of
     other products, such as savings, are transfers that move nothing of it.
     """
-    import polars as pl
-
     table = blank_cells(table)
     cells = table.cells
     language = find_language(table.header, _LANGUAGES)
@@ -131,21 +129,11 @@ def read(table: Table) -> Reading:
         .when(pl.col("kind") == "payment").then(pl.coalesce(description.str.extract(_PERSON), description))
         .alias("counterparty_name"),
     )  # fmt: skip
-    frame = frame.with_columns(_make_ids(table, frame))
+    started, _ = read_dates(table, cells["started"], order=None if language == "en" else "dmy", field="started")
+    folded = cells.select(_fold_product().alias("product")).to_series()
+    is_current = folded.str.contains(_CURRENT).fill_null(value=False)
+    frame = frame.with_columns(started.alias("start"), folded.set(is_current, None))
     return build_reading(table, frame.drop("file"), problems, subaccounts=_find_products(cells))
-
-
-def _make_ids(table: Table, frame: pl.DataFrame) -> pl.Series:
-    """Return ids that a pending row and the completed row of a later file share: they have one start and amount."""
-    import polars as pl
-
-    fields = [pl.col(name).str.strip_chars().fill_null("") for name in ("type", "product", "started", "description")]
-    contents = table.cells.select(
-        pl.concat_str(
-            *fields, frame["amount"].cast(pl.String).fill_null(""), frame["currency"].fill_null(""), separator=SEPARATOR
-        )
-    )
-    return make_ids(table.cells, _SERVICE, contents.to_series())
 
 
 def _find_products(cells: pl.DataFrame) -> dict[str, str]:
@@ -155,15 +143,11 @@ def _find_products(cells: pl.DataFrame) -> dict[str, str]:
 
 
 def _fold_product() -> pl.Expr:
-    import polars as pl
-
     return pl.col("product").str.strip_chars().str.to_lowercase()
 
 
 def _is_main(cells: pl.DataFrame) -> pl.Series:
     """Return whether each row belongs to the product of its file that the balance is of."""
-    import polars as pl
-
     product = _fold_product()
     is_current = product.str.contains(_CURRENT).fill_null(value=False)
     main = pl.coalesce(product.filter(is_current).first(), product.drop_nulls().first()).over("file")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from p2p_analytics.statements._format import StatementFormat
 from p2p_analytics.statements.formats._service_rows import PERSONAL, read_business, read_personal
+from p2p_analytics.statements.formats.format import StatementFormat
 
 _TRANSACTION: Final = {
     "id": ("ID", "Transaction ID"),

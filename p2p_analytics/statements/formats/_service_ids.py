@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+import polars as pl
+
 from p2p_analytics.errors import StatementError
-from p2p_analytics.statements._cells import list_problems
+from p2p_analytics.statements.problems import list_problems
 
 if TYPE_CHECKING:
-    import polars as pl
 
-    from p2p_analytics.statements._format import Problem
+    from p2p_analytics.statements.problems import Problem
 
 # A spreadsheet keeps 15 digits of a number, and a binary float is exact up to 16.
 _KEPT: Final = 15
@@ -38,8 +39,6 @@ def check_ids(rows: pl.DataFrame) -> list[Problem]:
     StatementError
         Ids are numbers in scientific notation, or were rounded by a spreadsheet or a float.
     """
-    import polars as pl
-
     rows = rows.filter(pl.col("id").is_not_null())
     text = pl.col("id")
     is_long = text.str.contains(r"^[1-9][0-9]{16,18}$")
@@ -66,8 +65,7 @@ def check_ids(rows: pl.DataFrame) -> list[Problem]:
     is_accident = pl.col("zeros") * (1 + (pl.col("expected") / pl.col("zeros")).log()) > math.log(_CHANCE)
     _refuse(counts.filter((many_zeros & ~is_accident) | all_floats))
     doubtful = counts.filter(pl.col("zeros") == pl.col("count")).with_columns(pl.col("id").alias("payment_id"))
-    problem = "ends in zeros, as if a spreadsheet had rounded it: compare it with the file that was downloaded"
-    return list_problems(doubtful, doubtful["id"].is_not_null(), doubtful["id"], field="id", problem=problem)
+    return list_problems(doubtful, doubtful["id"].is_not_null(), doubtful["id"], field="id", code="rounded_id")
 
 
 def _refuse(rows: pl.DataFrame) -> None:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import polars as pl
+
 from p2p_analytics.frames.perspective import IN, OUT, UNREGISTERED
 from p2p_analytics.frames.schema import KIND_PAYMENT
 from p2p_analytics.handles import normalize_account
-from p2p_analytics.statements._cells import list_problems, list_unreadable, parse_instants, parse_money
-from p2p_analytics.statements._format import Reading, StatementFormat
-from p2p_analytics.statements._json_rows import FIELDS, IS_OTHER, PREFIX
-from p2p_analytics.statements._rows import complete_rows
 from p2p_analytics.statements.formats._service_rows import PERSONAL
+from p2p_analytics.statements.formats.cells import parse_instants, parse_money
+from p2p_analytics.statements.formats.format import Reading, StatementFormat
+from p2p_analytics.statements.formats.json_cells import FIELDS, IS_OTHER, PREFIX
+from p2p_analytics.statements.problems import NOT_A_DATE, NOT_AN_AMOUNT, list_problems, list_unreadable
+from p2p_analytics.statements.rows import complete_rows
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import polars as pl
-
-    from p2p_analytics.statements._format import Problem, Table
+    from p2p_analytics.statements.formats.format import Table
+    from p2p_analytics.statements.problems import Problem
 
 _KINDS: Final = {
     "payment": KIND_PAYMENT,
@@ -47,8 +49,6 @@ _BALANCE: Final = "balance"
 
 
 def _read(table: Table) -> Reading:
-    import polars as pl
-
     cells = table.cells.with_columns(
         parse_money(table.cells["amount"]).alias("cents"),
         parse_money(table.cells["start_balance"]).alias("opening_cents"),
@@ -101,8 +101,6 @@ def _choose(candidates: set[str], known: Iterable[str], account: str | None) -> 
 
 def _find_direction(cells: pl.DataFrame) -> pl.DataFrame:
     """Return cells with ``kind``, ``is_actor`` and ``direction``, that of the sign where nothing else says it."""
-    import polars as pl
-
     kind = pl.col("type").replace_strict(_KINDS, default="unknown", return_dtype=pl.String).fill_null("unknown")
     is_refund = pl.col("type") == "refund"
     # The refund of a payment that never settled brings back money that was held, and is no payment.
@@ -131,8 +129,6 @@ def _find_direction(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _describe(cells: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
     status = pl.col("status").str.to_lowercase().replace_strict(_STATUSES, default=None, return_dtype=pl.String)
     status = pl.coalesce(status, "status", pl.lit(Status.SETTLED.value))
     is_refund = (pl.col("type") == "refund").fill_null(value=False)
@@ -183,40 +179,38 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _list_problems(cells: pl.DataFrame, rows: pl.DataFrame) -> list[Problem]:
-    import polars as pl
-
     is_other = (cells["is_row"] == IS_OTHER).fill_null(value=False)
     is_row = cells["is_row"].is_not_null() & ~is_other
     shown = rows["kind"].eq("unknown") & is_row
     known = pl.Series([status.value for status in Status])
     found = [
-        *list_problems(cells, is_other, cells["type"], field="row", problem="is not a transaction"),
+        *list_problems(cells, is_other, cells["type"], field="row", code="not_a_transaction"),
         *list_unreadable(
-            cells, cells["amount"], cells["cents"], field="amount", problem="is not an amount of US dollars"
+            cells, cells["amount"], cells["cents"], field="amount", code=NOT_AN_AMOUNT
         ),
         *list_unreadable(
-            cells, cells["datetime_created"], cells["date"], field="datetime_created", problem="is no date"
+            cells, cells["datetime_created"], cells["date"], field="datetime_created", code=NOT_A_DATE
         ),
         *list_unreadable(
-            cells, cells["fee_cents"], cells["fee"], field="amount_fee_cents", problem="is not a number of cents"
+            cells, cells["fee_cents"], cells["fee"], field="amount_fee_cents", code="not_whole_cents"
         ),
-        *list_problems(cells, shown, cells["type"], field="type", problem="is not a type that this version knows"),
+        *list_problems(cells, shown, cells["type"], field="type", code="unknown_type"),
         *list_problems(
             cells,
             is_row & ~rows["status"].is_in(known.implode()).fill_null(value=False),
             rows["status"],
             field="status",
-            problem="is not a status that this version knows",
+            code="unknown_status",
         ),
         *list_problems(
             cells,
             is_row & rows["direction"].is_null(),
             cells["type"],
             field="direction",
-            problem="nothing says whether the money came or went: name the account with read_statements(account=...)",
+            code="no_direction",
         ),
     ]
     for field, name in (("id", "id"), ("cents", "amount"), ("date", "datetime_created")):
         missing = is_row & cells[name].is_null() & cells[field].is_null()
-        found += list_problems(cells, missing, cells[name], field=name, problem=f"there is no {name}")
+        found += list_problems(cells, missing, cells[name], field=name, code="missing", details=(name,))
     return found

@@ -5,28 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
+import polars as pl
+
 from p2p_analytics.errors import StatementError
 from p2p_analytics.frames.own_money import is_bank_or_card
-from p2p_analytics.statements._cells import (
-    list_orders,
-    list_problems,
-    list_unreadable,
-    parse_instants,
-    parse_money,
-)
-from p2p_analytics.statements._format import Reading
-from p2p_analytics.statements._rows import complete_rows
 from p2p_analytics.statements.formats._holder import find_holders, read_handles, read_periods
 from p2p_analytics.statements.formats._service_ids import check_ids
+from p2p_analytics.statements.formats.cells import list_orders, parse_instants, parse_money
+from p2p_analytics.statements.formats.format import Reading
+from p2p_analytics.statements.problems import NOT_A_DATE, NOT_AN_AMOUNT, list_problems, list_unreadable
+from p2p_analytics.statements.rows import complete_rows
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import polars as pl
-
-    from p2p_analytics.statements._cells import Order
-    from p2p_analytics.statements._format import Problem, Table
+    from p2p_analytics.statements.formats.cells import Order
+    from p2p_analytics.statements.formats.format import Table
+    from p2p_analytics.statements.problems import Problem
 
 PERSONAL: Final = "statement"
 """The service of all forms of a personal statement, so that a file without a name belongs to the others."""
@@ -84,8 +80,6 @@ def read_personal(table: Table) -> Reading:
 
 def read_business(table: Table) -> Reading:
     """Return the rows of a business or charity statement, with date and time in UTC apart and "(None)" for empty."""
-    import polars as pl
-
     cells = _complete(table.cells)
     texts = [name for name in _ALL if name not in {"date", "time", "datetime"}]
     cells = cells.with_columns(
@@ -101,8 +95,6 @@ def _read_instants(cells: pl.DataFrame, tz: ZoneInfo, order: Order | None) -> tu
     Dates that end in the year were written by a spreadsheet, unless the format has an order of its own: only a day
     above 12 shows their order in a file.
     """
-    import polars as pl
-
     instants = parse_instants(cells["datetime"], tz=tz)
     rewritten = cells.filter(pl.col("datetime").str.contains(_YEAR_LAST))
     if rewritten.is_empty():
@@ -115,9 +107,9 @@ def _read_instants(cells: pl.DataFrame, tz: ZoneInfo, order: Order | None) -> tu
             day_first.append(file)
         elif len(orders) > 1 and order is None:
             first = part.select("file", "line", "datetime", payment_id="id").head(1)
-            problem = "has no day above 12 in its file: read as month/day/year"
             problems += list_problems(
-                first, first["line"].is_not_null(), first["datetime"], field="datetime", problem=problem
+                first, first["line"].is_not_null(), first["datetime"], field="datetime", code="ambiguous_date",
+                details=("month/day/year",),
             )
     is_day_first = cells["file"].is_in(day_first)
     return parse_instants(cells["datetime"], tz=tz, order="dmy").zip_with(is_day_first, instants), problems
@@ -125,8 +117,6 @@ def _read_instants(cells: pl.DataFrame, tz: ZoneInfo, order: Order | None) -> tu
 
 def _complete(cells: pl.DataFrame) -> pl.DataFrame:
     """Return cells with every field that is read, null where the header has no such column."""
-    import polars as pl
-
     fields = [pl.col(name) if name in cells.columns else pl.lit(None, pl.String).alias(name) for name in _ALL]
     plain = pl.col("id").str.strip_chars("\"'=\t ").replace("", None)
     return cells.select("file", "line", *fields).with_columns(plain.str.replace(_DECIMALS, "$id"))
@@ -134,16 +124,12 @@ def _complete(cells: pl.DataFrame) -> pl.DataFrame:
 
 def _map_words(cells: pl.Series, find: Callable[[str], str | None]) -> pl.Series:
     """Return what a function finds for each distinct text, trimmed and in lower case."""
-    import polars as pl
-
     words = cells.drop_nulls().unique()
     found = pl.Series([find(word.strip().lower()) for word in words], dtype=pl.String)
     return cells.replace_strict(words, found, default=None, return_dtype=pl.String)
 
 
 def _read(table: Table, cells: pl.DataFrame, tz: ZoneInfo, *, order: Order | None = None) -> Reading:
-    import polars as pl
-
     instants, problems = _read_instants(cells, tz, order)
     problems += check_ids(cells.select("file", "line", "id"))
     handles = read_handles(table.preambles, cells)
@@ -194,8 +180,6 @@ def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
 
 def _require_readable(cells: pl.DataFrame, cents: pl.Series) -> None:
     """Refuse a file of several rows of which no amount can be read."""
-    import polars as pl
-
     if cents.null_count() < _SEVERAL:
         return
     given = cells.select("file", "line", text=pl.col("total").str.strip_chars()).with_columns(cents.alias("cents"))
@@ -214,8 +198,6 @@ def _require_readable(cells: pl.DataFrame, cents: pl.Series) -> None:
 
 def _require_decimals(cells: pl.DataFrame, is_open: pl.Series, name: str) -> None:
     """Refuse an amount such as "1.234 $" in a file of which no amount has a decimal comma, or one has a point."""
-    import polars as pl
-
     if not is_open.any():
         return
     has = [pl.any_horizontal(pl.col(_AMOUNTS).str.contains(text)) for text in (_DECIMAL_COMMA, _DECIMAL_POINT)]
@@ -232,8 +214,6 @@ def _require_decimals(cells: pl.DataFrame, is_open: pl.Series, name: str) -> Non
 
 def _is_notice(cells: pl.DataFrame) -> pl.Series:
     """Return which rows are no transactions: balances, fees, disclaimers and the summary of assets."""
-    import polars as pl
-
     has_nothing = pl.all_horizontal(pl.col("id", "datetime", "type", "total").is_null())
     titles = pl.col("margin", "username", "id").str.to_lowercase().str.starts_with(_SUMMARY)
     is_title = pl.any_horizontal(titles).fill_null(value=False)
@@ -244,8 +224,6 @@ def _is_notice(cells: pl.DataFrame) -> pl.Series:
 
 def _describe(cells: pl.DataFrame) -> pl.DataFrame:
     """Return the columns of ROWS that follow from a row alone."""
-    import polars as pl
-
     is_notice, kind = pl.col("is_notice"), pl.col("kind")
     transaction = {
         "payment_id": pl.col("id"),
@@ -293,8 +271,6 @@ def _is_paid_elsewhere(sources: pl.Series) -> pl.Series:
 
 def _find_flow() -> pl.Expr:
     """Return the amounts; that of a transfer with the fee, which is in the net of a business statement alone."""
-    import polars as pl
-
     total, net = pl.col("total_cents"), pl.col("net_cents")
     has_fee_apart = (pl.col("kind") == "transfer") & (total < 0) & (net == total - pl.col("fee_cents").abs())
     return pl.when(has_fee_apart.fill_null(value=False)).then(net).otherwise(total)
@@ -302,8 +278,6 @@ def _find_flow() -> pl.Expr:
 
 def _find_moved() -> pl.Expr:
     """Return by how much rows changed the balance; null for an unknown status."""
-    import polars as pl
-
     status = pl.col("known_status")
     settled = pl.when(~pl.col("is_paid_elsewhere")).then(pl.coalesce("net_cents", "total_cents")).otherwise(0)
     return pl.when(status == Status.SETTLED.value).then(settled).when(status.is_not_null()).then(0)
@@ -311,8 +285,6 @@ def _find_moved() -> pl.Expr:
 
 def _list_unread_cells(cells: pl.DataFrame) -> list[Problem]:
     """Return a problem for each amount, datetime and balance that cannot be read, and for each missing id."""
-    import polars as pl
-
     problems: list[Problem] = []
     values = {name: f"{name}_cents" for name in _AMOUNTS} | {"datetime": "instant"}
     for name, value in values.items():
@@ -322,26 +294,23 @@ def _list_unread_cells(cells: pl.DataFrame) -> list[Problem]:
         part = cells.filter(is_missing).select("file", "line", name, value, pl.col("id").alias("payment_id"))
         if part.is_empty():
             continue
-        kind = "a date" if name == "datetime" else "an amount of US dollars"
-        problems += list_unreadable(part, part[name], part[value], field=name, problem=f"is not {kind}")
+        code, word = (NOT_A_DATE, "date") if name == "datetime" else (NOT_AN_AMOUNT, "amount")
+        problems += list_unreadable(part, part[name], part[value], field=name, code=code)
         if name in {"total", "datetime"}:
             problems += list_problems(
-                part, part[name].is_null(), part[name], field=name, problem=f"there is no {kind.split()[1]}"
+                part, part[name].is_null(), part[name], field=name, code="missing", details=(word,)
             )
     missing = cells.filter(pl.col("id").is_null() & ~pl.col("is_notice"))
     return problems + list_problems(
-        missing, missing["id"].is_null(), missing["id"], field="id", problem="there is no id"
+        missing, missing["id"].is_null(), missing["id"], field="id", code="missing", details=("id",)
     )
 
 
 def _list_unknown_words(rows: pl.DataFrame) -> list[Problem]:
-    import polars as pl
-
     is_transaction = pl.col("kind").fill_null(_UNKNOWN) != _NOTICE
     is_known = pl.col("status").is_in(list(STATUSES.values())).fill_null(value=False)
     problems: list[Problem] = []
     for name, is_strange in (("type", pl.col("kind") == _UNKNOWN), ("status", ~is_known)):
         part = rows.filter(is_transaction & is_strange)
-        words = f"is not a {name} that this version knows"
-        problems += list_problems(part, part["line"].is_not_null(), part[name], field=name, problem=words)
+        problems += list_problems(part, part["line"].is_not_null(), part[name], field=name, code=f"unknown_{name}")
     return problems

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
-from zoneinfo import ZoneInfo
+
+import polars as pl
 
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import StatementError
-from p2p_analytics.statements._cells import list_problems
-from p2p_analytics.statements._format import StatementFormat
-from p2p_analytics.statements._rows import SEPARATOR, make_ids
-from p2p_analytics.statements.formats._other_services import (
+from p2p_analytics.statements.formats.fields import (
     blank_cells,
     build_reading,
     find_currencies,
@@ -25,14 +23,16 @@ from p2p_analytics.statements.formats._other_services import (
     read_dates,
     read_money,
 )
+from p2p_analytics.statements.formats.format import StatementFormat
+from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    import polars as pl
 
-    from p2p_analytics.statements._cells import Order
-    from p2p_analytics.statements._format import Problem, Reading, Table
-    from p2p_analytics.statements.formats._other_services import Languages
+    from p2p_analytics.statements.formats.cells import Order
+    from p2p_analytics.statements.formats.fields import Languages
+    from p2p_analytics.statements.formats.format import Reading, Table
+    from p2p_analytics.statements.problems import Problem
 
 _LANGUAGES: Final[Languages] = {
     "en": {
@@ -66,7 +66,6 @@ _LANGUAGES: Final[Languages] = {
     "pl": {"date": "Data", "description": "Opis", "category": "Kategoria", "cost": "Koszt", "currency": "Waluta"},
 }  # fmt: skip
 _SERVICE: Final = "splitwise"
-_REMOVED: Final = " (removed)"
 _LONGEST_NAMES: Final = 300  # characters of the members in a message
 _SETTLEMENTS: Final = (
     "payment", "zahlung", "paiement", "pagamento", "pago", "betaling", "betalning", "płatność",
@@ -79,8 +78,6 @@ def read(table: Table) -> Reading:
     A settlement is a payment; settlements of other members are notices. An expense has the kind "merchant", and its
     flow is the member's cell: + if others owe the member for it. Its payer is known only if one member paid.
     """
-    import polars as pl
-
     table = blank_cells(table)
     member, columns = _find_member(table)
     wide, problems = _read_cells(table, columns)
@@ -113,9 +110,16 @@ def read(table: Table) -> Reading:
         pl.when(is_total).then(0).alias("opening_cents"),
         pl.when(is_total).then(own).alias("closing_cents"),
     )  # fmt: skip
-    frame = frame.with_columns(_make_ids(table, frame, columns))
     group = clean_line(", ".join(sorted(columns)))
-    return build_reading(table, frame, problems, subaccounts=dict.fromkeys(table.preambles, group))
+    totals = table.cells.select("file").with_columns(frame["is_total"], dates.alias("date"))
+    exported = totals.filter("is_total").group_by("file").agg(pl.col("date").max()).drop_nulls()
+    return build_reading(
+        table,
+        frame,
+        problems,
+        subaccounts=dict.fromkeys(table.preambles, group),
+        snapshots=dict(exported.iter_rows()),
+    )
 
 
 def _read_dates(table: Table) -> tuple[pl.Series, list[Problem]]:
@@ -143,8 +147,6 @@ def _first_file(table: Table) -> str:
 
 def _read_cells(table: Table, columns: dict[str, str]) -> tuple[pl.DataFrame, list[Problem]]:
     """Return the text columns, and cost and members in cents."""
-    import polars as pl
-
     wide = table.cells.with_columns(table.extras[name].cast(pl.String).alias(key) for name, key in columns.items())
     money, problems = read_money(
         replace(table, cells=wide),
@@ -158,41 +160,14 @@ def _read_cells(table: Table, columns: dict[str, str]) -> tuple[pl.DataFrame, li
 
 def _list_unbalanced(table: Table, wide: pl.DataFrame, columns: dict[str, str]) -> list[Problem]:
     """Return a problem for each row with cells that do not add up to zero, apart from a cent of rounding for each."""
-    import polars as pl
-
     total = wide.select(pl.sum_horizontal(*columns.values())).to_series()
-    problem = "is the cost of a row with members' cells that do not add up to zero"
     return list_problems(
-        list_places(table), total.abs() > len(columns), table.cells["cost"], field="cost", problem=problem
+        list_places(table), total.abs() > len(columns), table.cells["cost"], field="cost", code="unbalanced_row"
     )
-
-
-def _make_ids(table: Table, frame: pl.DataFrame, columns: dict[str, str]) -> pl.Series:
-    """Return ids of the content with the members that have a part in it, so that equal rows of two groups differ.
-
-    Members without a part are left out: a new member of the group changes no earlier row. The zone that the caller
-    names is left out, too. A total has no id.
-    """
-    import polars as pl
-
-    dates, _ = _read_dates(replace(table, tz=ZoneInfo("UTC")))
-    parts = [
-        pl.when(pl.col(key).fill_null(0) != 0).then(
-            pl.lit(f"{name.removesuffix(_REMOVED)}=") + pl.col(key).cast(pl.String)
-        )
-        for name, key in sorted(columns.items())
-    ]
-    names = ("note", "type", "cost", "currency")
-    texts = [pl.col(name).cast(pl.String).fill_null("") for name in names]
-    joined = pl.concat_str(dates.cast(pl.String).fill_null(""), *texts, *parts, separator=SEPARATOR, ignore_nulls=True)
-    ids = make_ids(table.cells, _SERVICE, frame.select(joined).to_series())
-    return frame.select(pl.when(~pl.col("is_total")).then(ids).alias("payment_id")).to_series()
 
 
 def _name_only(columns: dict[str, str], sign: int) -> pl.Expr:
     """Return the name of the member with a cell of this sign, null if there is none or if there are several."""
-    import polars as pl
-
     if not columns:
         return pl.lit(None, pl.String)
     names = [pl.when(pl.col(key) * sign > 0).then(pl.lit(name)) for name, key in columns.items()]

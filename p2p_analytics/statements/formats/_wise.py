@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.statements._format import StatementFormat
-from p2p_analytics.statements._rows import SEPARATOR, hash_contents
-from p2p_analytics.statements.formats._other_services import (
+import polars as pl
+
+from p2p_analytics.statements.formats.fields import (
     blank_cells,
     build_reading,
     find_currencies,
@@ -14,10 +14,11 @@ from p2p_analytics.statements.formats._other_services import (
     read_dates,
     read_money,
 )
+from p2p_analytics.statements.formats.format import StatementFormat
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from p2p_analytics.statements._format import Reading, Table
+    from p2p_analytics.statements.formats.format import Reading, Table
 
 _COLUMNS: Final = {
     "id": ("TransferWise ID", "Wise ID"),
@@ -45,7 +46,6 @@ _COLUMNS: Final = {
     "details": ("Transaction Details Type",),
 }
 _FEE: Final = "FEE-"
-_CARD: Final = "CARD-"
 _KINDS: Final = (
     ("fee", r"^fee\b|^fee-|\bfee$"),
     ("reward", r"cashback|interest|reward|bonus"),
@@ -58,14 +58,7 @@ _KINDS: Final = (
 
 
 def read(table: Table) -> Reading:
-    """Return the rows of Wise; dates are day-month-year, and a row moves its amount, the fee included.
-
-    Both sides of a conversion have one id, and the refunds of a card payment have its id. The currency, or "refund"
-    with the hash of amount and day, makes their `payment_id` unique, whatever other rows the file has; `reference_id`
-    keeps the id of the file.
-    """
-    import polars as pl
-
+    """Return the rows of Wise; dates are day-month-year, and a row moves its amount, the fee included."""
     table = blank_cells(table)
     cells = table.cells
     money, problems = read_money(table, ("amount", "balance", "fee"))
@@ -85,20 +78,12 @@ def read(table: Table) -> Reading:
     amount, flow_id = pl.col("amount"), pl.col("id")
     # A fee with a row of its own must not be counted a second time, in the row that it belongs to.
     has_fee_row = cells["id"].is_in(cells["id"].filter(is_fee_row).str.replace("(?i)^fee-", "").implode())
-    is_conversion = pl.col("kind") == "asset"
-    is_refund = flow_id.str.starts_with(_CARD) & (amount > 0)
     frame = cells.select("id", "payer", "payee", "merchant", "reference", "note", "description").with_columns(
         [*money.get_columns(), dates, currency, kind, has_fee_row.alias("has_fee_row")]
     )
-    hashes = hash_contents(
-        frame.select(pl.concat_str("amount", "currency", cells["date"], separator=SEPARATOR)).to_series()
-    )
     frame = frame.with_columns(
-        pl.when(is_conversion).then(pl.concat_str("id", "currency", separator="-"))
-        .when(is_refund).then(pl.concat_str(flow_id, pl.lit("refund"), hashes, separator="-"))
-        .otherwise(flow_id).alias("payment_id"),
-        pl.when(is_conversion | is_refund).then("id")
-        .when(flow_id.str.to_uppercase().str.starts_with(_FEE)).then(flow_id.str.slice(len(_FEE)))
+        flow_id.alias("payment_id"),
+        pl.when(flow_id.str.to_uppercase().str.starts_with(_FEE)).then(flow_id.str.slice(len(_FEE)))
         .alias("reference_id"),
         pl.lit(str(Status.SETTLED)).alias("status"),
         pl.coalesce(cells["details"], prefix.str.to_uppercase()).alias("type"),

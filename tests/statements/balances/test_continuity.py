@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.statements._reconcile import reconcile
+from p2p_analytics.statements.ledger.reconcile import reconcile
 from support.statements.rows import make_file
 
 

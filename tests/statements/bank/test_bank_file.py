@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2p_analytics.errors import StatementError
-from p2p_analytics.statements.bank._bank_file import read_bank
+from p2p_analytics.bank._bank_file import read_bank
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2p_analytics.frames.schema import KINDS
-from p2p_analytics.statements._registry import list_formats
-from p2p_analytics.statements._rows import polars_schema
+from p2p_analytics.statements.reading.registry import list_formats
+from p2p_analytics.statements.rows import polars_schema
 from support.statements.tables import read_text
 
 _FORMATS = {

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from p2p_analytics.statements.formats import _cash_app, _monzo, _paypal, _revolut, _wise
-from p2p_analytics.statements.formats._other_services import match_kinds
+from p2p_analytics.statements.formats.fields import match_kinds
 
 _PAYPAL = {
     "payment": [

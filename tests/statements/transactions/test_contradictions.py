@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.statements._rows import complete_rows
-from p2p_analytics.statements.transactions import unite_rows
+from p2p_analytics.statements.rows import complete_rows
+from p2p_analytics.statements.ledger.unite import unite_rows
 from support.archives.ledger import File, write_statement
 
 APRIL, MAY, JUNE, SUMMER = date(2024, 4, 1), date(2024, 5, 1), date(2024, 6, 30), date(2024, 7, 31)

@@ -11,8 +11,8 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.statements import _rows
-from p2p_analytics.statements._reconcile import reconcile
-from p2p_analytics.statements._rows import complete_rows, slice_by_files
+from p2p_analytics.statements.ledger.reconcile import reconcile
+from p2p_analytics.statements.rows import complete_rows, slice_by_files
 from p2p_analytics.statements.transactions import find_standing, sort_newest_first
 
 _HERE = Path(__file__).parent.parent

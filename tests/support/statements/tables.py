@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from p2p_analytics.statements._format import Table
-from p2p_analytics.statements._registry import find_format
+from p2p_analytics.statements.formats.format import Table
+from p2p_analytics.statements.reading.registry import find_format
 
 if TYPE_CHECKING:
-    from p2p_analytics.statements._format import Reading
+    from p2p_analytics.statements.formats.format import Reading
 
 
 def read_text(text, *, name="sample.csv", tz="UTC", account=None) -> Reading:

@@ -1,0 +1,283 @@
+"""The public function that pairs transfers with a bank account."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pandas as pd
+
+from p2p_analytics import settings
+from p2p_analytics.bank._assignment import Row, assign
+from p2p_analytics.bank._bank_file import BankRow, read_bank
+from p2p_analytics.display import to_zone
+from p2p_analytics.errors import ConfigurationError, describe_type
+from p2p_analytics.frames.own_money import is_bank_or_card
+from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, TEXT, WHOLE, require
+from p2p_analytics.history import describe_history_call
+from p2p_analytics.times import find_zone
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Collection, Iterable, Mapping
+    from zoneinfo import ZoneInfo
+
+
+BANK_MATCHES: Final[Mapping[str, str]] = {
+    "account_id": TEXT,
+    "payment_id": TEXT,
+    "kind": TEXT,
+    "date": INSTANT,
+    "flow_cents": WHOLE,
+    "fee_cents": WHOLE,
+    "currency": TEXT,
+    "bank_line": WHOLE,
+    "bank_date": INSTANT,
+    "bank_description": TEXT,
+    "bank_amount_cents": WHOLE,
+    "days": WHOLE,
+    "state": TEXT,
+}
+SERVICES: Final = ("venmo", "cash app", "cashapp", "paypal", "wise", "transferwise", "revolut", "monzo")
+PAIRED: Final = "paired"
+ONLY_IN_STATEMENT: Final = "only in statement"
+ONLY_IN_BANK: Final = "only in bank"
+OUTSIDE: Final = "outside the bank file"
+_TRANSFER: Final = "transfer"
+_NEEDED: Final = ("payment_id", "status", "date_created", "kind", "flow_cents")
+_OPTIONAL: Final = ("account_id", "fee_cents", "currency", "funding_source")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _Movement(NamedTuple):
+    """A row of PAYMENTS that may be in the bank account, with its number; the day is counted from 1970."""
+
+    number: int
+    account_id: str | None
+    payment_id: str | None
+    kind: str
+    date: datetime
+    day: int
+    flow: int
+    fee: int | None
+    currency: str | None
+
+
+def match_bank(  # noqa: PLR0913 - each is an independent option of a public function
+    payments: object,
+    bank: str | os.PathLike[str] | pd.DataFrame,
+    *,
+    columns: Mapping[str, str] | None = None,
+    names: Iterable[str] = SERVICES,
+    days: int = 5,
+    tz: str | ZoneInfo = "UTC",
+    day_first: bool | None = None,
+) -> pd.DataFrame:
+    """Return the transfers of a statement paired with the rows of a bank account, and those without a pair.
+
+    A transfer out of the service is money into the bank account, less the fee, and the reverse. Transfers get bank rows
+    of exactly this amount, each row once: as many pairs as possible, then as many as possible with rows that name a
+    payment service, then the fewest days between the two. A transfer with a fee that finds none is compared with the
+    amount before the fee. Payments that were funded by a bank or card, not by the balance of the service, are in the
+    bank account too: they are paired with the remaining rows that name a payment service, and listed only then.
+
+    Parameters
+    ----------
+    payments : Statements, History or DataFrame
+        PAYMENTS with ``kind``, as `read_statements` returns them.
+    bank : path or DataFrame
+        A CSV file or frame with a date, a description, and an amount that is positive for money into the bank account,
+        or columns for money out and in. Rows without an amount are skipped.
+    columns : mapping of str to str, optional
+        The names of columns that are not found by themselves: for any of the fields ``date``, ``description``,
+        ``amount``, ``debit``, ``credit``, ``sign`` and ``currency``.
+    names : iterable of str
+        Words of which a description has one if it names a payment service.
+    days : int
+        Maximum number of days between a transfer and its bank row, in either direction.
+    tz : str or ZoneInfo
+        Zone in which the date of a transfer is compared with the date of the bank.
+    day_first : bool, optional
+        Whether the day or the month is first in dates that end in the year; only needed if it cannot be found out.
+
+    Returns
+    -------
+    DataFrame
+        One row per pair, per settled transfer without a pair, and per bank row that names a payment service and has no
+        pair, in order of time, with the columns and dtypes of `BANK_MATCHES`. ``bank_date`` is midnight UTC of the
+        day, ``days`` are from the transfer to the bank row, ``bank_line`` is counted from 1, and ``state`` is "paired",
+        "only in statement" or "only in bank", or "outside the bank file" for a transfer without a pair before the first
+        or after the last day of the bank's rows, of which the file cannot say anything.
+
+    Raises
+    ------
+    StatementError
+        The bank file cannot be read, or a date or amount in it is not clear.
+    SchemaError
+        The payments lack a column.
+    ConfigurationError
+        An argument is invalid, or privacy mode is on, in which amounts are invented.
+    """
+    if settings.privacy() or getattr(payments, "private", False):
+        raise ConfigurationError("In privacy mode amounts are invented and match no bank account: switch it off first.")
+    if isinstance(days, bool) or not isinstance(days, int) or days < 0:
+        raise ConfigurationError(f"days={days!r} is not valid: give the number of days, 0 or more.")
+    movements, funded = _read_movements(payments, find_zone(tz))
+    rows = _sort_rows(read_bank(bank, columns, day_first=day_first))
+    is_named = _compile_names(names)
+    matcher = _Matcher(rows, [is_named(row.description) for row in rows], days)
+    matcher.match(movements, _expect_net)
+    matcher.match([transfer for transfer in movements if transfer.fee], lambda transfer: -transfer.flow)
+    matcher.match(funded, lambda payment: payment.flow, named_only=True)
+    return _build_frame(movements, matcher)
+
+
+def _expect_net(transfer: _Movement) -> int:
+    """Return the amount at the bank: a fee is inside the amount that left the service."""
+    return -transfer.flow - (transfer.fee or 0 if transfer.flow < 0 else 0)
+
+
+class _Matcher:
+    """Pairs of movements and bank rows; what has a pair gets no other."""
+
+    def __init__(self, rows: list[BankRow], named: list[bool], days: int) -> None:
+        self.rows = rows
+        self.named = named
+        self._days = days
+        self.pairs: dict[_Movement, int] = {}
+        self._used: set[int] = set()
+
+    def match(
+        self, movements: Iterable[_Movement], expect: Callable[[_Movement], int], *, named_only: bool = False
+    ) -> None:
+        """Pair movements with the rows of the expected amount."""
+        groups: dict[int, list[_Movement]] = defaultdict(list)
+        for movement in movements:
+            if movement not in self.pairs:
+                groups[expect(movement)].append(movement)
+        rows_of: dict[int, list[int]] = defaultdict(list)
+        for at, row in enumerate(self.rows):
+            if at not in self._used and (self.named[at] or not named_only):
+                rows_of[row.cents].append(at)
+        for cents, group in groups.items():
+            for currency in sorted({movement.currency or "" for movement in group}):
+                same = [movement for movement in group if (movement.currency or "") == currency]
+                rows = [at for at in rows_of[cents] if at not in self._used and self._has_currency(at, currency)]
+                near = [Row(self.rows[at].day, self.named[at]) for at in rows]
+                for one, other in assign([movement.day for movement in same], near, self._days):
+                    self.pairs[same[one]] = rows[other]
+                    self._used.add(rows[other])
+
+    def list_rest(self) -> list[int]:
+        """Return the rows that name a payment service and have no pair."""
+        return [at for at in range(len(self.rows)) if self.named[at] and at not in self._used]
+
+    def _has_currency(self, at: int, currency: str) -> bool:
+        return not currency or self.rows[at].currency in {None, currency}
+
+
+def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], list[_Movement]]:
+    """Return the settled transfers, and the payments that a bank or card funded, both in order of time."""
+    frame = getattr(payments, "payments", payments)
+    if not isinstance(frame, pd.DataFrame):
+        raise ConfigurationError(
+            "payments is what read_statements returns, or a history, not "
+            f"{describe_type(payments)}{describe_history_call(payments)}."
+        )
+    require(frame.columns, _NEEDED, what="match_bank", instead="what read_statements returns")
+    settled = frame[(frame["status"] == Status.SETTLED) & frame["date_created"].notna() & frame["flow_cents"].notna()]
+    columns = [settled[name] if name in settled else pd.Series(index=settled.index) for name in (*_NEEDED, *_OPTIONAL)]
+    transfers, funded = [], []
+    values_of = (column.astype(object).where(column.notna(), None) for column in columns)
+    for number, values in enumerate(zip(*values_of, strict=True)):
+        row: dict[str, Any] = dict(zip((*_NEEDED, *_OPTIONAL), values, strict=True))
+        instant = row["date_created"].to_pydatetime()
+        movement = _Movement(
+            number=number,
+            account_id=row["account_id"],
+            payment_id=row["payment_id"],
+            kind=row["kind"] or KIND_PAYMENT,
+            date=instant,
+            day=(to_zone(instant, zone).date() - _EPOCH.date()).days,
+            flow=int(row["flow_cents"]),
+            fee=None if row["fee_cents"] is None else int(row["fee_cents"]),
+            currency=row["currency"],
+        )
+        if movement.kind == _TRANSFER:
+            transfers.append(movement)
+        elif movement.flow < 0 and is_bank_or_card(row["funding_source"]):
+            funded.append(movement)
+    return sorted(transfers, key=_sort_key), sorted(funded, key=_sort_key)
+
+
+def _sort_key(movement: _Movement) -> tuple[object, ...]:
+    return movement.day, movement.date, movement.payment_id or "", movement.account_id or ""
+
+
+def _sort_rows(rows: Collection[BankRow]) -> list[BankRow]:
+    return sorted(rows, key=lambda row: (row.day, row.description or "", row.line))
+
+
+def _compile_names(names: Iterable[str]) -> Callable[[str | None], bool]:
+    """Return a function that finds out whether a text has one of the names as whole words."""
+    words = [names] if isinstance(names, str) else list(names)
+    if not all(isinstance(word, str) and word.strip() for word in words):
+        raise ConfigurationError("names are words such as 'venmo': leave out empty ones.")
+    pattern = re.compile(
+        "|".join(rf"(?<!\w){re.escape(word.strip())}(?!\w)" for word in words) or r"(?!)", re.IGNORECASE
+    )
+    return lambda text: bool(pattern.search(text or ""))
+
+
+def _build_frame(transfers: list[_Movement], matcher: _Matcher) -> pd.DataFrame:
+    funded = [movement for movement in matcher.pairs if movement.kind != _TRANSFER]
+    days = [row.day for row in matcher.rows]
+    first, last = (min(days), max(days)) if days else (-math.inf, math.inf)
+    lines = []
+    for movement in (*transfers, *funded):
+        at = matcher.pairs.get(movement)
+        is_outside = not first <= movement.day <= last
+        lines.append(_describe(movement, None if at is None else matcher.rows[at], is_outside=is_outside))
+    lines += [_describe(None, matcher.rows[at]) for at in matcher.list_rest()]
+    lines.sort(key=_find_place)
+    return pd.DataFrame(
+        {name: pd.Series([line[name] for line in lines], dtype=dtype) for name, dtype in BANK_MATCHES.items()}
+    )
+
+
+def _find_place(line: dict[str, Any]) -> tuple[object, ...]:
+    """Return the order in which rows are listed; of one instant, bank rows come last."""
+    key = line["payment_id"]
+    return line["date"] or line["bank_date"], key is None, key or "", line["bank_line"] or 0
+
+
+def _describe(movement: _Movement | None, row: BankRow | None, *, is_outside: bool = False) -> dict[str, Any]:
+    """Return a row of the result."""
+    alone = (OUTSIDE if is_outside else ONLY_IN_STATEMENT) if movement else ONLY_IN_BANK
+    state = PAIRED if movement and row else alone
+    line: dict[str, Any] = dict.fromkeys(BANK_MATCHES) | {"state": state}
+    if movement:
+        line |= {
+            "account_id": movement.account_id,
+            "payment_id": movement.payment_id,
+            "kind": movement.kind,
+            "date": movement.date,
+            "flow_cents": movement.flow,
+            "fee_cents": movement.fee,
+            "currency": movement.currency,
+        }
+    if row:
+        line |= {
+            "bank_line": row.line,
+            "bank_date": _EPOCH + timedelta(days=row.day),
+            "bank_description": row.description,
+            "bank_amount_cents": row.cents,
+        }
+        line["currency"] = line["currency"] or row.currency
+    if movement and row:
+        line["days"] = row.day - movement.day
+    return line

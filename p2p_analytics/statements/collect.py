@@ -1,0 +1,249 @@
+"""Files to ROWS: bytes are split into cells, and the formats turn cells into rows. Nothing is derived from rows here."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import polars as pl
+
+from p2p_analytics.errors import StatementError
+from p2p_analytics.progress import loading_bar
+from p2p_analytics.statements.formats.bank_columns import is_bank_header
+from p2p_analytics.statements.formats.format import NoHeaderError, Table
+from p2p_analytics.statements.problems import SKIPPED, Problem
+from p2p_analytics.statements.reading.registry import HeaderFinder, describe_nearest, find_service
+from p2p_analytics.statements.reading.sources import find_files, read_batches
+from p2p_analytics.statements.reading.tables import LINE, has_header, open_text, read_together, split_file
+from p2p_analytics.statements.rows import ROWS, Collected, FileInfo, encode_rows, polars_schema
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Sequence
+
+    from p2p_analytics.statements.reading.registry import Header
+    from p2p_analytics.statements.reading.sources import Source
+    from p2p_analytics.statements.reading.tables import Opened, Part
+
+_UTC: Final = ZoneInfo("UTC")
+_BATCH_ROWS: Final = 100_000  # that become ROWS together
+_BATCH_PARTS: Final = 500
+_MOST_ROWS: Final = 5_000_000  # of all files
+_NOTICE: Final = "notice"
+_EXPORTED: Final = frozenset({"payment_id", "flow_cents"})  # columns that no statement has
+_OF_BANK: Final = (
+    "If they are those of a bank account, p2p.match_bank pairs its rows with the transfers of your statements: import "
+    "the statements without this file."
+)
+
+
+def collect(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    tz: ZoneInfo = _UTC,
+    account: str | None = None,
+    skip_others: bool = False,
+    on_progress: Callable[[int, int], object] | None = None,
+) -> Collected:
+    """Return the rows of files, what each file says, and problems; the parameters are those of `read_statements`."""
+    collector = _Collector(tz, account, skip_others=skip_others)
+    entries = find_files(paths)
+    with contextlib.nullcontext(on_progress) if on_progress is not None else loading_bar(unit="files") as show:
+        for sources in read_batches(entries, show):
+            collector.add(sources)
+    return collector.finish()
+
+
+class _Collector:
+    """Collects the rows of files."""
+
+    def __init__(self, tz: ZoneInfo, account: str | None, *, skip_others: bool) -> None:
+        self._tz = tz
+        self._account = account
+        self._skip_others = skip_others
+        self._finder = HeaderFinder()
+        self._pending: dict[tuple[str, tuple[str, ...]], list[Part]] = {}
+        self._pending_rows = self._pending_parts = self._count = 0
+        self._rows: list[pl.DataFrame] = []
+        self._labels: dict[str, str] = {}  # of the files by their paths
+        self._taken: set[str] = set()
+        self._files: dict[str, FileInfo] = {}  # by their labels
+        self._irregular: dict[str, tuple[set[int], set[int]]] = {}
+        self._problems: list[Problem] = []
+
+    def add(self, sources: Sequence[Source]) -> None:
+        """Add files; one that is not named and no statement is a problem."""
+        opened = [self._try_open(source) for source in sources]
+        cells = read_together(opened, self._finder)
+        for source, file, regular in zip(sources, opened, cells, strict=True):
+            self._add_file(self._make_unique(source), file, regular)
+
+    def _try_open(self, source: Source) -> Opened | None:
+        """Return the text of a file, None if there is an error, which has its place among those of other files."""
+        with contextlib.suppress(StatementError):
+            return open_text(source.content, source.name, self._finder) if source.skipped is None else None
+        return None
+
+    def _add_file(self, source: Source, opened: Opened | None, cells: pl.DataFrame | None) -> None:
+        if source.skipped is not None:
+            self._skip(source, source.skipped)
+            return
+        try:
+            opened = opened or open_text(source.content, source.name, self._finder)
+            parts = split_file(opened, cells, source.name, self._finder)
+        except StatementError as error:
+            reason = f"{error}{_advise(error)}"
+            is_other = isinstance(error, NoHeaderError) or not has_header(source.content, self._finder)
+            if not is_other or (source.is_named and not self._skip_others):
+                error.args = (reason,)
+                raise
+            self._skip(source, reason.replace(source.name, source.label))
+            return
+        if opened.text.is_windows:
+            self._problems.append(Problem("not_utf8", source.label, 1))
+        digest = hashlib.sha256(source.content).hexdigest()
+        for part in parts:
+            self._labels[part.file] = source.label + part.file.removeprefix(source.name)  # a file can have two tables
+            self._add_part(part, digest)
+        if self._pending_rows > _BATCH_ROWS or self._pending_parts > _BATCH_PARTS:
+            self._flush()
+
+    def finish(self) -> Collected:
+        """Return the rows of the files that were added."""
+        self._flush()
+        if not self._files:
+            reason = next((problem.details[0] for problem in reversed(self._problems)), "")
+            reason = reason.removesuffix(".") or "there are no files"
+            raise StatementError(f"No statement was found: {reason}; name the CSV files, or the folder they are in.")
+        rows = _concatenate(self._rows)
+        files = tuple(
+            msgspec.structs.replace(info, is_broken=_is_broken(rows, file, *self._irregular[file]))
+            if file in self._irregular
+            else info
+            for file, info in self._files.items()
+        )
+        return Collected(rows, files, tuple(self._problems))
+
+    def _make_unique(self, source: Source) -> Source:
+        """Return a source with a name that no other has: two members of an archive can have one name."""
+        name, label, number = source.name, source.label, 2
+        while name in self._labels or label in self._taken:
+            name, label, number = f"{source.name} ({number})", f"{source.label} ({number})", number + 1
+        self._labels[name] = label
+        self._taken.add(label)
+        skipped = source.skipped and source.skipped.replace(source.name, label)
+        return source._replace(name=name, label=label, skipped=skipped)
+
+    def _skip(self, source: Source, reason: str) -> None:
+        self._problems.append(Problem(SKIPPED, source.label, details=(reason,)))
+
+    def _add_part(self, part: Part, digest: str) -> None:
+        statement_format = part.header.format
+        label = self._labels[part.file]
+        self._files[label] = FileInfo(
+            file=label,
+            format=statement_format.name,
+            service=find_service(statement_format.name),
+            account_service=statement_format.service or statement_format.name,
+            account=self._account,
+            repeats_ids=statement_format.repeats_ids,
+            digest=digest,
+        )
+        self._add_problems(part.problems)
+        if part.ragged or part.overfull:
+            self._irregular[label] = (part.ragged, part.overfull)
+        self._pending.setdefault((statement_format.name, part.header.names), []).append(part)
+        self._pending_rows += part.cells.height
+        self._count += part.cells.height
+        if self._count > _MOST_ROWS:
+            raise StatementError(f"The files have more than {_MOST_ROWS:,} rows together: read them in several calls.")
+        self._pending_parts += 1
+
+    def _flush(self) -> None:
+        """Let the formats read the pending files, those with one header together.
+
+        From here on, files have their labels. The formats know their paths, which errors quote.
+        """
+        for parts in self._pending.values():
+            statement_format = parts[0].header.format
+            table = _join_parts(parts, self._tz, self._account)
+            reading = statement_format.read_table(table)
+            rows = reading.rows
+            if self._tz.key != "UTC":  # ids are made of the start, and must not depend on the zone of the caller
+                in_utc = statement_format.read_table(replace(table, tz=_UTC)).rows
+                rows = rows.with_columns(in_utc.select(start=pl.coalesce("start", "date")).to_series())
+            labels = {part.file: self._labels[part.file] for part in parts}
+            self._rows.append(encode_rows(rows.with_columns(pl.col("file").replace(labels))))
+            self._add_problems(reading.problems)
+            for path, label in labels.items():
+                start, end = reading.periods.get(path, (None, None))
+                self._files[label] = msgspec.structs.replace(
+                    self._files[label],
+                    period_start=start,
+                    period_end=end,
+                    product=reading.subaccounts.get(path, ""),
+                    snapshot_at=reading.snapshots.get(path),
+                )
+        self._pending.clear()
+        self._pending_rows = self._pending_parts = 0
+
+    def _add_problems(self, problems: Iterable[Problem]) -> None:
+        labels = self._labels
+        self._problems += [problem._replace(file=labels.get(problem.file, problem.file)) for problem in problems]
+
+
+def _is_broken(rows: pl.DataFrame, file: str, ragged: set[int], overfull: set[int]) -> bool:
+    """Return whether a file has rows with too many or too few cells.
+
+    A short notice without a balance, such as the title of a summary, cannot hide an amount.
+    """
+    harmless = rows.filter(
+        pl.col("file") == file,
+        pl.col("kind") == _NOTICE,
+        pl.all_horizontal(pl.col("opening_cents", "closing_cents").is_null()),
+    )
+    return bool(overfull or ragged - set(harmless["line"].to_list()))
+
+
+def _advise(error: StatementError) -> str:
+    """Return a sentence about the format that the columns of a file could be of."""
+    if not isinstance(error, NoHeaderError) or not error.columns:
+        return ""
+    if {*error.columns} >= _EXPORTED:
+        return " They are those of payments that p2p_analytics wrote: read them with p2p.read_csv."
+    return f" {_OF_BANK if is_bank_header(error.columns) else describe_nearest(error.columns)}"
+
+
+def _join_parts(parts: list[Part], tz: ZoneInfo, account: str | None) -> Table:
+    header: Header = parts[0].header
+    joined = pl.concat([part.cells for part in parts], rechunk=True)
+    counts = pl.Series([part.cells.height for part in parts], dtype=pl.Int64)
+    files = pl.Series("file", [part.file for part in parts], dtype=pl.String)
+    numbers = pl.int_range(len(parts), eager=True).repeat_by(counts).explode().drop_nulls()
+    named = {name: pl.col(str(position)) for name, position in header.positions.items()}
+    absent = {name: pl.lit(None, pl.String) for name in header.format.columns if name not in named}
+    cells = joined.select(files.gather(numbers), LINE, **named, **absent)
+    used = set(header.positions.values())
+    extras: dict[str, pl.Series] = {}
+    for position, name in enumerate(header.names):
+        if position not in used:
+            unique, number = name, 2
+            while unique in extras:
+                unique, number = f"{name} ({number})", number + 1
+            extras[unique] = joined[str(position)]
+    return Table(cells, {part.file: part.preamble for part in parts}, header.names, extras, tz, account)
+
+
+def _concatenate(batches: list[pl.DataFrame]) -> pl.DataFrame:
+    """Return the rows of all batches; each column is removed from them as it is copied, so none is in memory twice.
+
+    Polars copies a frame of several chunks whole, for many expressions.
+    """
+    empty = encode_rows(pl.DataFrame(schema=polars_schema()))
+    return pl.DataFrame(
+        [pl.concat([empty[name], *(batch.drop_in_place(name) for batch in batches)], rechunk=True) for name in ROWS]
+    )

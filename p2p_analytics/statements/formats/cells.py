@@ -1,0 +1,250 @@
+"""Text of cells to exact cents and UTC instants, and the problems of cells that cannot be read.
+
+Everything here works on whole columns. A cell that is not exactly an amount or a datetime is null in the result;
+`list_unreadable` finds these cells by comparing the text with the result.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import polars as pl
+
+from p2p_analytics.money import LARGEST_CENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from zoneinfo import ZoneInfo
+
+
+Order: TypeAlias = Literal["mdy", "dmy"]
+ORDERS: Final[tuple[Order, ...]] = ("mdy", "dmy")
+
+_SPACES: Final = "[\u00a0\u1680\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff\t\r\n]"
+_MINUS: Final = "[\u2010-\u2015\u2212\ufe63\uff0d]"
+_SYMBOL: Final = r"(?:[A-Za-z]{0,3}\p{Sc}|[A-Z]{3}|kr\.?|zł|Kč|Ft|Rs\.?)"
+# The spelling of the service, which needs no regular expression with groups.
+_DOLLARS: Final = r"^(?:[-+] )?\$[0-9]{1,3}(?:,[0-9]{3})*\.[0-9]{2}$"
+_WITH_POINTS: Final = r"^\s*[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"
+_FEW: Final = 4  # cells for each distinct one, above which only the distinct ones are read
+
+_DATE: Final = (
+    r"(?:((?:19|20|21)[0-9]{2})([-/.])([0-9]{1,2})[-/.]([0-9]{1,2})"
+    r"|([0-9]{1,2})[-/.]([0-9]{1,2})[-/.]((?:19|20|21)[0-9]{2}))"
+)
+_TIME: Final = (
+    r"(?:(?:[Tt]| *,? +)([0-9]{1,2}):([0-5][0-9])(?::([0-5][0-9])(?:[.,]([0-9]{1,9}))?)?(?: *([AaPp])\.?[Mm]\.?)?"
+)
+_ZONE: Final = r"(?: *\(?([Zz]|[+-][0-9]{2}:?[0-9]{2}|[A-Za-z][A-Za-z0-9_+:/-]{1,40})\)?)?)?"
+_MOMENT: Final = rf"^\s*{_DATE}{_TIME}{_ZONE}\s*$"
+_COMMON: Final = r"^(?:19|20|21)[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9]$"
+
+# An abbreviation means this offset also where the time zone database has a zone of that name with summer time.
+# Abbreviations of several zones that statement files do not use, such as IST, are not listed.
+_OFFSET_HOURS: Final = {
+    "Z": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "MSK": 3,
+    "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7, "AKST": -9, "AKDT": -8,
+    "HST": -10, "AST": -4, "ADT": -3, "BRT": -3, "SGT": 8, "HKT": 8, "JST": 9, "AWST": 8, "AEST": 10, "AEDT": 11,
+    "NZST": 12, "NZDT": 13,
+}  # fmt: skip
+_OFFSET: Final = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2}):?(\d{2})?", re.ASCII)
+_SECONDS_PER_MINUTE: Final = 60
+_LARGEST_OFFSET_HOURS: Final = 15
+
+
+def parse_money(cells: pl.Series, *, decimal_comma: bool = False, symbol: str | None = None) -> pl.Series:
+    """Return amounts of money as whole cents.
+
+    An amount is digits, with or without separated thousands, and at most two decimals, such as ``- $1,234.56``,
+    ``+ $45``, ``42.5``, or ``-12,30 EUR`` with ``decimal_comma``. One sign may be at the start, after the currency or
+    at the end. All kinds of space and of minus sign are accepted.
+
+    Parameters
+    ----------
+    cells : polars.Series
+        Text.
+    decimal_comma : bool
+        True if a comma separates the decimals and a point the thousands.
+    symbol : str, optional
+        The only currency symbol or code that amounts may have, such as "$"; by default any.
+
+    Returns
+    -------
+    polars.Series
+        Int64; null for a cell without text, with "(None)" or with other text, and for amounts beyond 64 bits.
+    """
+    cells = cells.cast(pl.String)
+    if cells.null_count() == len(cells):
+        return pl.Series(cells.name, [None], pl.Int64).new_from_index(0, len(cells))
+    if symbol == "$" and not decimal_comma and cells.str.contains(_DOLLARS).all():
+        digits = cells.str.replace_many(["$", ",", " ", ".", "+"], [""] * 5)
+        cents = digits.cast(pl.Int64, strict=False)
+        return cents.set(cents < -LARGEST_CENTS, None)
+    distinct = cells.unique()
+    if len(distinct) * _FEW < len(cells):
+        values = _parse_each(distinct, decimal_comma=decimal_comma, symbol=symbol)
+        return cells.replace_strict(distinct, values, return_dtype=pl.Int64)
+    return _parse_each(cells, decimal_comma=decimal_comma, symbol=symbol)
+
+
+def _parse_each(cells: pl.Series, *, decimal_comma: bool, symbol: str | None) -> pl.Series:
+    """Return amounts of any spelling as whole cents, as `parse_money` does."""
+    currency = _SYMBOL if symbol is None else re.escape(symbol)
+    thousands, decimal = ("[. '’]", ",") if decimal_comma else ("[, '’]", r"\.")  # noqa: RUF001 - Swiss thousands
+    whole_part = rf"[0-9]{{1,3}}(?:{thousands}[0-9]{{3}})+|[0-9]+"
+    number = rf"({whole_part})?(?:{decimal}([0-9]{{1,2}}))?"
+    pattern = rf"^ *([-+]?) *(?:{currency})? *([-+]?) *{number} *(?:{currency})? *([-+]?) *$"
+    groups = _use_plain_characters(cells).str.extract_groups(pattern).struct.unnest()
+    first, second, whole, part, third = (pl.col(name) for name in groups.columns)
+    sign = pl.concat_str(first, second, third, ignore_nulls=True)
+    is_amount = (whole.is_not_null() | part.is_not_null()) & (sign.str.len_bytes() <= 1)
+    units = whole.fill_null("0").str.replace_all("[^0-9]", "")
+    text = sign.str.replace("+", "", literal=True) + units + part.fill_null("").str.pad_end(2, "0")
+    cents = pl.when(is_amount).then(text).cast(pl.Int64, strict=False)
+    has_size = cents >= -LARGEST_CENTS  # the least integer of 64 bits has no absolute value
+    return groups.select(pl.when(has_size).then(cents).alias(cells.name)).to_series()
+
+
+def parse_instants(
+    cells: pl.Series, *, tz: ZoneInfo, order: Order = "mdy", zones: pl.Series | None = None
+) -> pl.Series:
+    """Return datetimes as UTC instants.
+
+    A datetime is a date, alone or with a time, or with a time and a zone: ``2024-05-31T18:30:00Z``,
+    ``2024-05-31 18:30 CDT``, ``05/31/2024, 6:30:15 PM``, or ``31.05.2024`` with the order "dmy". A date alone means its
+    first moment. The zone is an offset, a name of the time zone database or one of the abbreviations that statement
+    files use; each abbreviation is a fixed offset.
+
+    A local time that occurs twice, because the clock was put back, means the first one. One that the clock skipped
+    when it was put forward is read with the offset before the change, as `datetime` does with ``fold=0``.
+
+    Parameters
+    ----------
+    cells : polars.Series
+        Text. Date and time of two columns are joined with a space.
+    tz : ZoneInfo
+        Zone of datetimes without one.
+    order : {"mdy", "dmy"}
+        Whether the month or the day is first in a date that ends in the year.
+    zones : polars.Series, optional
+        The zone of each cell, in a column of its own; a zone in the cell wins.
+
+    Returns
+    -------
+    polars.Series
+        Datetime("us", "UTC"); null for a cell without text or with other text, for dates that do not exist, for
+        years outside 1900 to 2199 and for unknown zones.
+    """
+    cells = cells.cast(pl.String)
+    if cells.null_count() == len(cells):
+        return pl.Series(cells.name, [None] * len(cells), pl.Datetime("us", "UTC"))
+    if zones is None and cells.str.contains(_COMMON).all():
+        local = cells.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False)
+        return _convert(pl.DataFrame([local.alias("local")]), tz.key or "UTC").alias(cells.name)
+    groups = _use_plain_characters(cells).str.extract_groups(_MOMENT).struct.unnest()
+    (year, _, month, day, one, two, late_year, hour, minute, second, fraction, half, zone) = (
+        pl.col(name) for name in groups.columns
+    )
+    first, last = (one, two) if order == "mdy" else (two, one)
+    hours = _read_hours(hour.fill_null("0").cast(pl.Int64), half.str.to_lowercase())
+    parts = [
+        pl.coalesce(year, late_year), pl.lit("-"), pl.coalesce(month, first), pl.lit("-"), pl.coalesce(day, last),
+        pl.lit(" "), hours, pl.lit(":"), minute.fill_null("00"), pl.lit(":"), second.fill_null("00"), pl.lit("."),
+        fraction.fill_null("").str.slice(0, 6).str.pad_end(6, "0"),
+    ]  # fmt: skip
+    text = pl.concat_str(parts)  # null where there is no date or hour
+    if zones is None:
+        zones = pl.Series("own", [None], pl.String).new_from_index(0, len(cells))
+    read = groups.with_columns(zones.cast(pl.String).str.strip_chars().replace("", None).alias("own")).select(
+        text.str.to_datetime("%Y-%m-%d %H:%M:%S%.6f", time_unit="us", strict=False).alias("local"),
+        pl.coalesce(zone, "own").alias("zone"),
+    )
+    return _read_zones(read, tz).alias(cells.name)
+
+
+def list_orders(cells: pl.Series) -> list[Order]:
+    """Return the orders of day and month in which all dates that end in the year exist; both if no day is above 12.
+
+    Where dates have points, as in 05.02.2024, the day is first.
+    """
+    groups = cells.cast(pl.String).str.extract_groups(_MOMENT).struct.unnest()
+    numbers = [pl.col(groups.columns[position]).cast(pl.Int64).max() for position in (4, 5)]
+    first, second = groups.select(first=numbers[0], second=numbers[1]).row(0)
+    months = 12
+    possible = {"mdy": (first or 1) <= months, "dmy": (second or 1) <= months}
+    if all(possible.values()) and cells.cast(pl.String).str.contains(_WITH_POINTS).any():
+        return ["dmy"]
+    return [order for order in ORDERS if possible[order]]
+
+
+def _use_plain_characters(cells: pl.Series) -> pl.Series:
+    """Return text with plain spaces and minus signs."""
+    cells = cells.cast(pl.String)
+    if not cells.str.contains(r"[^ -~]").any():
+        return cells
+    return cells.str.replace_all(_SPACES, " ").str.replace_all(_MINUS, "-")
+
+
+def _read_hours(hour: pl.Expr, half: pl.Expr) -> pl.Expr:
+    """Return the hour of the day as text; null for hours such as 13 PM."""
+    noon = 12
+    is_valid = half.is_null() | hour.is_between(1, noon)
+    in_day = pl.when(half.is_null()).then(hour).otherwise(hour % noon + pl.when(half == "p").then(noon).otherwise(0))
+    return pl.when(is_valid).then(in_day).cast(pl.String).str.zfill(2)
+
+
+def _read_zones(read: pl.DataFrame, tz: ZoneInfo) -> pl.Series:
+    """Return the instants of local times with the zones named beside them."""
+    named: Sequence[str] = read["zone"].drop_nulls().unique().sort().to_list()
+    zones: dict[str, int | str | None] = {name: _find_zone(name) for name in named}
+    offsets: dict[str, Any] = {name: zone for name, zone in zones.items() if isinstance(zone, int)}
+    default = _convert(read.select("local"), tz.key or "UTC")
+    seconds = pl.col("zone").replace_strict(offsets or {"": 0}, default=None, return_dtype=pl.Int64)
+    with_offset = pl.col("local").dt.replace_time_zone("UTC") - pl.duration(seconds=seconds)
+    result = read.select(
+        pl.when(pl.col("zone").is_null()).then(pl.lit(default)).otherwise(with_offset).alias("instant")
+    ).to_series()
+    for name, zone in zones.items():
+        if isinstance(zone, str):
+            in_zone = read["zone"] == name
+            result = result.set(in_zone, None).zip_with(~in_zone.fill_null(value=False), _convert(read, zone))
+    return result
+
+
+def _find_zone(name: str) -> int | str | None:
+    """Return the offset in seconds, or the name in the time zone database, of a zone; None if it is unknown."""
+    hours = _OFFSET_HOURS.get(name.upper())
+    if hours is not None:
+        return hours * _SECONDS_PER_MINUTE**2
+    offset = _OFFSET.fullmatch(name.upper())
+    if offset is not None:
+        sign, hour, minute = offset.groups()
+        minutes = int(hour) * _SECONDS_PER_MINUTE + int(minute or 0)
+        is_offset = int(hour) <= _LARGEST_OFFSET_HOURS and int(minute or 0) < _SECONDS_PER_MINUTE
+        return (-minutes if sign == "-" else minutes) * _SECONDS_PER_MINUTE if is_offset else None
+    return name if "/" in name and has_zone(name) else None
+
+
+@lru_cache
+def has_zone(name: str) -> bool:
+    """Return whether Polars knows a zone of the time zone database."""
+    try:
+        pl.Series([None], dtype=pl.Datetime("us")).dt.replace_time_zone(name)
+    except pl.exceptions.PolarsError:
+        return False
+    return True
+
+
+def _convert(read: pl.DataFrame, zone: str) -> pl.Series:
+    """Return the instants of the column ``local`` in a zone."""
+    local = pl.col("local")
+    if zone == "UTC":
+        return read.select(local.dt.replace_time_zone("UTC")).to_series()
+    # The clock skips an hour, or a day where a country changed to the other side of the date line.
+    skips = (pl.duration(), pl.duration(hours=1), pl.duration(days=1))
+    read_as = [
+        (local - skip).dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null") + skip for skip in skips
+    ]
+    return read.select(pl.coalesce(read_as).dt.convert_time_zone("UTC")).to_series()

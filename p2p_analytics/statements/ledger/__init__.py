@@ -1,0 +1,1 @@
+"""ROWS of files to payments: pure functions, which see all rows at once."""

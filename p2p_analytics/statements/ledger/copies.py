@@ -1,0 +1,178 @@
+"""Files that look like copies of each other with other amounts or times, such as one that a spreadsheet has saved.
+
+A copy of a row with an id is the same payment. Where ids are made of the content, or an id has several amounts, a copy
+with another content is another payment, and the money counts twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from p2p_analytics.display import format_count
+from p2p_analytics.statements.ledger.ids import GIVEN, SHARED
+from p2p_analytics.statements.ledger.unite import NOTICE
+from p2p_analytics.statements.problems import Problem
+from p2p_analytics.times import DAY_US
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+
+SOURCE: Final = "source"  # the file of a row, where one name can be that of several files
+_OF_CONTENT: Final = r"^(.+)-[0-9a-f]{16}-[0-9]+$"
+# A spreadsheet changes how amounts and times are shown, not these.
+_ALIKE: Final = ("account", "group", "type", "counterparty_name", "is_in", "currency", "status", "note")
+_SIDES: Final = ("moment_side", "amount_side")
+_LOST: Final = ("moment_lost", "amount_lost")
+_MOMENT: Final = (*_ALIKE, "moment", "amount", *_LOST)
+_ROW: Final = ("account", "payment_id")
+_PAIR: Final = ("account", SOURCE, "other_source")
+_MINUTE: Final = 60_000_000
+_UNIT: Final = 100  # cents
+_MOST_FILES: Final = 30  # that have rows alike in one minute or day: such rows are frequent
+
+
+def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
+    """Return a problem for each two files of which one looks like a copy of the other; it is that of the later one.
+
+    Two rows look alike if they differ only as a spreadsheet changes them: one has lost its seconds, its time of day,
+    which also moves it by a day in another zone, or the cents of its amount. A file looks like a copy if half of its
+    rows from the days of the other file, or half of those of that file, have such a row in the other. A file that has
+    both rows shows that they are two.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        ROWS, one per transaction, with counterparties; perhaps with `SOURCE`.
+    versions : polars.DataFrame
+        Further ROWS of these transactions.
+    """
+    candidates = _select_candidates(rows)
+    shared = _select_shared(candidates)
+    if shared.is_empty():
+        return []
+    is_shared = pl.col("payment_id").is_in(shared["payment_id"].unique().implode())
+    known = pl.concat([_name_sources(each).filter(is_shared).select(*_ROW, SOURCE) for each in (rows, versions)])
+    alike = _find_alike(shared, known)
+    counts = alike.group_by(_PAIR).agg(pl.col("payment_id").n_unique().alias("alike"), pl.col("line").min())
+    return [_describe(pair) for pair in _select_copies(counts, candidates)]
+
+
+def _name_sources(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return account, id, line, file and `SOURCE` of rows as text."""
+    source = SOURCE if SOURCE in rows.columns else "file"
+    return rows.select(
+        pl.col("account", "file").cast(pl.String), "payment_id", "line", pl.col(source).cast(pl.String).alias(SOURCE)
+    )
+
+
+def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of which a copy is another payment, with the columns by which they are compared."""
+    own, cents, us = pl.col("payment_id"), pl.col("flow_cents"), pl.col("date").dt.epoch("us")
+    is_made = pl.col(GIVEN).is_null() | pl.col(SHARED)
+    is_candidate = rows.select(
+        is_made
+        & (cents != 0)
+        & pl.col("date").is_not_null()
+        & pl.col("file").is_not_null()
+        & (pl.col("kind") != NOTICE).fill_null(value=True)
+    ).to_series()
+    candidates = rows.filter(is_candidate)
+    texts = ("type", "counterparty_name", "currency", "status", "note")
+    size = cents.abs()
+    described = candidates.select(
+        pl.coalesce(own.str.extract(_OF_CONTENT), GIVEN).alias("group"),
+        *(pl.col(name).cast(pl.String) for name in texts),
+        (cents > 0).alias("is_in"),
+        size.alias("cents"),
+        ((size + _UNIT // 2) // _UNIT * _UNIT).alias("rounded"),
+        (size % _UNIT == 0).alias("lacks_cents"),
+        us.alias("us"),
+        (us // DAY_US).alias("day"),
+        (us % DAY_US == 0).alias("lacks_time"),
+        (us % _MINUTE == 0).alias("lacks_seconds"),
+    )
+    return pl.concat([_name_sources(candidates), described], how="horizontal")
+
+
+def _select_shared(candidates: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows that can look like rows of another file, once for each time and amount at which they can.
+
+    What a row lost is in `_LOST`: of its time, nothing, the seconds or the time of day, and of its amount, nothing or
+    the cents. `_SIDES` are 1 for the row that lost it, 2 for the other one, and 0 if nothing was lost.
+    """
+    def list_sides(rows: pl.DataFrame, lacks: str, lost: int, key: pl.Expr, name: str) -> pl.DataFrame:
+        side = pl.when(lacks).then(1).otherwise(2)
+        return rows.with_columns(key.alias(name), side.alias(f"{name}_side"), pl.lit(lost).alias(f"{name}_lost"))
+
+    def keep_all(rows: pl.DataFrame, key: str, name: str) -> pl.DataFrame:
+        return rows.with_columns(
+            pl.col(key).alias(name), pl.lit(0).alias(f"{name}_side"), pl.lit(0).alias(f"{name}_lost")
+        )
+
+    of_day = list_sides(candidates, "lacks_time", 2, pl.col("day"), "moment")
+    near = [of_day.filter("lacks_time").with_columns((pl.col("day") + more).alias("moment")) for more in (-1, 1)]
+    of_minute = list_sides(candidates, "lacks_seconds", 1, pl.col("us") // _MINUTE, "moment")
+    times = pl.concat([keep_all(candidates, "us", "moment"), of_minute, of_day, *near])
+    of_units = list_sides(times, "lacks_cents", 1, pl.col("rounded"), "amount")
+    found = pl.concat([keep_all(times, "cents", "amount"), of_units])
+    files = pl.col(SOURCE).n_unique().over(*_MOMENT)
+    has_both = (
+        pl.col(side).n_unique().over(*_MOMENT) > (pl.col(lost) > 0) for side, lost in zip(_SIDES, _LOST, strict=True)
+    )
+    return found.filter(pl.any_horizontal(pl.col(*_LOST) > 0), files.is_between(2, _MOST_FILES), *has_both)
+
+
+def _find_alike(shared: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with each other file that has a row that looks like it, where neither file has both.
+
+    Each row is joined with files, not with their rows, of which one minute can have thousands.
+    """
+    key = [*_MOMENT, *_SIDES]
+    of_other = [pl.when(pl.col(side) > 0).then(3 - pl.col(side)).otherwise(0).alias(side) for side in _SIDES]
+    files = shared.select(*key, SOURCE).unique()
+    of_file = files.select(*_MOMENT, *of_other, pl.col(SOURCE).alias("other_source"))
+    rows = shared.join(of_file, on=key, how="inner", nulls_equal=True).filter(pl.col(SOURCE) != pl.col("other_source"))
+    rows = rows.join(known.rename({SOURCE: "other_source"}), on=[*_ROW, "other_source"], how="anti")
+    of_row = rows.select(
+        *_MOMENT, *of_other, pl.col("other_source").alias(SOURCE), pl.col(SOURCE).alias("other_source")
+    )
+    return rows.join(of_row.unique(), on=[*key, SOURCE, "other_source"], how="semi", nulls_equal=True)
+
+
+def _select_copies(counts: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[Mapping[str, Any]]:
+    """Yield the two files of each copy, of which half of the rows are alike, as the later one sees them."""
+    day = pl.col("day")
+    files = candidates.group_by("account", SOURCE).agg(
+        pl.col("file").first(),
+        day.min().alias("first"),
+        day.max().alias("last"),
+        pl.col("payment_id").min().alias("id"),
+    )
+    others = files.rename({name: f"other_{name}" for name in (SOURCE, "file", "first", "last", "id")})
+    pairs = counts.join(files, on=["account", SOURCE]).join(others, on=["account", "other_source"])
+    rows = pairs.select(*_PAIR, "other_first", "other_last").join(
+        candidates.select("account", SOURCE, "day"), on=["account", SOURCE]
+    )
+    is_near = day.is_between(pl.col("other_first") - 1, pl.col("other_last") + 1)
+    totals = rows.filter(is_near).group_by(_PAIR).agg(pl.len().alias("rows"))
+    found = pairs.join(totals, on=_PAIR).sort(_PAIR).rows(named=True)
+    is_half = {tuple(pair[name] for name in _PAIR): 2 * pair["alike"] >= pair["rows"] for pair in found}
+    for pair in found:
+        account, source, other = (pair[name] for name in _PAIR)
+        is_copy = is_half[account, source, other] or is_half[account, other, source]
+        if is_copy and _rank(pair, "") > _rank(pair, "other_"):
+            yield pair
+
+
+def _rank(pair: Mapping[str, Any], side: str) -> tuple[int, str, str]:
+    """Return the key by which the later file of a pair is found, which does not depend on folders and imports."""
+    return pair[f"{side}last"], pair[f"{side}file"].rpartition("/")[2], pair[f"{side}id"]
+
+
+def _describe(pair: Mapping[str, Any]) -> Problem:
+    count = format_count(pair["alike"], "row looks", "rows look")
+    return Problem("copy", pair["file"], pair["line"], other_file=pair["other_file"], details=(count,))

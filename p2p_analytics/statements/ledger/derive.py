@@ -1,0 +1,420 @@
+"""ROWS of files to payments: a pure function of all rows and what the files say, whatever the order of the files is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+from p2p_analytics.currencies import UNKNOWN_CURRENCY
+from p2p_analytics.frames.arrow import pandas_array, repeat_text
+from p2p_analytics.frames.schema import (
+    INSTANT,
+    KIND_PAYMENT,
+    KINDS,
+    PAYMENTS,
+    SOURCE_STATEMENT,
+    STATEMENT,
+    TEXT,
+    WHOLE,
+    parse_dtype,
+)
+from p2p_analytics.records import Me, User
+from p2p_analytics.statements.ledger.accounts import name_accounts
+from p2p_analytics.statements.ledger.copies import list_copies
+from p2p_analytics.statements.ledger.ids import GIVEN, fill_ids, find_books, find_replaced_rows
+from p2p_analytics.statements.ledger.order import running_balance
+from p2p_analytics.statements.ledger.reconcile import find_balance, reconcile
+from p2p_analytics.statements.ledger.sides import (
+    blank_sides,
+    fill_refunds,
+    find_owners,
+    list_undecided,
+    name_holders,
+    settle_sides,
+)
+from p2p_analytics.statements.ledger.unite import (
+    KEY,
+    NOTICE,
+    describe_files,
+    find_ends,
+    sort_newest_first,
+    unite_rows,
+)
+from p2p_analytics.statements.problems import NOT_A_DATE, NOT_AN_AMOUNT, OTHER_ACCOUNTS, Problem, list_problems
+from p2p_analytics.statements.rows import slice_by_files
+from p2p_analytics.vocabulary import Action, Status, TargetType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from p2p_analytics.statements.ledger.continuity import Balance, OtherRow
+    from p2p_analytics.statements.rows import Collected, FileInfo
+
+FILES: Final[Mapping[str, str]] = {
+    "file": TEXT,
+    "format": TEXT,
+    "account": TEXT,
+    "currency": TEXT,
+    "period_start": INSTANT,
+    "period_end": INSTANT,
+    "rows": WHOLE,
+    **dict.fromkeys(KINDS, WHOLE),
+    "opening_cents": WHOLE,
+    "closing_cents": WHOLE,
+}
+_GROUP: Final = ("file", "account", "currency")
+_ACCOUNT: Final = "account"
+_COLUMNS: Final = {**PAYMENTS, **STATEMENT}
+_UNCHANGED: Final = (
+    "payment_id", "note", "fee_cents", "tip_cents", "tax_cents", "balance_cents", "line", "status", "action", "kind",
+    "currency", "direction", "counterparty_name", "counterparty_username", "counterparty_id", "flow_cents", "type",
+    "funding_source", "destination", "file",
+)  # fmt: skip
+# Fields of money that are not the amount of a row.
+_OTHER_MONEY: Final = ("tip", "tax", "fee", "balance")
+
+
+class View(NamedTuple):
+    """What follows from rows.
+
+    Attributes
+    ----------
+    payments : DataFrame
+        PAYMENTS and STATEMENT, one row per transaction, newest first.
+    problems : list of Problem
+        The problems of the files, and those that the rows have together.
+    reconciliation : DataFrame
+        `reconcile.RECONCILIATION`.
+    files : DataFrame
+        `FILES`, one row per file, account and currency, in the order of the files.
+    holders : dict
+        The holder of each account, with the closing balance of the last file.
+    unnamed : frozenset of str
+        The accounts that are services because nothing names the account.
+    ids : polars.DataFrame
+        ``account`` and ``payment_id`` of each row that was given, in its place; null for a notice.
+    """
+
+    payments: pd.DataFrame
+    problems: list[Problem]
+    reconciliation: pd.DataFrame
+    files: pd.DataFrame
+    holders: dict[str, Me]
+    unnamed: frozenset[str]
+    ids: pl.DataFrame
+
+
+def derive(collected: Collected, owner: User | None = None, others: Iterable[OtherRow] = ()) -> View:
+    """Return what follows from the rows of files.
+
+    Parameters
+    ----------
+    collected : Collected
+        The rows, as they were read.
+    owner : User, optional
+        The user whom the service names as the holder.
+    others : iterable of OtherRow
+        Rows of the service that are in no file, which explain gaps between the balances of files.
+    """
+    files = collected.files
+    named = name_accounts(blank_sides(collected.rows), files, owner)
+    books = find_books(named.rows, files)
+    rows = fill_ids(named.rows, files, books)
+    problems = _name_payments(collected.problems, rows)
+    checked = reconcile(rows, files, others)
+    rows = running_balance(rows)
+    is_replaced = find_replaced_rows(rows, files, books)
+    standing, every, row_problems = _unite(rows, is_replaced, checked.table)
+    listed = _fill_balances(_list_files(every, files), checked.table)
+    problems += checked.problems
+    problems = _drop_repaired(problems, rows, standing)
+    strange = {problem.file for problem in named.problems}
+    holders = _list_holders(every, name_holders(standing, strange), checked.balances)
+    ids = every.select(pl.col("account").cast(pl.String), pl.when(pl.col("kind") != NOTICE).then("payment_id"))
+    del rows, every  # releases memory before the frame is built
+    given = {info.account.strip().removeprefix("@") for info in files if info.account is not None}
+    if not holders and len(given) == 1:  # no file has rows
+        account = given.pop()
+        listed = listed.fillna({"account": account})
+        holders = {account: Me(user=User(id=account, display_name=account))}
+    payments = _build_payments(standing, sort_newest_first(standing))
+    problems = _list_once([*problems, *named.problems, *row_problems], checked.balances)
+    return View(payments, problems, checked.table, listed, holders, named.unnamed, ids)
+
+
+def _unite(
+    rows: pl.DataFrame, is_replaced: pl.Series | None, reconciliation: pd.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame, list[Problem]]:
+    """Return one row per transaction, all rows with what follows from these, and problems of rows together."""
+    ends = find_ends(rows)
+    current = rows if is_replaced is None else rows.filter(~is_replaced)
+    standing, problems = current, list[Problem]()
+    is_repeated = _find_repeated(current)
+    if is_repeated is not None:
+        repeated = current.filter(is_repeated)
+        described = pl.concat([repeated, describe_files(repeated, ends, reconciliation)], how="horizontal")
+        united, problems = unite_rows(described)
+        problems += _list_repeated(repeated)
+        standing = pl.concat([current.filter(~is_repeated), united.select(current.columns)])
+    owners = find_owners(standing, _ACCOUNT)
+    sided, wrong_sides = settle_sides(standing, owners, _ACCOUNT)
+    filled = fill_refunds(sided, sided)
+    problems += wrong_sides + list_undecided(sided, filled)
+    every = filled
+    if standing is not rows:
+        all_sided, _ = settle_sides(rows, owners, _ACCOUNT)
+        every = fill_refunds(all_sided, filled)
+    return filled, every, problems + list_copies(filled, every)
+
+
+def _find_repeated(rows: pl.DataFrame) -> pl.Series | None:
+    """Return which rows are of a transaction with several; None if there are none."""
+    hashes = rows["payment_id"].drop_nulls().hash().sort()  # takes little time and memory
+    if not (hashes == hashes.shift()).any():
+        return None
+    return rows.select(pl.struct(KEY).is_duplicated() & pl.col("kind").ne_missing(NOTICE)).to_series()
+
+
+def _list_repeated(repeated: pl.DataFrame) -> list[Problem]:
+    """Return a problem for each further row of an id in one file, with the id that the file gives."""
+    further = repeated.filter(pl.struct("file", *KEY).is_duplicated()).sort("line")
+    further = further.filter(~pl.struct("file", *KEY).is_first_distinct(), pl.col(GIVEN).is_not_null())
+    return list_problems(
+        further, further["payment_id"].is_not_null(), further[GIVEN], field="payment_id", code="repeated_id"
+    )
+
+
+def _list_holders(rows: pl.DataFrame, names: Mapping[str, str], balances: Sequence[Balance]) -> dict[str, Me]:
+    """Return the holder of each account, with the closing balance of the last file.
+
+    An account without a name is called as its files say, by most of their rows.
+    """
+    holders = {}
+    key = ("account", "owner")
+    parts = pl.concat(part.group_by(key).agg(pl.len(), pl.col("is_handle").any()) for part in slice_by_files(rows))
+    counts = parts.group_by(key).agg(pl.col("len").sum(), pl.col("is_handle").any())
+    ordered = counts.cast(dict.fromkeys(key, pl.String)).sort("len", "owner", descending=[True, False])
+    owners = ordered.group_by("account", maintain_order=True).agg(
+        pl.col("owner").drop_nulls().first(), pl.col("is_handle").any()
+    )
+    currencies = _list_currencies(rows)
+    for account, owner, is_handle in owners.sort("account").iter_rows():
+        own = [balance for balance in balances if balance.account == account]
+        closing = find_balance(own, currencies.get(account, []))
+        user = User(
+            id=account, username=account if is_handle else None, display_name=names.get(account) or owner or account
+        )
+        holders[account] = Me(user=user, balance_cents=closing)
+    return holders
+
+
+def _list_currencies(rows: pl.DataFrame) -> dict[str, list[str]]:
+    """Return the currencies of each account's payments between people, or of all rows where there are none."""
+    is_payment = pl.col("kind") == KIND_PAYMENT
+    counts = rows.select("account", "currency", "kind").filter(pl.col("kind") != NOTICE).group_by("account", "currency")
+    code = pl.col("currency").cast(pl.String).fill_null(UNKNOWN_CURRENCY)
+    found = counts.agg(is_payment.any().alias("of_people")).group_by(pl.col("account").cast(pl.String))
+    lists = found.agg(code.unique().alias("every"), code.filter("of_people").unique().alias("of_people"))
+    return {account: of_people or every for account, every, of_people in lists.iter_rows()}
+
+
+def _list_files(rows: pl.DataFrame, files: Sequence[FileInfo]) -> pd.DataFrame:
+    """Return one row per file, account and currency, in the order of the files; a file without rows has zeros."""
+    of_kind = pl.concat(
+        part.group_by(*_GROUP, "kind").agg(
+            pl.col("date").min().alias("period_start"),
+            pl.col("date").max().alias("period_end"),
+            pl.len().cast(pl.Int64).alias("rows"),
+        )
+        for part in slice_by_files(rows)
+    )
+    counts = of_kind.group_by(_GROUP).agg(
+        pl.col("period_start").min(),
+        pl.col("period_end").max(),
+        pl.col("rows").sum(),
+        *(pl.col("rows").filter(pl.col("kind") == kind).sum().alias(kind) for kind in KINDS),
+    )
+    stated = rows.filter(pl.any_horizontal(pl.col("opening_cents", "closing_cents").is_not_null()))
+    balances = (
+        stated.sort("line")
+        .group_by(_GROUP, maintain_order=True)
+        .agg(pl.col("opening_cents").drop_nulls().first(), pl.col("closing_cents").drop_nulls().last())
+    )
+    counts = counts.join(balances, on=_GROUP, nulls_equal=True, how="left").cast(dict.fromkeys(_GROUP, pl.String))
+    instant = pl.Datetime("us", "UTC")
+    listed = pl.DataFrame(
+        [(info.file, info.format, at, info.period_start, info.period_end) for at, info in enumerate(files)],
+        schema={"file": pl.String, "format": pl.String, "number": pl.Int64, "start": instant, "end": instant},
+        orient="row",
+    )
+    joined = listed.join(counts, on="file", how="left").sort("number", "account", "currency", nulls_last=True)
+    filled = joined.with_columns(
+        pl.coalesce("start", "period_start").alias("period_start"),
+        pl.coalesce("end", "period_end").alias("period_end"),
+        pl.col("rows", *KINDS).fill_null(0),
+    )
+    return pd.DataFrame(
+        {name: pd.array(filled[name].to_list(), dtype=parse_dtype(dtype)) for name, dtype in FILES.items()}
+    )
+
+
+def _fill_balances(files: pd.DataFrame, reconciliation: pd.DataFrame) -> pd.DataFrame:
+    """Return the list of files with the balances that follow from those after each row, where a file states these."""
+    names = ["opening_cents", "closing_cents"]
+    known = files[list(_GROUP)].merge(reconciliation[[*_GROUP, *names]], on=list(_GROUP), how="left")
+    return files.assign(**{name: files[name].fillna(known[name]) for name in names})
+
+
+def _name_payments(problems: Sequence[Problem], rows: pl.DataFrame) -> list[Problem]:
+    """Return problems with the ids that their rows have in the end: a format lists them with the ids in the file."""
+    ids = _find_in_rows(problems, rows, "payment_id")
+    return [
+        problem if problem.payment_id is None else problem._replace(payment_id=ids.get(_place(problem), problem[3]))
+        for problem in problems
+    ]
+
+
+def _drop_repaired(problems: list[Problem], versions: pl.DataFrame, standing: pl.DataFrame) -> list[Problem]:
+    """Return problems without unreadable amounts and dates of payments that have these from other rows."""
+    columns = [_find_column(problem) if problem.payment_id else None for problem in problems]
+    wanted = list({str(problem.payment_id) for problem, name in zip(problems, columns, strict=True) if name})
+    if not wanted:
+        return problems
+    accounts = _find_in_rows(problems, versions, _ACCOUNT)
+    is_wanted = pl.col("payment_id").is_in(wanted)
+    key = (pl.col(_ACCOUNT).cast(pl.String), pl.col("payment_id"))
+    filled: dict[str | None, set[tuple[Any, ...]]] = {}
+    for name in {name for name in columns if name}:
+        empty = versions.filter(pl.col(name).is_null() & is_wanted).select(key)
+        known = standing.filter(pl.col(name).is_not_null() & is_wanted).select(key)
+        filled[name] = set(known.join(empty, on=[_ACCOUNT, "payment_id"], how="semi").iter_rows())
+    return [
+        problem
+        for problem, name in zip(problems, columns, strict=True)
+        if (accounts.get(_place(problem)), problem.payment_id) not in filled.get(name, ())
+    ]
+
+
+def _find_column(problem: Problem) -> str | None:
+    """Return the column that a problem left empty; None for other problems."""
+    if any(word in problem.field for word in _OTHER_MONEY):
+        return None
+    return {NOT_AN_AMOUNT: "flow_cents", NOT_A_DATE: "date"}.get(problem.code)
+
+
+def _place(problem: Problem) -> tuple[str, int | None]:
+    return problem.file, problem.line
+
+
+def _find_in_rows(problems: Sequence[Problem], rows: pl.DataFrame, column: str) -> dict[tuple[Any, ...], str]:
+    """Return the text of a column, by file and line, in the rows that problems of payments are about."""
+    lines = list({problem.line for problem in problems if problem.payment_id is not None})
+    if not lines:
+        return {}
+    found = rows.filter(pl.col("line").is_in(lines)).select(pl.col("file", column).cast(pl.String), "line")
+    return {(file, line): value for file, value, line in found.iter_rows()}
+
+
+def _list_once(problems: Sequence[Problem], balances: Sequence[Balance]) -> list[Problem]:
+    """Return problems, each once, although several files can have it; it names the file with the last name.
+
+    That is the same problem of the same payment, as often as one file has it, and the same problem at the same line of
+    a copy of a file: one with the same balances.
+    """
+    contents: dict[str, set[object]] = {}
+    accounts: dict[str, set[object]] = {}
+    for balance in balances:
+        contents.setdefault(balance.file, set()).add(replace(balance, file="", rows=None))
+        accounts.setdefault(balance.file, set()).add(balance.account)
+    every = frozenset().union(*accounts.values())
+    keys: list[tuple[object, ...]] = []
+    counts: dict[tuple[object, ...], int] = {}
+    for problem in problems:
+        has_id = problem.payment_id is not None
+        place = accounts.get(problem.file, every) if has_id else contents.get(problem.file, {problem.file})
+        key = (*problem._replace(file="", line=None if has_id else problem.line), frozenset(place))
+        number = counts[key, problem.file] = counts.get((key, problem.file), 0) + 1
+        keys.append((*key, number))
+    # Folders come last, because the names of files have them only where others of the call have the same name.
+    order = sorted(range(len(problems)), key=lambda at: problems[at].file, reverse=True)
+    order.sort(key=lambda at: (problems[at].line is None, problems[at].line or 0))
+    order.sort(key=lambda at: problems[at].file.rpartition("/")[2], reverse=True)
+    kept: dict[tuple[object, ...], int] = {}
+    for at in order:
+        kept.setdefault(keys[at], at)
+    return [problem for at, problem in enumerate(problems) if kept[keys[at]] == at]
+
+
+def list_strange_files(problems: Iterable[Problem]) -> set[str]:
+    """Return the files that name another account than the one of their rows."""
+    return {problem.file for problem in problems if problem.code in OTHER_ACCOUNTS}
+
+
+def _build_payments(rows: pl.DataFrame, order: pl.Series) -> pd.DataFrame:
+    """Return the PAYMENTS frame with the STATEMENT columns.
+
+    The holder's side of a payment between people has the account as id and username if that is a handle. Other
+    people have an id if the file shows their user id.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        ROWS with ``is_handle``. Its columns are removed as they are read, so that none is in memory twice for long.
+    order : polars.Series
+        The positions of the rows of the result.
+    """
+    expressions = _describe_columns()
+    last_uses: dict[str, str] = {
+        source: name for name, each in expressions.items() for source in each.meta.root_names()
+    }
+    built = {}
+    for name, expression in expressions.items():
+        column = rows.select(expression.gather(order).alias(name)).to_series()
+        built[name] = pandas_array(_to_arrow(column, _COLUMNS[name]), _COLUMNS[name])
+        for source in [source for source, last in last_uses.items() if last == name]:
+            rows.drop_in_place(source)
+    for name in _COLUMNS.keys() - built.keys():
+        built[name] = _repeat(SOURCE_STATEMENT if name == "source" else None, len(order), _COLUMNS[name])
+    return pd.DataFrame({name: built[name] for name in _COLUMNS}, copy=False)
+
+
+def _repeat(text: str | None, length: int, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
+    return pandas_array(repeat_text(text, length), TEXT) if dtype == TEXT else pd.array([None] * length, dtype=dtype)  # type: ignore[call-overload]
+
+
+def _describe_columns() -> dict[str, pl.Expr]:
+    """Return the expression of each column."""
+    is_payment = pl.col("kind") == KIND_PAYMENT
+    is_charge = pl.col("action") == Action.CHARGE.value
+    is_settled = pl.col("status") == Status.SETTLED.value
+    size = pl.col("flow_cents").abs()
+    # The actor of a payment sends the money, the actor of a charge receives it.
+    is_actor = (pl.col("direction") == "in") == is_charge
+    own = pl.when(is_payment & pl.col("is_handle")).then("account")
+    other = pl.when(is_payment).then("counterparty_username")
+    other_id = pl.when(is_payment).then("counterparty_id")
+    return {name: pl.col(name) for name in _UNCHANGED} | {
+        "amount_cents": pl.when(is_payment & is_charge).then(-size).otherwise(size),
+        "date_created": pl.col("date"),
+        "date_completed": pl.when(is_settled).then("date"),
+        "actor_id": pl.when(is_actor).then(own).when(~is_actor).then(other_id),
+        "actor_username": pl.when(is_actor).then(own).when(~is_actor).then(other),
+        "actor_display_name": pl.col("from_name"),
+        "target_type": pl.when(is_payment).then(pl.lit(TargetType.USER.value)),
+        "target_user_id": pl.when(~is_actor).then(own).when(is_actor).then(other_id),
+        "target_user_username": pl.when(~is_actor).then(own).when(is_actor).then(other),
+        "target_user_display_name": pl.col("to_name"),
+        "account_id": pl.col("account"),
+    }
+
+
+def _to_arrow(column: pl.Series, dtype: str) -> pa.ChunkedArray:
+    if dtype != TEXT:
+        return pa.chunked_array([column.to_arrow()])
+    if len(column) and column.eq_missing(column.new_from_index(0, len(column))).all():
+        return repeat_text(column.cast(pl.String)[0], len(column))
+    return pa.chunked_array([column.cast(pl.String).to_arrow(compat_level=pl.CompatLevel.oldest())])

@@ -1,0 +1,325 @@
+"""Reconciliation: opening balance + rows that moved it = closing balance, in each file and from file to file."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pandas as pd
+import polars as pl
+
+from p2p_analytics.currencies import UNKNOWN_CURRENCY
+from p2p_analytics.display import clean_line, format_count
+from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FLAG, GAP, INSTANT, TEXT, WHOLE, parse_dtype
+from p2p_analytics.money import LARGEST_CENTS
+from p2p_analytics.statements.ledger.continuity import Balance, Period, find_replaced, join_files
+from p2p_analytics.statements.ledger.explanations import MOST_STEPS, find_explanations
+from p2p_analytics.statements.ledger.order import GROUP, order_rows
+from p2p_analytics.statements.problems import Problem
+from p2p_analytics.statements.rows import slice_by_files
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from p2p_analytics.statements.ledger.continuity import OtherRow, Seam
+    from p2p_analytics.statements.ledger.explanations import Explanations
+    from p2p_analytics.statements.ledger.order import OrderedRows
+    from p2p_analytics.statements.rows import FileInfo
+
+RECONCILIATION: Final[Mapping[str, str]] = {
+    "file": TEXT,
+    "account": TEXT,
+    "currency": TEXT,
+    "opening_cents": WHOLE,
+    "moved_cents": WHOLE,
+    "closing_cents": WHOLE,
+    "difference_cents": WHOLE,
+    "reconciled": FLAG,
+    "suggestion": TEXT,
+    "period_start": INSTANT,
+    "period_end": INSTANT,
+    "follows": TEXT,
+    "gap_cents": WHOLE,
+    "note": TEXT,
+}
+_FIELD: Final = "balance"  # of problems
+_TRANSACTION: Final = ("payment_id", "line", "known_cents", "offset_cents", "moved_cents", "flow_cents")
+_ALL_STEPS: Final = 4 * MOST_STEPS  # of all files in one call
+_HALF: Final = 1 << 32
+_ID_LENGTH: Final = 80
+
+
+class Reconciled(NamedTuple):
+    """The table of all files, their balances, and their problems."""
+
+    table: pd.DataFrame
+    balances: list[Balance]
+    problems: list[Problem]
+
+
+def reconcile(rows: pl.DataFrame, files: Iterable[FileInfo], others: Iterable[OtherRow] = ()) -> Reconciled:
+    """Return whether the balances of each file agree with its rows, and with those of the file before.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        ROWS of all files, before payments that are in several files are united, with ``payment_id`` filled.
+    files : iterable of FileInfo
+        The files. Only files about one balance, of a service and product, follow each other. A file that adds up
+        replaces those of its format that do not.
+    others : iterable of OtherRow
+        Rows that come from elsewhere. A change of the balance that they explain to the cent is no gap.
+
+    Returns
+    -------
+    Reconciled
+        The table has one row per file, account and currency, with the columns and dtypes of `RECONCILIATION`; ordered
+        by account, currency, service and period. ``opening_cents`` and ``closing_cents`` are those of the file, or
+        follow from the balances that it states in its rows. ``difference_cents`` is closing - opening - moved.
+        ``reconciled`` is null where a balance is not known, or where the only one is that of a single row.
+        ``suggestion`` lists the smallest sets of rows that explain the difference. ``follows`` is the file before, and
+        ``gap_cents`` the change of the balance between the two that neither has; 0 if they connect, and null where it
+        is not known. ``note`` says, in sentences, which periods overlap or leave something out, and why a file is not
+        reconciled although its balances are known.
+    """
+    joined = join_files(_check_groups(rows, {info.file: info for info in files}), others)
+    return Reconciled(_frame_joined(joined), [balance for balance, _ in joined], _list_problems(joined))
+
+
+def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo]) -> Iterator[Balance]:
+    """Yield the balance of each file, account and currency."""
+    steps = _ALL_STEPS
+    for group, transactions in _list_groups(rows):
+        info = files[group["file"]]
+        opening, moved, closing = _add_up(group)
+        is_known = opening is not None and moved is not None and closing is not None
+        difference = closing - opening - moved if is_known else None
+        agrees = not (difference or info.is_broken or group["unknown"])
+        explanations = None
+        if difference:
+            explanations = _explain(transactions, difference, min(steps, MOST_STEPS))
+            steps -= explanations.steps
+        remarks = _list_remarks(group, explanations, is_broken=info.is_broken, is_too_large=moved is None)
+        yield Balance(
+            info.file,
+            info.format,
+            group["account"],
+            group["currency"],
+            (info.service, info.product),
+            opening,
+            moved,
+            closing,
+            difference,
+            agrees if is_known and not _has_nothing_to_check(group) else None,
+            _describe(explanations, transactions) if explanations else None,
+            " ".join(remarks) or None,
+            dates=Period(group["start"], group["end"]),
+            stated=Period(info.period_start, info.period_end),
+            rows=transactions.select("payment_id", "known_cents"),
+        )
+
+
+def _list_groups(rows: pl.DataFrame) -> Iterator[tuple[Mapping[str, Any], pl.DataFrame]]:
+    """Yield the sums and transactions of each file, account and currency; groups with nothing in them are left out."""
+    for part in slice_by_files(rows):
+        ordered = order_rows(part)
+        transactions = ordered.rows.filter(~pl.col("is_notice")).select(_TRANSACTION)
+        at = 0
+        for group in _sum_groups(ordered).iter_rows(named=True):
+            if not group["is_blank"]:
+                yield group, transactions.slice(at, group["transactions"])
+            at += group["transactions"]
+
+
+def _sum_groups(ordered: OrderedRows) -> pl.DataFrame:
+    """Return one row per file, account and currency, in the order of their groups."""
+    known, offsets = pl.col("known_cents"), pl.col("offset_cents").drop_nulls()
+    date = pl.col("date").filter(~pl.col("is_notice"))
+    has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents", "balance_cents").is_not_null())
+    sums = ordered.rows.group_by(GROUP, maintain_order=True).agg(
+        (~pl.col("is_notice")).sum().alias("transactions"),
+        pl.col("opening_cents").drop_nulls().first().alias("opening"),
+        pl.col("closing_cents").drop_nulls().last().alias("closing"),
+        offsets.first().alias("first_offset"),
+        offsets.last().alias("last_offset"),
+        offsets.len().alias("stated"),
+        # Two sums, because one of 64 bits could overflow.
+        (known // _HALF).sum().alias("high"),
+        (known % _HALF).sum().alias("low"),
+        known.cast(pl.Float64).abs().sum().alias("largest"),
+        pl.col("balance_cents").cast(pl.Float64).abs().max().alias("largest_balance"),
+        (~pl.col("is_notice") & pl.col("moved_cents").is_null()).sum().alias("unknown"),
+        (~pl.col("is_notice") & pl.all_horizontal(pl.col("moved_cents", "flow_cents").is_null())).sum().alias("unread"),
+        date.min().alias("start"),
+        date.max().alias("end"),
+        (pl.col("is_notice") & ~has_balance).all().alias("is_blank"),
+    )
+    named = pl.concat([ordered.names, sums], how="horizontal")
+    return named.with_columns(pl.col("is_blank") & ~pl.col("is_blank").all().over("file"))
+
+
+def _add_up(group: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Return opening balance, movement and closing balance; None where one is not known or beyond 64 bits."""
+    moved = group["high"] * _HALF + group["low"]
+    opening, closing = group["opening"], group["closing"]
+    if _is_too_large(group):
+        return opening, None, closing
+    if group["stated"]:
+        opening = group["first_offset"] if opening is None else opening
+        closing = group["last_offset"] + moved if closing is None else closing
+    return opening, moved, closing
+
+
+def _is_too_large(group: Mapping[str, Any]) -> bool:
+    amounts = (group["largest"], group["largest_balance"] or 0, abs(group["opening"] or 0), abs(group["closing"] or 0))
+    return sum(amounts) > LARGEST_CENTS // 2
+
+
+def _has_nothing_to_check(group: Mapping[str, Any]) -> bool:
+    return group["stated"] == 1 and group["opening"] is None and group["closing"] is None
+
+
+def _explain(transactions: pl.DataFrame, difference: int, most_steps: int) -> Explanations:
+    """Return the sets of rows that explain a difference; only of rows between balances that do not agree, if stated."""
+    offset = transactions["offset_cents"]
+    disagrees = offset.backward_fill() != offset.shift(1).forward_fill()
+    at = disagrees.fill_null(value=False).arg_true().to_list() or list(range(len(transactions)))
+    rows = transactions[at]
+    found = find_explanations(rows["moved_cents"].to_list(), rows["flow_cents"].to_list(), difference, most_steps)
+    sets = (tuple(change._replace(row=at[change.row]) for change in changes) for changes in found.sets)
+    return found._replace(sets=tuple(sets))
+
+
+def _describe(explanations: Explanations, transactions: pl.DataFrame) -> str | None:
+    """Return the sets of rows as text: "without A and reversing B; counting C"."""
+    if not explanations.sets:
+        return None
+    ids, lines = transactions["payment_id"], transactions["line"]
+
+    def name(row: int) -> str:
+        return clean_line(ids[row])[:_ID_LENGTH] or f"line {lines[row]}"
+
+    sets = [" and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in explanations.sets]
+    distinct = list(dict.fromkeys(sets))  # rows of one id are in several
+    return "; ".join([*distinct, "others"] if explanations.has_more else distinct)
+
+
+def _list_remarks(
+    group: Mapping[str, Any], explanations: Explanations | None, *, is_broken: bool, is_too_large: bool
+) -> Iterator[str]:
+    """Yield why a file is not reconciled, apart from its difference."""
+    if is_broken:
+        yield "Rows have too many or too few cells."
+    if group["unread"]:
+        verb = "was" if group["unread"] == 1 else "were"
+        yield f"{format_count(group['unread'], 'amount', 'amounts')} {verb} not read."
+    undecided = group["unknown"] - group["unread"]
+    if undecided > 0:
+        verb = "has" if undecided == 1 else "have"
+        yield f"{format_count(undecided, 'row', 'rows')} {verb} a status that does not say whether money moved."
+    if is_too_large:
+        yield "The amounts are too large to add up."
+    if _has_nothing_to_check(group):
+        yield "Only one balance is stated, which leaves nothing to check."
+    if explanations and not explanations.is_complete:
+        yield "Not all sets of three rows were searched."
+
+
+def _frame_joined(joined: Iterable[tuple[Balance, Seam]]) -> pd.DataFrame:
+    """Return the columns and dtypes of `RECONCILIATION`, in the order of `join_files`."""
+    lines = [
+        {
+            "file": balance.file,
+            "account": balance.account,
+            "currency": balance.currency,
+            "opening_cents": balance.opening,
+            "moved_cents": balance.moved,
+            "closing_cents": balance.closing,
+            "difference_cents": balance.difference,
+            "reconciled": balance.is_reconciled,
+            "suggestion": balance.suggestion,
+            "period_start": balance.period.start,
+            "period_end": balance.period.end,
+            "follows": seam.before and seam.before.file,
+            "gap_cents": seam.gap_cents,
+            "note": " ".join(filter(None, [balance.remarks, *seam.remarks])) or None,
+        }
+        for balance, seam in joined
+    ]
+    return pd.DataFrame(
+        {
+            name: pd.array([line[name] for line in lines], dtype=parse_dtype(dtype))
+            for name, dtype in RECONCILIATION.items()
+        }
+    )
+
+
+def find_balance(balances: Sequence[Balance], currencies: Collection[str]) -> int | None:
+    """Return the closing balance of the last file; unknown if the files are about several balances, or none.
+
+    Parameters
+    ----------
+    balances : sequence of Balance
+        Those of one account.
+    currencies : collection of str
+        The currencies in which the account has payments.
+    """
+    last: dict[tuple[object, ...], Balance] = {}
+    replaced = find_replaced(balances)
+    dated = [(balance.period.end, balance.file, at) for at, balance in enumerate(balances) if balance.period.end]
+    for *_, at in sorted(dated):
+        code = balances[at].currency or UNKNOWN_CURRENCY
+        if code in currencies and balances[at] not in replaced:
+            last[code, balances[at].subaccount] = balances[at]
+    closings = [balance.closing for balance in last.values() if balance.closing is not None]
+    return closings[0] if len(closings) == len(currencies) == 1 else None
+
+
+def _list_problems(joined: Sequence[tuple[Balance, Seam]]) -> list[Problem]:
+    """Return a problem for each balance that does not add up, then one for each seam at which something may be missing.
+
+    A file that another one replaces, because that has the whole period and adds up, has none. Files that overlap leave
+    nothing out.
+    """
+    replaced = {id(balance) for balance in find_replaced([balance for balance, _ in joined])}
+    standing = [(balance, seam) for balance, seam in joined if id(balance) not in replaced]
+    return [
+        *(_describe_difference(balance) for balance, _ in standing if balance.is_reconciled is False),
+        *(problem for balance, seam in standing if (problem := _describe_gap(balance, seam))),
+    ]
+
+
+def _describe_difference(balance: Balance) -> Problem:
+    start, end = balance.period
+    return Problem(
+        DOES_NOT_ADD_UP,
+        balance.file,
+        field=_FIELD,
+        first_day=start and start.date(),
+        last_day=end and end.date(),
+        cents=balance.difference or None,
+        currency=balance.currency,
+        details=((balance.remarks or "").rstrip(".").lower(), balance.suggestion),
+    )
+
+
+def _describe_gap(balance: Balance, seam: Seam) -> Problem | None:
+    """Return the problem of a seam; the days are those that no file is about, else the last and first day in one."""
+    cents = None if seam.is_filled else seam.gap_cents or None
+    if seam.before is None or seam.is_overlap or not (seam.days or seam.months or cents):
+        return None
+    end, start = seam.before.period.end, balance.period.start
+    first, last = end and end.date(), start and start.date()
+    if seam.days and first and last:
+        first, last = first + timedelta(days=1), last - timedelta(days=1)
+    return Problem(
+        GAP,
+        balance.file,
+        field=_FIELD,
+        first_day=first,
+        last_day=last,
+        cents=cents,
+        currency=balance.currency,
+        other_file=seam.before.file,
+        details=(seam.days, seam.months, seam.others, seam.others_cents),
+    )

@@ -1,0 +1,205 @@
+"""What follows from the other rows of an account: the two sides of a transaction, and the kinds of refunds.
+
+A file shows names, not who they are. What follows from the holder's name is worked out when all rows of an account are
+known, and again when further ones are: the same rows have the same sides, whatever files they came with.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from p2p_analytics.frames.schema import KIND_PAYMENT
+from p2p_analytics.statements.ledger.unite import UNKNOWN
+from p2p_analytics.statements.problems import UNDECIDED, list_problems
+from p2p_analytics.vocabulary import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from p2p_analytics.statements.problems import Problem
+
+_OWNER: Final = "found_owner"
+_MERCHANT: Final = "merchant"
+_NAMED: Final = ("account", "counterparty_name")
+
+
+def find_owners(rows: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Return the name of the account holder by account or file: the columns ``key`` and ``owner``.
+
+    The sign of an amount says on which side of a payment the holder is; the buyer of a purchase is on the first. The
+    holder has the name that is most often on that side; if two are equally often, there is no row.
+    """
+    best = _find_most_frequent(rows, key)
+    return best.filter(pl.len().over("key") == 1).select("key", pl.col("own").alias("owner"))
+
+
+def name_holders(rows: pl.DataFrame, others: Collection[str] = ()) -> dict[str, str]:
+    """Return the name of the holder of each account: the most frequent one, of equal ones the first in the alphabet.
+
+    The names are counted as by `find_owners`. An account of which no row shows the holder's name is left out.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        ROWS, one per transaction.
+    others : collection of str
+        Files that name another account, which count only where there are no others.
+    """
+    is_own = ~pl.col("file").cast(pl.String).is_in(list(others)).fill_null(value=False)
+    names: dict[str, str] = {}
+    for part in [rows, rows.filter(is_own)] if others else [rows]:
+        best = _find_most_frequent(part, "account").cast({"key": pl.String, "own": pl.String})
+        names |= dict(best.group_by("key").agg(pl.col("own").min()).iter_rows())
+    return names
+
+
+def _find_most_frequent(rows: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Return the most frequent names on the holder's side, by account or file: ``key``, ``own`` and ``count``."""
+    flow = pl.col("flow_cents")
+    is_purchase = pl.col("action").is_null() & (pl.col("kind") == "merchant") & (flow < 0)
+    own = pl.coalesce(_pick("from_name", "to_name"), pl.when(is_purchase).then("from_name"))
+    counts = (
+        rows.lazy()
+        .select(pl.col(key).alias("key"), own.alias("own"))
+        .drop_nulls("own")
+        .group_by("key", "own")
+        .agg(count=pl.len())
+        .collect()
+    )
+    return counts.filter(pl.col("count") == pl.col("count").max().over("key"))
+
+
+def blank_sides(rows: pl.DataFrame, is_fixed: pl.Series | None = None) -> pl.DataFrame:
+    """Return rows without what follows from the holder's name, except for fixed ones; `settle_sides` fills it in.
+
+    Rows with a user id or username of the counterparty stay, and so do those with a counterparty that does not follow
+    from their names.
+    """
+    name, first, second, flow = (pl.col(each) for each in ("counterparty_name", "from_name", "to_name", "flow_cents"))
+    is_first = (name == first) & (second.is_not_null() | (flow > 0))
+    is_second = (name == second) & (first.is_not_null() | (flow < 0))
+    is_open = _has_names() & (name.is_null() | (is_first | is_second).fill_null(value=False))
+    if is_fixed is not None:
+        is_open &= ~pl.lit(is_fixed)
+    by_name = is_open & pl.col("action").is_not_null() & ~_has_sign()
+    return rows.with_columns(
+        pl.when(~is_open).then(name).alias("counterparty_name"),
+        pl.when(~by_name).then("direction").alias("direction"),
+    )
+
+
+def settle_sides(rows: pl.DataFrame, owners: pl.DataFrame, key: str) -> tuple[pl.DataFrame, list[Problem]]:
+    """Return rows with the counterparty, and the direction of amounts of zero, and problems for contradicting signs.
+
+    Where the sign puts the holder on the other side, the direction is that of the sign, and the counterparty the other
+    name. An amount of zero has the direction of the names.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        ROWS as `blank_sides` returns them; other counterparties and directions stay.
+    owners : polars.DataFrame
+        As `find_owners` returns them.
+    key : str
+        Name of the column of accounts or files.
+    """
+    is_open = _has_names() & pl.col("counterparty_name").is_null()
+    found = rows.select(
+        "from_name",
+        "to_name",
+        "action",
+        "flow_cents",
+        is_open.alias("is_open"),
+        _pick("from_name", "to_name").alias("own"),
+        _pick("to_name", "from_name").alias("other"),
+        key=key,
+    )
+    found = found.join(owners.rename({"owner": _OWNER}), on="key", how="left", maintain_order="left")
+    own, other, owner, flow = (pl.col(name) for name in ("own", "other", _OWNER, "flow_cents"))
+    contradicts = (pl.col("is_open") & (own != owner) & (other == owner)).fill_null(value=False)
+    is_from, is_to = (pl.col(side) == owner for side in ("from_name", "to_name"))
+    is_first = pl.when(is_from).then(statement=True).when(is_to).then(statement=False)
+    name = (
+        pl.when(contradicts)
+        .then(own)
+        .when(other.is_not_null())
+        .then(other)
+        .when(is_first)
+        .then("to_name")
+        .when(~is_first | (flow > 0))
+        .then("from_name")
+        .when(flow < 0)
+        .then("to_name")
+    )
+    is_in = is_first == (pl.col("action") == Action.CHARGE.value)
+    direction = pl.when(is_in).then(pl.lit("in")).when(~is_in).then(pl.lit("out"))
+    sides = found.select(
+        pl.when("is_open").then(name).alias("name"),
+        pl.when(pl.col("is_open") & ~_has_sign()).then(direction).alias("direction"),
+        contradicts.alias("contradicts"),
+    )
+    dtype = rows["direction"].dtype
+    settled = rows.with_columns(
+        pl.coalesce("counterparty_name", sides["name"]).alias("counterparty_name"),
+        pl.coalesce("direction", sides["direction"].cast(dtype)).alias("direction"),
+    )
+    problems = list_problems(rows, sides["contradicts"], rows["flow_cents"], field="total", code="wrong_side")
+    return settled, problems
+
+
+def _has_names() -> pl.Expr:
+    """Return whether names say who the counterparty is, and no id does."""
+    is_named = pl.any_horizontal(pl.col("from_name", "to_name").is_not_null())
+    return is_named & pl.all_horizontal(pl.col("counterparty_username", "counterparty_id").is_null())
+
+
+def _has_sign() -> pl.Expr:
+    return (pl.col("flow_cents") != 0).fill_null(value=False)
+
+
+def _pick(of_actor: str, of_target: str) -> pl.Expr:
+    """Return one side of a payment, by whether the sign says that the holder is the actor; null for other rows."""
+    flow, is_charge = pl.col("flow_cents"), pl.col("action") == Action.CHARGE.value
+    # The actor of a payment sends the money, the actor of a charge receives it.
+    is_actor = pl.when(flow != 0).then((flow > 0) == is_charge)
+    return pl.when(is_actor).then(of_actor).when(~is_actor).then(of_target)
+
+
+def fill_refunds(rows: pl.DataFrame, payments: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with the kind and action of each refund; the kind is unknown if it is not decided.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        ROWS; the kind of a refund is null.
+    payments : polars.DataFrame
+        One row per payment, which decide; refunds among them that are decided change nothing.
+    """
+    places = rows["kind"].is_null().arg_true()
+    if places.is_empty():
+        return rows
+    refunds = rows.select(_NAMED)[places]
+    kinds = refunds.join(_decide_refunds(payments), on=_NAMED, how="left", maintain_order="left")["decided"].fill_null(
+        UNKNOWN
+    )
+    actions = pl.select(pl.when(kinds == KIND_PAYMENT).then(pl.lit(Action.PAY.value))).to_series()
+    return rows.with_columns(
+        rows[name].cast(pl.String).scatter(places, values).cast(rows[name].dtype)
+        for name, values in (("kind", kinds), ("action", actions))
+    )
+
+
+def list_undecided(rows: pl.DataFrame, filled: pl.DataFrame) -> list[Problem]:
+    """Return a problem for each refund of an unknown kind, of the rows before and after the kinds were filled."""
+    is_undecided = rows["kind"].is_null() & (filled["kind"] == UNKNOWN)
+    return list_problems(rows, is_undecided, rows["counterparty_name"], field="kind", code=UNDECIDED)
+
+
+def _decide_refunds(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the kind of refunds by account and counterparty, where the other rows are of one kind: ``decided``."""
+    kinds = pl.col("kind").cast(pl.String)
+    others = rows.filter(kinds.is_in([KIND_PAYMENT, _MERCHANT]), pl.col("counterparty_name").is_not_null())
+    seen = others.group_by(_NAMED).agg(kinds.unique().alias("decided"))
+    return seen.filter(pl.col("decided").list.len() == 1).with_columns(pl.col("decided").list.first())

@@ -1,0 +1,208 @@
+"""The values of a payment that count, of all rows with its id, and the order of payments.
+
+A state that is final precedes a pending one; then a date with seconds precedes one without, as a spreadsheet writes it;
+then the row of the file with the later last date; then the later name of the file; then the earlier line. Money has an
+order of its own: first the row of a file that adds up, last that of a file that does not. A null replaces no value.
+
+Each value is the first known one in an order of the rows that depends on the rows alone, so it does not matter in which
+order the files are read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from p2p_analytics.statements.problems import list_problems
+from p2p_analytics.times import EPOCH
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    import pandas as pd
+
+    from p2p_analytics.statements.problems import Problem
+
+NOTICE: Final = "notice"
+UNKNOWN: Final = "unknown"
+KEY: Final = ("account", "payment_id")
+# The file that a row is from: the last date in it, and whether its balances agree with its rows; null if not known.
+END: Final = "file_end"
+ADDS_UP: Final = "adds_up"
+_PLACE: Final = ("file", "line", END, ADDS_UP)
+_KIND: Final = ("kind", "action")  # of one row; null is a refund, which other rows decide
+_MONEY: Final = ("fee_cents", "tip_cents", "tax_cents", "balance_cents", "currency")
+_TEXTS: Final = (
+    "type", "note", "from_name", "to_name", "counterparty_name", "counterparty_username", "counterparty_id",
+    "funding_source", "destination",
+)  # fmt: skip
+# Rows that differ in one of these are never united into one: they are a change of state, or contradict each other.
+_CLASS: Final = (*KEY, "status", *_KIND, "flow_cents", "direction", "currency", "minute")
+_ORDER: Final = "order"  # begins the names of the columns by which rows are ordered
+
+
+def find_ends(rows: pl.DataFrame) -> dict[str, datetime | None]:
+    """Return the last date of each file of ROWS."""
+    ends = rows.group_by("file").agg(pl.col("date").max()).cast({"file": pl.String})
+    return dict(ends.iter_rows())
+
+
+def describe_files(
+    places: pl.DataFrame, ends: Mapping[str, datetime | None], reconciliation: pd.DataFrame
+) -> pl.DataFrame:
+    """Return `END` and `ADDS_UP` of rows.
+
+    Parameters
+    ----------
+    places : polars.DataFrame
+        The columns ``file``, ``account`` and ``currency`` of the rows.
+    ends : mapping of str to datetime or None
+        The last date of each file.
+    reconciliation : DataFrame
+        As `reconcile` returns it; the columns may be missing.
+    """
+    names = ["file", "account", "currency"]
+    table = reconciliation.reindex(columns=[*names, "reconciled"])
+    checks = pl.DataFrame(
+        [
+            pl.Series(name, table[name].astype(object).where(table[name].notna(), None).tolist(), pl.String)
+            for name in names
+        ]
+    ).with_columns(
+        pl.Series(
+            ADDS_UP, table["reconciled"].astype(object).where(table["reconciled"].notna(), None).tolist(), pl.Boolean
+        )
+    )
+    only = checks.group_by("file").agg(pl.len(), pl.col(ADDS_UP).first().alias("only")).filter(pl.col("len") == 1)
+    last = pl.DataFrame(
+        {"file": list(ends), END: list(ends.values())},
+        schema={"file": pl.String, END: pl.Datetime("us", "UTC")},
+    )
+    keys = places.select(pl.col(name).cast(pl.String) for name in names)
+    found = (
+        keys.join(last, on="file", how="left", maintain_order="left")
+        .join(checks, on=names, how="left", nulls_equal=True, maintain_order="left")
+        .join(only, on="file", how="left", maintain_order="left")
+    )
+    return found.select(END, pl.coalesce(ADDS_UP, "only").alias(ADDS_UP))
+
+
+def unite_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
+    """Return one row per payment with the values that count, and the rows that contradict another one as problems.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        ROWS of payments with several, with `END` and `ADDS_UP`.
+    """
+    values = [name for name in rows.columns if name not in _PLACE or name == ADDS_UP]
+    distinct = _sort(_rank(rows)).unique(values, keep="first", maintain_order=True)
+    return _choose_values(distinct, rows.columns), _list_contradictions(distinct)
+
+
+def _rank(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with the columns by which they are ordered and classed."""
+    us = pl.col("date").dt.epoch("us")
+    second, minute = 1_000_000, 60_000_000
+    day = 24 * 60 * minute
+    is_final = (pl.col("status").cast(pl.String) != Status.PENDING.value).fill_null(value=False)
+    is_settled = (pl.col("status").cast(pl.String) == Status.SETTLED.value).fill_null(value=False)
+    precision = (us % minute >= second).cast(pl.Int8) + (us % day != 0).cast(pl.Int8)
+    trust = pl.when(pl.col(ADDS_UP) & is_settled).then(2).when(~pl.col(ADDS_UP)).then(0).otherwise(1)
+    return rows.with_columns(
+        (us // minute).alias("minute"),
+        is_final.alias(f"{_ORDER}_final"),
+        precision.alias(f"{_ORDER}_precision"),
+        pl.col("file").cast(pl.String).str.replace(r"^.*/", "").alias(f"{_ORDER}_name"),
+        pl.col("flow_cents").is_not_null().alias(f"{_ORDER}_known"),
+        trust.alias(f"{_ORDER}_trust"),
+        # Whole units look rounded, unless the file adds up.
+        ((pl.col("flow_cents") % 100 != 0) | (trust == 2)).alias(f"{_ORDER}_cents"),  # noqa: PLR2004
+    )
+
+
+def _sort(ranked: pl.DataFrame, *, by_money: bool = False) -> pl.DataFrame:
+    """Return rows by payment, and in the order of their values or of their money."""
+    of_money = ["known", "trust"] if by_money else []
+    named = [f"{_ORDER}_{name}" for name in (*of_money, "final", *(["cents"] if by_money else []), "precision")]
+    keys: list[str | pl.Expr] = [*KEY, *named, END, f"{_ORDER}_name", "line"]
+    descending = [False] * len(KEY) + [True] * (len(named) + 2) + [False]
+    if ranked.select(pl.struct(*KEY, END, f"{_ORDER}_name", "line").is_duplicated().any()).item():
+        # Files of one name, which differ in their content only.
+        content = [name for name in (*_CLASS, *_TEXTS, *_MONEY, "date", "file") if name not in KEY]
+        keys += [pl.col(name).cast(pl.String) if ranked[name].dtype == pl.Categorical else name for name in content]
+        descending += [True] * len(content)
+    return ranked.sort(keys, descending=descending, nulls_last=True)
+
+
+def _choose_values(distinct: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return one row per payment with the values that count."""
+    is_known = (pl.col("kind").cast(pl.String) != UNKNOWN).fill_null(value=True).cast(pl.Int8)
+    by_money = _sort(distinct, by_money=True)
+    is_kept = pl.col("flow_cents").eq_missing(pl.col("flow_cents").first())
+    own: dict[str, pl.Expr] = {name: pl.col(name).first() for name in _PLACE if name in columns}
+    own |= {name: pl.col(name).get(is_known.arg_max()) for name in _KIND}
+    money = {name: pl.col(name).drop_nulls().first() for name in _MONEY} | {
+        "flow_cents": pl.col("flow_cents").first(),
+        "direction": pl.col("direction").filter(is_kept).drop_nulls().first(),
+    }
+    others = {name: pl.col(name).drop_nulls().first() for name in columns if name not in {*KEY, *own, *money}}
+    described = distinct.group_by(KEY, maintain_order=True).agg(**own, **others)
+    paid = by_money.group_by(KEY, maintain_order=True).agg(**money)
+    return pl.concat([described, paid.drop(KEY)], how="horizontal").select(columns)
+
+
+def _list_contradictions(distinct: pl.DataFrame) -> list[Problem]:
+    """Return a problem for each further amount or date of a payment, which names the row that counts."""
+
+    def list_others(rows: pl.DataFrame, value: str, column: str, code: str) -> list[Problem]:
+        kept = [pl.col(name).first().over(KEY).alias(f"kept_{name}") for name in (value, "file", "line", ADDS_UP)]
+        others = rows.with_columns(kept).filter(pl.col(value) != pl.col(f"kept_{value}"))
+        others = others.unique([*KEY, value], keep="first", maintain_order=True)
+        is_trusted = others.select((pl.col(f"kept_{ADDS_UP}") & ~pl.col(ADDS_UP)).fill_null(value=False)).to_series()
+        return list_problems(
+            others,
+            others[column].is_not_null(),
+            others[column],
+            field=column,
+            code=code,
+            details=(others["kept_line"], is_trusted if column == "flow_cents" else False),
+            other_file=others["kept_file"].cast(pl.String),
+        )
+
+    by_money = _sort(distinct, by_money=True).filter(pl.col("flow_cents").is_not_null())
+    # A pending payment has another date than the completed one, and rows of no file have that of the service.
+    dated = distinct.filter(pl.col(f"{_ORDER}_final"), pl.col(END) > EPOCH, pl.col("minute").is_not_null())
+    return [
+        *list_others(by_money, "flow_cents", "flow_cents", "other_amount"),
+        *list_others(dated, "minute", "date", "other_date"),
+    ]
+
+
+def sort_newest_first(rows: pl.DataFrame) -> pl.Series:
+    """Return the positions of the transactions, by date, id and account.
+
+    Only rows with one date are compared by more than the date: comparing all takes several times the memory.
+    """
+    places = rows.select((pl.col("kind") != NOTICE).fill_null(value=True).arg_true()).to_series()
+    dates = rows["date"].gather(places)
+    order = dates.arg_sort(descending=True, nulls_last=True)
+    dates = dates.gather(order)
+    order = places.gather(order)
+    is_same = dates.eq_missing(dates.shift(1)) & (pl.int_range(len(dates), eager=True) > 0)
+    tied = (is_same | is_same.shift(-1, fill_value=False)).arg_true()
+    keys = rows.select("date", "payment_id", "account")[order.gather(tied)]
+    by_all = keys.select(
+        pl.arg_sort_by(
+            "date",
+            pl.col("payment_id").str.len_bytes(),
+            "payment_id",
+            "account",
+            descending=[True, True, True, False],
+            nulls_last=True,
+        )
+    ).to_series()
+    return order.scatter(tied, order.gather(tied).gather(by_all))

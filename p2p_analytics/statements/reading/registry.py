@@ -1,0 +1,107 @@
+"""The formats that are known, and the one that the names of a header belong to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from p2p_analytics.errors import ConfigurationError, describe_type
+from p2p_analytics.statements import formats
+from p2p_analytics.statements.formats.format import StatementFormat, normalize_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+_FORMATS: dict[str, StatementFormat] = {}
+
+
+class Header(NamedTuple):
+    """A header and the format that it belongs to."""
+
+    format: StatementFormat
+    positions: dict[str, int]
+    names: tuple[str, ...]
+
+    @property
+    def first_position(self) -> int:
+        """The position of the first field that every header of the format has."""
+        return self.positions[next(iter(self.format.required))]
+
+
+class HeaderFinder:
+    """Finds the format of headers; each header is compared with the formats once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, ...], Header | None] = {}
+        self._names: pl.Series | None = None
+
+    def find(self, row: Sequence[str]) -> Header | None:
+        """Return the header that a row is, None if it is none."""
+        key = tuple(row)
+        if key not in self._known:
+            found = find_format(row)
+            self._known[key] = Header(found[0], found[1], tuple(name.strip() for name in row)) if found else None
+        return self._known[key]
+
+    def has_names(self, column: pl.Series) -> bool:
+        """Return whether a cell of a column is the name of a column, so that its row may be another header."""
+        if self._names is None:
+            spellings = {name for each in list_formats() for names in each.columns.values() for name in names} - {""}
+            self._names = pl.Series(sorted(spellings | {f" {name}" for name in spellings}))
+        return bool(column.is_in(self._names.implode()).any())
+
+
+def register_format(statement_format: StatementFormat) -> StatementFormat:
+    """Add a format of your own, or replace the one of this name; `read_statements` then finds it by its header."""
+    if not isinstance(statement_format, StatementFormat):
+        raise ConfigurationError(f"register_format needs a StatementFormat, not {describe_type(statement_format)}.")
+    _FORMATS[statement_format.name] = statement_format
+    return statement_format
+
+
+def find_format(header: Sequence[str]) -> tuple[StatementFormat, dict[str, int]] | None:
+    """Return the format of a header and the position of each of its fields; None if no format has such a header."""
+    matches: list[tuple[tuple[int, bool], StatementFormat, dict[str, int]]] = []
+    for each in list_formats():
+        positions = each.match(header)
+        if positions is not None:
+            matches.append(((len(positions), each.name in _FORMATS), each, positions))
+    if not matches:
+        return None
+    _, best, positions = max(matches, key=lambda match: match[0])
+    return best, positions
+
+
+def describe_nearest(header: Sequence[str]) -> str:
+    """Return a sentence about the format that shares most columns with a header, or about all formats."""
+    known = {normalize_name(name) for name in header}
+    nearest: tuple[int, str] = (1, "")
+    for each in list_formats():
+        spellings = {field: each.columns[field] for field in each.required}
+        missing = [names[0] for names in spellings.values() if known.isdisjoint(map(normalize_name, names))]
+        shared = len(spellings) - len(missing)
+        if shared > nearest[0]:
+            lacks = ", ".join(map(repr, missing))
+            nearest = shared, f"The nearest format is {each.name}, which also has the columns {lacks}."
+    return nearest[1] or f"The known formats are {', '.join(each.name for each in list_formats())}."
+
+
+def find_service(name: str) -> str:
+    """Return the service of a format; business and personal statements, which have accounts apart, are of one."""
+    if name == formats.BUSINESS:
+        return formats.SERVICE
+    return next((each.service or each.name for each in list_formats() if each.name == name), name)
+
+
+def list_formats() -> list[StatementFormat]:
+    """Return all formats: those of this package, then the caller's own."""
+    return [*({each.name: each for each in formats.BUILT_IN} | _FORMATS).values()]
+
+
+def list_names() -> frozenset[str]:
+    """Return all header names that a format knows, normalized."""
+    return frozenset(
+        normalize_name(name) for each in list_formats() for spellings in each.columns.values() for name in spellings
+    ) - {""}

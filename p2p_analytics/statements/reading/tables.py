@@ -1,0 +1,398 @@
+"""Text of CSV files to tables of cells: the header found by its names, and the line where each row begins."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import polars as pl
+
+from p2p_analytics.display import join_short
+from p2p_analytics.errors import StatementError
+from p2p_analytics.statements.formats.format import NoHeaderError, normalize_name
+from p2p_analytics.statements.formats.json_cells import FIELDS, PREFIX, build_cells
+from p2p_analytics.statements.problems import Problem
+from p2p_analytics.statements.reading.quick_csv import read_regular, to_frame
+from p2p_analytics.statements.reading.registry import list_names
+from p2p_analytics.statements.reading.text import Text, begins_as_json, decode_start, to_utf8
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from p2p_analytics.statements.reading.registry import Header, HeaderFinder
+
+LINE: Final = "line"
+_DELIMITERS: Final = (",", ";", "\t")
+_HEAD_LINES: Final = 50  # in which the header is searched for
+_MOST_CELLS: Final = 1_000  # of a row
+_MOST_ROWS: Final = 2_000_000  # of a file
+_MOST_FILE_CELLS: Final = 20_000_000
+_MOST_IRREGULAR: Final = 10_000  # rows of a file with too many or too few cells
+_MOST_PARTS: Final = 1_000  # of a file
+_CHUNK: Final = 20_000  # rows that are Python objects at a time
+_LONGEST_NAMES: Final = 300  # characters of column names in a message
+_WEB_PAGE: Final = ("<!doctype", "<html")
+_END: Final = "\x01"  # the last line, longer if a text has one, which an open quote would contain
+
+
+@dataclass
+class Part:
+    """The rows below one header of a file.
+
+    Attributes
+    ----------
+    file : str
+        The name of the file; a second header begins "(part 2)" of it.
+    header : Header
+        The header.
+    preamble : list of list of str
+        The lines before the header.
+    cells : polars.DataFrame
+        ``line``, and one text column for each position of the header, named by its number.
+    ragged : set of int
+        Lines with too few cells, or with more that are empty.
+    overfull : set of int
+        Lines with too many cells.
+    problems : list of Problem
+        Irregular rows and text.
+    """
+
+    file: str
+    header: Header
+    preamble: list[list[str]]
+    cells: pl.DataFrame
+    ragged: set[int] = field(default_factory=set)
+    overfull: set[int] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+
+
+class _Body(NamedTuple):
+    """The text below the first header, and the number of its first line."""
+
+    header: Header
+    preamble: list[list[str]]
+    delimiter: str
+    utf8: bytes
+    line: int
+
+
+class Opened(NamedTuple):
+    """The text of a file, and the part below its first header; None of a JSON history."""
+
+    text: Text
+    body: _Body | None
+
+
+def open_text(content: bytes, name: str, finder: HeaderFinder) -> Opened:
+    """Return the text of a file, and the part below its first header.
+
+    Raises
+    ------
+    NoHeaderError
+        None of the first lines is the header of a known format; the message lists the columns.
+    StatementError
+        The bytes are no text, or a row is larger than a statement has.
+    """
+    text = to_utf8(content, name)
+    if begins_as_json(content) and not has_csv_header(content, finder):
+        return Opened(text, None)
+    return Opened(text, _find_header(text.utf8, name, finder))
+
+
+def read_together(files: Sequence[Opened | None], finder: HeaderFinder) -> list[pl.DataFrame | None]:
+    """Return the cells of each CSV file that has regular rows below one header only; None for others.
+
+    Files with one header are read as one text.
+    """
+    found: list[pl.DataFrame | None] = [None] * len(files)
+    alike: dict[tuple[tuple[str, ...], str], dict[int, _Body]] = {}
+    for at, file in enumerate(files):
+        if file is not None and file.body is not None and _is_small(file.body):
+            alike.setdefault((file.body.header.names, file.body.delimiter), {})[at] = file.body
+    for group in alike.values():
+        for at, cells in zip(group, _read_alike([*group.values()], finder), strict=True):
+            found[at] = cells
+    return found
+
+
+def _is_small(body: _Body) -> bool:
+    lines = body.utf8.count(b"\n") + 1
+    return lines <= _MOST_ROWS and lines * len(body.header.names) <= _MOST_FILE_CELLS
+
+
+def _read_alike(bodies: Sequence[_Body], finder: HeaderFinder) -> Sequence[pl.DataFrame | None]:
+    """Return the cells of files with one header; if not all are regular, those of each half."""
+    header, _, delimiter, *_ = bodies[0]
+    texts, lines = [body.utf8 for body in bodies], [body.line for body in bodies]
+    regular = read_regular(texts, lines, len(header.names), delimiter)
+    if regular and not finder.has_names(pl.concat([cells[str(header.first_position)] for cells in regular])):
+        return regular
+    half = len(bodies) // 2
+    return [*_read_alike(bodies[:half], finder), *_read_alike(bodies[half:], finder)] if half else [None]
+
+
+def split_file(opened: Opened, cells: pl.DataFrame | None, name: str, finder: HeaderFinder) -> list[Part]:
+    """Return the parts of a file, one for each header, of its cells if `read_together` found them.
+
+    Raises
+    ------
+    NoHeaderError
+        The file is a JSON history without a list of transactions.
+    StatementError
+        A row or cell, or a history, is larger than a statement has.
+    """
+    if opened.body is None:
+        return _split_json(opened.text.utf8, name, finder)
+    if cells is None:
+        return list(_read_rows(opened.body, name, finder))
+    return [Part(name, opened.body.header, opened.body.preamble, cells)]
+
+
+def _split_json(utf8: bytes, name: str, finder: HeaderFinder) -> list[Part]:
+    """Return the transactions of a JSON history as one part; ``line`` is the number of the transaction, from 1."""
+    header = finder.find([f"{PREFIX}{field}" for field in FIELDS])
+    if header is None:
+        raise NoHeaderError(f"{name} is a JSON history, which a registered format of that name replaced.")
+    columns = {str(header.positions[field]): pl.Series(cells) for field, cells in build_cells(utf8, name).items()}
+    return [Part(name, header, [], pl.DataFrame({LINE: pl.int_range(1, len(columns["0"]) + 1, eager=True), **columns}))]
+
+
+def has_header(content: bytes, finder: HeaderFinder) -> bool:
+    """Return whether a file that cannot be read begins as a statement."""
+    is_json = begins_as_json(content) and '"transactions"' in decode_start(content)
+    return is_json or has_csv_header(content, finder)
+
+
+def has_csv_header(content: bytes, finder: HeaderFinder) -> bool:
+    """Return whether one of the first lines is a header, also where the first cell begins as JSON does."""
+    start = decode_start(content)
+    for delimiter in _DELIMITERS:
+        rows = islice(csv.reader(io.StringIO(start, newline=""), delimiter=delimiter), _HEAD_LINES)
+        with contextlib.suppress(csv.Error):
+            if any(finder.find(row) for row in rows):
+                return True
+    return False
+
+
+def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
+    head = _cut_head(utf8).decode()
+    heads: list[list[str]] = []
+    for delimiter in _DELIMITERS:
+        lines = io.StringIO(head, newline="")
+        reader = csv.reader(lines, delimiter=delimiter)
+        preamble: list[list[str]] = []
+        try:
+            for row in reader:
+                _require_width(row, name, reader.line_num)
+                header = finder.find(row)
+                if header is not None:
+                    start = len(head[: lines.tell()].encode())
+                    return _Body(header, preamble, delimiter, utf8[start:], reader.line_num + 1)
+                preamble.append(row)
+                heads.append(row)
+                if reader.line_num >= _HEAD_LINES:
+                    break
+        except csv.Error:
+            continue  # with this delimiter, a cell is too large
+    columns, is_header = _choose_header(heads)
+    error = NoHeaderError(_describe_missing_header(name, columns, is_header=is_header))
+    error.columns = columns if is_header and not _is_web_page(columns) else ()
+    raise error
+
+
+def _choose_header(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], bool]:
+    """Return the first row with the most names of columns that a format knows, then with the most texts.
+
+    Also whether it looks like a header: the first row, one with a known name, or one of several rows of its length.
+    """
+    names = list_names()
+    texts = [found for row in rows if (found := [cell for cell in row if cell.strip()])]
+    if not texts:
+        return (), False
+    known = [sum(normalize_name(cell) in names for cell in row) for row in texts]
+    best = max(range(len(texts)), key=lambda at: (known[at], len(texts[at])))
+    lengths = [len(row) for row in texts]
+    is_header = best == 0 or known[best] > 0 or lengths.count(lengths[best]) > 1
+    return texts[best] if is_header else texts[0], is_header
+
+
+def _describe_missing_header(name: str, columns: Sequence[str], *, is_header: bool) -> str:
+    found = _join_names(columns)
+    if not found:
+        return f"{name} is no statement: it is empty. Download the CSV file again."
+    if _is_web_page(columns):
+        return f"{name} is no statement but a web page: sign in to the service, and download the CSV file."
+    looked_for = f"none of its first {_HEAD_LINES} lines is the header of a known format"
+    if not is_header:
+        return f"{name} is no statement: {looked_for}. It begins with {found!r}; download the statement as CSV."
+    return f"{name} is no statement: {looked_for}; its columns are: {found}."
+
+
+def _is_web_page(columns: Sequence[str]) -> bool:
+    return _join_names(columns).casefold().startswith(_WEB_PAGE)
+
+
+def _join_names(columns: Sequence[str]) -> str:
+    return join_short(columns, _LONGEST_NAMES)
+
+
+def _cut_head(utf8: bytes) -> bytes:
+    """Return the first lines of a text, or more."""
+    position = 0
+    for _ in range(_HEAD_LINES):
+        position = utf8.find(b"\n", position) + 1
+        if not position:
+            return utf8
+    return utf8[:position]
+
+
+def _require_width(row: Sequence[str], name: str, line: int) -> None:
+    if len(row) > _MOST_CELLS:
+        raise StatementError(
+            f"{name}, line {line}: the row has {len(row):,} cells, which no statement has: download it again."
+        )
+
+
+def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
+    """Yield the parts of a text below its first header, row by row, with rows of any number of cells."""
+    end = _END
+    while end.encode() in body.utf8:
+        end += _END
+    utf8 = io.BytesIO(b"".join((body.utf8, f"\n{end}\n".encode())))
+    reader = csv.reader(io.TextIOWrapper(utf8, "utf-8", newline=""), delimiter=body.delimiter)
+    names = list_names()
+    builder = _PartBuilder(name, body.header, body.preamble)
+    size = _FileSize(name)
+    begin, last = body.line, (body.line, [""])
+    try:
+        for row in reader:
+            if row == [end]:
+                break
+            last = begin, row
+            if row:
+                _require_width(row, name, begin)
+                is_header = sum(normalize_name(cell) in names for cell in row if cell) > 1
+                header = finder.find(row) if is_header else None
+                if header is None:
+                    size.add_row(len(row), builder.width)
+                    builder.add(begin, row)
+                else:
+                    size.add_part()
+                    preamble = builder.remove_preamble()
+                    yield builder.finish()
+                    builder = _PartBuilder(f"{name} (part {size.parts})", header, preamble)
+            begin = body.line + reader.line_num
+        else:
+            builder.close_quote(end)
+        # Short rows of empty cells alone mean nothing, except where the text breaks off in one.
+        if 1 < len(last[1]) < builder.width and not any(last[1]) and body.utf8[-1:] not in {b"\n", b"\r"}:
+            builder.report_width(*last)
+    except csv.Error:
+        raise StatementError(f"{name}, line {begin}: a cell is larger than a statement has: is a quote open?") from None
+    yield builder.finish()
+
+
+class _FileSize:
+    """Counts what a file makes in memory, and refuses more than a statement has."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._rows = self._cells = self._irregular = 0
+        self.parts = 1
+
+    def add_row(self, cells: int, width: int) -> None:
+        """Count a row below a header of a width, to which a short row is filled."""
+        self._rows += 1
+        self._cells += width
+        self._irregular += cells != width
+        if self._rows > _MOST_ROWS or self._cells > _MOST_FILE_CELLS:
+            raise StatementError(f"{self._name} has more rows than a statement: split it into files of a year.")
+        if self._irregular > _MOST_IRREGULAR:
+            raise StatementError(
+                f"{self._name} has more than {_MOST_IRREGULAR:,} rows with too many or too few cells: "
+                "download it again."
+            )
+
+    def add_part(self) -> None:
+        """Count a further header."""
+        self.parts += 1
+        if self.parts > _MOST_PARTS:
+            raise StatementError(
+                f"{self._name} has more than {_MOST_PARTS:,} headers, which no statement has: import the files that "
+                "it is made of."
+            )
+
+
+class _PartBuilder:
+    """Collects the rows below one header."""
+
+    def __init__(self, file: str, header: Header, preamble: list[list[str]]) -> None:
+        self.width = len(header.names)
+        self._rows: list[list[str]] = []
+        self._lines: list[int] = []
+        self._chunks: list[pl.DataFrame] = []
+        self._part = Part(file, header, preamble, cells=to_frame([], [], self.width))
+
+    def add(self, line: int, row: list[str]) -> None:
+        """Add a row; missing cells are empty, and surplus ones are dropped with a problem that quotes them."""
+        missing = self.width - len(row)
+        if missing and any(row):
+            self.report_width(line, row)
+        self._rows.append(row[: self.width] + [""] * missing)
+        self._lines.append(line)
+        if len(self._rows) > _CHUNK + _HEAD_LINES:
+            self._flush(_CHUNK)
+
+    def report_width(self, line: int, row: list[str]) -> None:
+        """Report a row with too many or too few cells."""
+        surplus = row[self.width :]
+        (self._part.overfull if any(surplus) else self._part.ragged).add(line)
+        self._part.problems.append(
+            Problem(
+                "row_width", self._part.file, line, None, "row", _join_names(surplus) or None,
+                details=(len(row), self.width),
+            )
+        )  # fmt: skip
+
+    def remove_preamble(self) -> list[list[str]]:
+        """Remove the last rows, as far as they introduce the next header, and return them without empty ends.
+
+        Such a row begins in its first column and has none of the cells that every row of the format has.
+        """
+        part = self._part
+        positions = [part.header.positions[name] for name in part.header.format.required]
+        count = 0
+        for row in reversed(self._rows):
+            if not row[0] or any(row[position] for position in positions if position > 1):
+                break
+            count += 1
+        begin = len(self._rows) - count
+        removed, lines = self._rows[begin:], set(self._lines[begin:])
+        del self._rows[begin:], self._lines[begin:]
+        part.ragged -= lines
+        part.overfull -= lines
+        part.problems = [problem for problem in part.problems if problem.line not in lines]
+        return removed
+
+    def close_quote(self, end: str) -> None:
+        """Report that a quote of the last row is never closed: its cell has the rest of the file and ``end``."""
+        last = self._rows[-1]
+        last[:] = [cell.removesuffix(end + "\n").rstrip("\r\n") for cell in last]
+        begin = self._lines[-1]
+        self._part.ragged.add(begin)
+        rest = _join_names(last[-1:]) or None
+        self._part.problems.append(Problem("open_quote", self._part.file, begin, None, "row", rest))
+
+    def finish(self) -> Part:
+        """Return the part."""
+        self._flush(len(self._rows))
+        self._part.cells = pl.concat([self._part.cells, *self._chunks])
+        return self._part
+
+    def _flush(self, count: int) -> None:
+        self._chunks.append(to_frame(self._lines[:count], self._rows[:count], self.width))
+        del self._lines[:count], self._rows[:count]
