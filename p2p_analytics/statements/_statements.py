@@ -346,7 +346,9 @@ class Statements:
             before = view.payments.set_index(key, drop=False)
             own = self.payments.set_index(key, drop=False).reindex(columns=columns)
             before = before.reindex(own.index)
-            is_same = ((own == before).fillna(value=False).astype(bool) | (own.isna() & before.isna())).all(axis="columns")
+            is_same = ((own == before).fillna(value=False).astype(bool) | (own.isna() & before.isna())).all(
+                axis="columns"
+            )
             edits = own[~is_same.to_numpy()].reset_index(drop=True)
         else:
             edits = view.payments.iloc[:0]

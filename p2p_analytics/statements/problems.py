@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime  # noqa: TC003 - msgspec reads the annotation of Problem when it runs
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -15,7 +15,6 @@ from p2p_analytics.money import to_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import date
 
 SKIPPED: Final = "skipped"
 NOT_AN_AMOUNT: Final = "not_an_amount"
@@ -158,7 +157,9 @@ def frame_problems(problems: Sequence[Problem]) -> pd.DataFrame:
         shown.append(Problem("unlisted_problems", shown[-1].file, field="", details=(rest,)))
     days = ("first_day", "last_day")
     columns = {name: [getattr(each, name) for each in shown] for name in PROBLEMS if name != "problem"}
-    columns |= {name: [day and datetime(day.year, day.month, day.day, tzinfo=UTC) for day in columns[name]] for name in days}
+    columns |= {
+        name: [day and datetime(day.year, day.month, day.day, tzinfo=UTC) for day in columns[name]] for name in days
+    }
     columns["problem"] = [each.sentence for each in shown]
     return pd.DataFrame({name: pd.array(columns[name], dtype=parse_dtype(dtype)) for name, dtype in PROBLEMS.items()})
 

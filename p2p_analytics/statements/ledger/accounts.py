@@ -112,7 +112,9 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
     )
     problems += _list_others(found, given)
     return NamedRows(
-        found.drop("is_given", "other_account", "has_handle").cast({"account": rows["account"].dtype}), problems, frozenset(unnamed)
+        found.drop("is_given", "other_account", "has_handle").cast({"account": rows["account"].dtype}),
+        problems,
+        frozenset(unnamed),
     )
 
 

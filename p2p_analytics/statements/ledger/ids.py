@@ -187,7 +187,11 @@ def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:
     file, currency = pl.col("file").cast(pl.String), pl.col("currency").cast(pl.String)
     parts = (
         rows.select(
-            pl.col("account").cast(pl.String), own.alias("id"), "flow_cents", "date", is_transaction.alias("is_own"),
+            pl.col("account").cast(pl.String),
+            own.alias("id"),
+            "flow_cents",
+            "date",
+            is_transaction.alias("is_own"),
             at=pl.int_range(pl.len()),
             file=file,
             currency=currency,
