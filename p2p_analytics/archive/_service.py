@@ -23,6 +23,7 @@ from p2p_analytics.frames.arrow import MICROSECONDS, frame_of, table_of, with_mi
 from p2p_analytics.frames.build import problems_frame
 from p2p_analytics.frames.merge import FETCHED_AT, keep_newest
 from p2p_analytics.frames.people import merge_people
+from p2p_analytics.handles import normalize_account
 from p2p_analytics.history import Baseline, MissingPeriod, merge_problems
 from p2p_analytics.records import Problem
 
@@ -125,7 +126,10 @@ def build_rows(history: History) -> pa.Table:
     # Read beside other archives, each row has to name its account, and in one way.
     account = pd.Series(str(history.me.user.id), index=payments.index, dtype=schema.TEXT)
     rows = table_of(payments[list(schema.PAYMENTS)].assign(account_id=account))
-    foreign = {*history.payments["account_id"].dropna().unique()} - {history.me.user.id}
+    names = {normalize_account(name) for name in (history.me.user.id, history.me.user.username) if name}
+    foreign = {
+        name for name in history.payments["account_id"].dropna().unique() if normalize_account(name) not in names
+    }
     if foreign:
         raise ArchiveError(
             f"The history of {history.me.user.id} holds payments of other accounts ({', '.join(sorted(foreign))}): an "
