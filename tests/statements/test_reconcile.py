@@ -9,9 +9,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from p2p_analytics.statements.ledger.reconcile import reconcile, running_balance
-from p2p_analytics.statements.ledger.reconcile import RECONCILIATION
-from support.statements.rows import make_file
+from p2p_analytics.statements.ledger.order import running_balance
+from p2p_analytics.statements.ledger.reconcile import RECONCILIATION, reconcile
+from support.statements.rows import describe_files, make_file
 
 JUNE = datetime(2021, 6, 12, tzinfo=UTC)
 # Opening 100.00 - 18.00 + 138.00 - 37.00 + 50.00 = 233.00; 60.00 came from a bank, 8.78 is pending.
@@ -19,7 +19,8 @@ SUMMER = [-1800, 13800, -3700, {"moved_cents": 0, "flow_cents": -6000}, 5000, {"
 
 
 def _reconcile(*files: pl.DataFrame, **options: Any) -> list[dict[str, Any]]:
-    frame = reconcile(pl.concat(files), **options).table
+    rows = pl.concat(files)
+    frame = reconcile(rows, describe_files(rows, **options)).table
     return [
         {str(name): None if pd.isna(value) else value for name, value in row.items()}
         for row in frame.to_dict("records")
@@ -67,7 +68,7 @@ def test_a_balance_that_is_not_known(opening: int | None, closing: int | None) -
 
 def test_a_broken_file_is_never_reconciled() -> None:
     """Rows with too many or too few cells can hide anything, although the rest adds up."""
-    (row,) = _reconcile(make_file("a", [100], opening=1000, closing=1100), broken_files={"a"})
+    (row,) = _reconcile(make_file("a", [100], opening=1000, closing=1100), broken={"a"})
     assert _pick(row, "difference_cents", "reconciled") == (0, False)
     assert row["note"] == "Rows have too many or too few cells."
 
@@ -77,16 +78,17 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
     files = [make_file("a", SUMMER, opening=10000, closing=23300, start=JUNE), make_file("b", [5, -7], opening=23300)]
     files.append(make_file("a2", SUMMER, opening=0, closing=1, start=JUNE, account="theo"))
     rows = pl.concat(files)
+    infos = describe_files(rows)
     for seed in range(5):
         mixed = rows.sample(fraction=1.0, shuffle=True, seed=seed)
-        pd.testing.assert_frame_equal(reconcile(mixed).table, reconcile(rows).table)
+        pd.testing.assert_frame_equal(reconcile(mixed, infos).table, reconcile(rows, infos).table)
         again = running_balance(mixed).sort("file", "line")["balance_cents"]
         assert again.to_list() == running_balance(rows).sort("file", "line")["balance_cents"].to_list()
 
 
 def test_no_rows() -> None:
     """Nothing in, nothing out, with all columns and dtypes."""
-    frame = reconcile(make_file("a", [1]).clear()).table
+    frame = reconcile(make_file("a", [1]).clear(), []).table
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(RECONCILIATION)
     assert frame.empty
 
