@@ -168,7 +168,9 @@ def _fill_balances(found: pl.DataFrame) -> pl.DataFrame:
         .with_columns(rank=pl.int_range(1, pl.len() + 1).over("file", *_BASE, order_by=["number", "balance_cents"]))
         .rename({"balance_cents": "later_balance", "number": "later_number"})
     )
-    joined = found.join(later, left_on=["file", *_BASE, "number"], right_on=["file", *_BASE, "rank"], how="left", maintain_order="left")
+    joined = found.join(
+        later, left_on=["file", *_BASE, "number"], right_on=["file", *_BASE, "rank"], how="left", maintain_order="left"
+    )
     is_later = pl.col("balance_cents").is_null() & pl.col("later_balance").is_not_null()
     return joined.with_columns(
         pl.when(is_later).then("later_number").otherwise("number").alias("number"),
@@ -210,13 +212,17 @@ def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:
     file, currency = pl.col("file").cast(pl.String), pl.col("currency").cast(pl.String)
     parts = (
         rows.select(
-            pl.col("account").cast(pl.String), own.alias("id"), "flow_cents", "date", is_transaction.alias("is_own"),
+            pl.col("account").cast(pl.String),
+            own.alias("id"),
+            "flow_cents",
+            "date",
+            is_transaction.alias("is_own"),
             at=pl.int_range(pl.len()),
             file=file,
             currency=currency,
             sign=flow.sign().replace(0, None),
             start=pl.coalesce("start", "date"),
-        )  # fmt: skip
+        )
         .filter(is_repeated)
         .filter("is_own")
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pandas as pd
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.statements.ledger.continuity import OtherRow, Seam
     from p2p_analytics.statements.ledger.explanations import Explanations
+    from p2p_analytics.statements.ledger.ids import Book
     from p2p_analytics.statements.ledger.order import OrderedRows
     from p2p_analytics.statements.rows import FileInfo
 
@@ -57,7 +59,12 @@ class Reconciled(NamedTuple):
     problems: list[Problem]
 
 
-def reconcile(rows: pl.DataFrame, files: Iterable[FileInfo], others: Iterable[OtherRow] = ()) -> Reconciled:
+def reconcile(
+    rows: pl.DataFrame,
+    files: Iterable[FileInfo],
+    others: Iterable[OtherRow] = (),
+    books: Mapping[str, Book] = MappingProxyType({}),
+) -> Reconciled:
     """Return whether the balances of each file agree with its rows, and with those of the file before.
 
     Parameters
@@ -69,6 +76,8 @@ def reconcile(rows: pl.DataFrame, files: Iterable[FileInfo], others: Iterable[Ot
         replaces those of its format that do not.
     others : iterable of OtherRow
         Rows that come from elsewhere. A change of the balance that they explain to the cent is no gap.
+    books : mapping of str to Book
+        The groups that files are snapshots of: each has a balance of its own.
 
     Returns
     -------
@@ -82,15 +91,15 @@ def reconcile(rows: pl.DataFrame, files: Iterable[FileInfo], others: Iterable[Ot
         is not known. ``note`` says, in sentences, which periods overlap or leave something out, and why a file is not
         reconciled although its balances are known.
     """
-    joined = join_files(_check_groups(rows, {info.file: info for info in files}), others)
+    joined = join_files(_check_groups(rows, {info.file: info for info in files}, books), others)
     return Reconciled(_frame_joined(joined), [balance for balance, _ in joined], _list_problems(joined))
 
 
-def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo]) -> Iterator[Balance]:
+def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapping[str, Book]) -> Iterator[Balance]:
     """Yield the balance of each file, account and currency."""
     steps = _ALL_STEPS
     for group, transactions in _list_groups(rows):
-        info = files[group["file"]]
+        info, book = files[group["file"]], books.get(group["file"])
         opening, moved, closing = _add_up(group)
         is_known = opening is not None and moved is not None and closing is not None
         difference = closing - opening - moved if is_known else None
@@ -105,7 +114,9 @@ def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo]) -> Iterator
             info.format,
             group["account"],
             group["currency"],
-            (info.service, info.product),
+            # The members of a group, which are the product of its files, can be renamed.
+            (info.service, "" if book else info.product, book.number if book else 0),
+            book is not None and book.replaced_until is not None,
             opening,
             moved,
             closing,
