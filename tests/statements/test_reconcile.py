@@ -103,10 +103,56 @@ def test_the_rows_that_explain_a_difference() -> None:
 
 
 def test_two_rows_explain_a_difference_together() -> None:
-    """5.00 and 0.70 are both too many; a row without an id is named by its line."""
-    file = make_file("a", [500, {"moved_cents": 70, "payment_id": None}, 11000], opening=0, closing=11000)
-    (row,) = _reconcile(file)
+    """500.01 and 300.70 are both too many; a row without an id is named by its line."""
+    moved = [50001, {"moved_cents": 30070, "payment_id": None}, 1100000, -7000]
+    (row,) = _reconcile(make_file("a", moved, opening=0, closing=1093000))
     assert row["suggestion"] == "without a-1 and without line 3"
+
+
+def _explain(*moved: Any, closing: int, **common: Any) -> str:
+    rows = make_file("a", moved, opening=0, closing=closing, start=JUNE, **common)
+    (problem,) = reconcile(rows, describe_files(rows)).problems
+    assert (problem.code, problem.cents) == ("does_not_add_up", closing - sum(each["moved_cents"] for each in moved))
+    return problem.sentence
+
+
+def _pay(cents: int, **columns: Any) -> dict[str, Any]:
+    names = {"from_name": "Ada Reyes", "to_name": "Ravi Shah", "action": "pay" if cents < 0 else "charge"}
+    return {"moved_cents": cents, **names, **columns}
+
+
+def test_a_difference_in_words() -> None:
+    """First a row may be missing; then the rows that explain the difference, by date, person and amount."""
+    start = "the balances and the rows of the file do not add up; a row of "
+    assert _explain(_pay(-1000), closing=2410) == f"{start}+$34.10 may be missing: download the file again"
+    assert _explain(_pay(-2522), _pay(900), closing=900) == (
+        f"{start}+$25.22 may be missing: download the file again; "
+        "or 2021-06-12 Ravi Shah \N{MINUS SIGN}$25.22 is there once too often"
+    )
+    card = {"moved_cents": 0, "flow_cents": -1200, "counterparty_name": "Deli\nMarket"}
+    assert _explain(_pay(600, currency="GBP"), card, closing=-600, currency="GBP") == (
+        f"{start}\N{MINUS SIGN}£12.00 may be missing: download the file again; "
+        "or 2021-06-13 Deli Market \N{MINUS SIGN}£12.00 moved the balance, too; "
+        "or 2021-06-12 Ravi Shah +£6.00 has the wrong sign"
+    )
+    lone = {"moved_cents": 50001, "date": None}, {"moved_cents": 30070, "type": "Fee"}, _pay(1100000), _pay(-7000)
+    assert _explain(*lone, closing=1093000) == (
+        f"{start}\N{MINUS SIGN}$800.71 may be missing: download the file again; "
+        "or line 2 +$500.01 is there once too often and 2021-06-13 Fee +$300.70 is there once too often"
+    )
+
+
+def test_a_difference_and_an_amount_that_was_not_read() -> None:
+    """The problem names the row."""
+    rows = make_file("a", [None, 300], opening=0, closing=450)
+    (problem,) = reconcile(rows, describe_files(rows)).problems
+    assert problem.sentence == (
+        "the balances and the rows of the file do not add up; a row of +$1.50 may be missing: download the file again; "
+        "or 2024-01-01 line 2 has an amount that was not read; 1 amount was not read"
+    )
+    rows = make_file("a", [None, 300], opening=0, closing=300)
+    (problem,) = reconcile(rows, describe_files(rows)).problems
+    assert problem.sentence == "the balances and the rows of the file do not add up; 1 amount was not read"
 
 
 def test_hostile_ids_in_a_suggestion() -> None:

@@ -26,6 +26,10 @@ _DAY: Final = timedelta(days=1)
 _CLOCK_CHANGE: Final = timedelta(hours=3)  # the largest step of a clock, apart from changes of the date
 
 
+ExplainingRow = tuple[str, str | None, str, int | None]
+"""The action of a `Change`, and day, person and cents of its row."""
+
+
 class Period(NamedTuple):
     """First and last instant, each None if it is not known."""
 
@@ -56,6 +60,7 @@ class Balance:
     difference: int | None
     is_reconciled: bool | None
     suggestion: str | None
+    explaining: tuple[tuple[ExplainingRow, ...], ...]
     remarks: str | None
     dates: Period
     stated: Period

@@ -25,6 +25,11 @@ ROW_TYPES = {
     "opening_cents": pl.Int64,
     "closing_cents": pl.Int64,
     "balance_cents": pl.Int64,
+    "type": pl.String,
+    "action": pl.String,
+    "from_name": pl.String,
+    "to_name": pl.String,
+    "counterparty_name": pl.String,
 }
 """The columns of ROWS that balances need."""
 
