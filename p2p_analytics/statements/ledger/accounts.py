@@ -91,6 +91,11 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
         if has_other_name(account, owners[file] or "", handles)
     ]
     named |= {file: resolve(name) for file, name in given.items()}
+    # Names that differ by case alone are one account, in small letters if a file has them.
+    written = {normalize_account(name): name for name in sorted(named.values())}
+    named = {
+        file: spellings.get(normalize_account(name)) or written[normalize_account(name)] for file, name in named.items()
+    }
     services = {info.file: info.account_service for info in files}
     for file, name in [*((file, handle) for file, handle in of_files if file not in given), *named.items()]:
         accounts.setdefault(services[file], set()).add(name)
