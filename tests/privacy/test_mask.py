@@ -7,6 +7,7 @@ of its history is searched for them, byte by byte.
 from __future__ import annotations
 
 import pickle
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -17,7 +18,7 @@ from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
 from p2p_analytics.privacy import Mask
 from p2p_analytics.privacy._pseudonyms import _FIRSTS, _THINGS, Pseudonyms
-from support.frames import frame_from_rows
+from support.frames import frame_from_rows, problem_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -242,13 +243,38 @@ def test_problems_say_where_but_not_what(service) -> None:
     """Field and payment are listed; the value is hidden, and so is a description that would quote it."""
     service[1]["/v1/payments"]["data"] = [payment(14, action="Dudelsack"), payment(13, amount=98.765)]
     problems = load(service, on_bad_record="report").masked(key=KEY).problems
-    assert problems.to_numpy().tolist() == [
-        [
+    assert problem_rows(problems) == [
+        (
             Pseudonyms(KEY).identifier("550055005500550014"), "action", "hidden",
             "a word the document does not know; direction and flow stay empty",
-        ],
-        [Pseudonyms(KEY).identifier("550055005500550013"), "amount", "hidden", "not shown in privacy mode"],
+        ),
+        (Pseudonyms(KEY).identifier("550055005500550013"), "amount", "hidden", "not shown in privacy mode"),
     ]  # fmt: skip
+    assert problems["code"].tolist() == ["unexpected", "unreadable"]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_problems_of_files_name_no_file_day_or_amount(strict: bool) -> None:  # noqa: FBT001 - a parameter
+    """The code stays, also as the sentence; files are invented, days are reduced, and the cents are an amount."""
+    morning = datetime(2024, 5, 17, 9, tzinfo=UTC)
+    gap = {
+        "code": "gap", "file": "Volodya.csv", "line": 7, "field": "balance", "first_day": morning, "last_day": morning,
+        "cents": -123456, "currency": "USD", "other_file": "April of Volodya.csv",
+        "problem": "a file or rows may be missing after April of Volodya",
+    }  # fmt: skip
+    own = {**gap, "code": "Volodya paid", "payment_id": "9", "other_file": "Volodya.csv"}
+    given = frame_from_rows([gap, own, {**gap, "cents": None, "currency": "Volodya"}], PROBLEMS)
+    masked = Mask(KEY, strict=strict).frame(given)
+    assert find_secrets({"problems": render_table(masked)}, ["Volodya", "April", "1234.56", "123456"]) == []
+    assert masked["code"].tolist() == ["not shown in privacy mode", "gap", "gap"]
+    assert masked["problem"].tolist() == masked["code"].tolist()
+    day = pd.Timestamp(2024, 5, 1 if strict else 17, tz="UTC")
+    assert (masked[["first_day", "last_day"]] == day).all(axis=None)
+    assert (masked["cents"].dropna() < 0).all()
+    assert masked["cents"].isna().tolist() == [False, False, True]
+    assert masked["line"].isna().all()
+    assert masked["currency"].tolist()[:2] == ["USD", "USD"]
+    assert masked.loc[0, "file"] == masked.loc[0, "other_file"] == masked.loc[1, "file"] != masked.loc[1, "other_file"]
 
 
 @pytest.mark.parametrize("schema", [PAYMENTS, FRIENDS, PROBLEMS], ids=["payments", "friends", "problems"])

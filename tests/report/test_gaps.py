@@ -11,9 +11,11 @@ _HEADER = (
     "ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination,Beginning Balance,"
     "Ending Balance"
 )
-_WORDS = (
-    "leave out what no file has: before autumn<b>.csv, after 'spring.csv', USD, 2024-03-05 to 2024-07-06: "
-    "3 months without rows, the balance changed by \N{MINUS SIGN}$42.00."
+_DAYS = "5 Mar 2024 to 6 Jul 2024"
+_WORDS = f"leave out what no file has: before autumn<b>.csv, {_DAYS}."
+_SENTENCE = (
+    "a file or rows may be missing after 'spring.csv': 3 months without rows, the balance changed by "
+    "\N{MINUS SIGN}$42.00"
 )
 
 
@@ -26,7 +28,7 @@ def _write(folder, name: str, month: int, opening: int) -> None:
 
 
 def test_the_days_of_a_gap(tmp_path) -> None:
-    """They stand below the sums and above the table of months, escaped; in privacy mode, only that there is a gap."""
+    """They are shown below the sums and above the table of months, escaped, and beside the problem."""
     _write(tmp_path, "spring.csv", 3, 100)
     _write(tmp_path, "autumn<b>.csv", 7, 53)
     history = p2p.read_statements(tmp_path).history()
@@ -35,11 +37,14 @@ def test_the_days_of_a_gap(tmp_path) -> None:
     assert "autumn<b>" not in page
     for part in (first.partition("</dl>")[2], months.partition("<table")[0]):
         assert _WORDS in html.unescape(re.sub(r"</?bdi>", "", part))
+    assert f"{_DAYS}</td>" in page.partition('<section id="problems">')[2]
+    assert _SENTENCE in html.unescape(page)
     assert "open ones not in the share settled" not in page, "there are no requests"
-    private = p2p.render_report(history.masked(key=bytes(32)), as_of=history.fetched_at)
-    assert "leave out what no file has: before " in re.sub(r"</?bdi>", "", private)
-    for text in ("autumn", "spring", "2024-07-06", "42.00"):
-        assert text not in private
+    for strict, days in ((False, _DAYS), (True, "Mar 2024 to Jul 2024")):
+        private = p2p.render_report(history.masked(key=bytes(32), strict=strict), as_of=history.fetched_at)
+        assert re.search(rf"leave out what no file has: before [a-z ]+, {days}\.", re.sub(r"</?bdi>", "", private))
+        for text in ("autumn", "spring", "without rows", "42.00"):
+            assert text not in private
     (tmp_path / "autumn<b>.csv").unlink()
     whole = p2p.read_statements(tmp_path).history()
     assert "leave out" not in p2p.render_report(whole, as_of=whole.fetched_at)

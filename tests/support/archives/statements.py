@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BOOKKEEPING = {"lock", "batches.json"}  # which an import and its undo may leave different
-PROBLEM_COLUMNS = {"file": "str", "line": "Int64", **PROBLEMS}
 
 
 def row(payment_id: int | str, name: str = "Bo", **fields: Any) -> dict[str, Any]:
@@ -50,7 +49,7 @@ def statements_of(*rows: dict[str, Any], account: str = "ada", **fields: Any) ->
         each: Me(user=User(id=each, username=each.removeprefix("@"), display_name="Ada"))
         for each in {account, *payments["account_id"]}
     }
-    problems = fields.pop("problems", frame_from_rows([], PROBLEM_COLUMNS))
+    problems = fields.pop("problems", frame_from_rows([], PROBLEMS))
     return Statements(
         payments=payments,
         reconciliation=frame_from_rows([], {"account": "str", "reconciled": "boolean"}),
