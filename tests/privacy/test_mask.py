@@ -7,7 +7,6 @@ of its history is searched for them, byte by byte.
 from __future__ import annotations
 
 import pickle
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -251,30 +250,6 @@ def test_problems_say_where_but_not_what(service) -> None:
         (Pseudonyms(KEY).identifier("550055005500550013"), "amount", "hidden", "not shown in privacy mode"),
     ]  # fmt: skip
     assert problems["code"].tolist() == ["unexpected", "unreadable"]
-
-
-@pytest.mark.parametrize("strict", [False, True])
-def test_problems_of_files_name_no_file_day_or_amount(strict: bool) -> None:  # noqa: FBT001 - a parameter
-    """The code stays, also as the sentence; files are invented, days are reduced, and the cents are an amount."""
-    morning = datetime(2024, 5, 17, 9, tzinfo=UTC)
-    gap = {
-        "code": "gap", "file": "Volodya.csv", "line": 7, "field": "balance", "first_day": morning, "last_day": morning,
-        "cents": -123456, "currency": "USD", "other_file": "April of Volodya.csv",
-        "problem": "a file or rows may be missing after April of Volodya",
-    }  # fmt: skip
-    own = {**gap, "code": "Volodya paid", "payment_id": "9", "other_file": "Volodya.csv"}
-    given = frame_from_rows([gap, own, {**gap, "cents": None, "currency": "Volodya"}], PROBLEMS)
-    masked = Mask(KEY, strict=strict).frame(given)
-    assert find_secrets({"problems": render_table(masked)}, ["Volodya", "April", "1234.56", "123456"]) == []
-    assert masked["code"].tolist() == ["not shown in privacy mode", "gap", "gap"]
-    assert masked["problem"].tolist() == masked["code"].tolist()
-    day = pd.Timestamp(2024, 5, 1 if strict else 17, tz="UTC")
-    assert (masked[["first_day", "last_day"]] == day).all(axis=None)
-    assert (masked["cents"].dropna() < 0).all()
-    assert masked["cents"].isna().tolist() == [False, False, True]
-    assert masked["line"].isna().all()
-    assert masked["currency"].tolist()[:2] == ["USD", "USD"]
-    assert masked.loc[0, "file"] == masked.loc[0, "other_file"] == masked.loc[1, "file"] != masked.loc[1, "other_file"]
 
 
 @pytest.mark.parametrize("schema", [PAYMENTS, FRIENDS, PROBLEMS], ids=["payments", "friends", "problems"])

@@ -14,7 +14,6 @@ import pytest
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.report import render_report
-from p2p_analytics.times import parse_instant
 from support.reports import ParsedPage, payment_row, report_history
 
 pytestmark = pytest.mark.usefixtures("draw_once")
@@ -198,30 +197,6 @@ def test_problems_are_listed() -> None:
     page = ParsedPage(render_report(report_history(PAYMENT_ROWS, problems), as_of=AS_OF))
     assert "1 record could not be read fully" in page.text
     assert "7 amount <b>12.345</b> has a fraction of a cent" in page.text
-
-
-def test_problems_of_files_show_file_line_and_days() -> None:
-    """Problems of whole files come first, with days for a value; in privacy mode the code is the sentence."""
-    first, last = parse_instant("2024-02-01T00:00:00Z"), parse_instant("2024-02-29T00:00:00Z")
-    problems = [
-        {
-            "code": "not_an_amount", "file": "may.csv", "line": 1234, "payment_id": "7", "field": "amount",
-            "value": "1o", "problem": "is not an amount",
-        },
-        {
-            "code": "gap", "file": "may.csv", "field": "balance", "first_day": first, "last_day": last, "cents": 4321,
-            "currency": "USD", "other_file": "april.csv", "problem": "a file may be missing after 'april.csv'",
-        },
-    ]  # fmt: skip
-    history = report_history(PAYMENT_ROWS, problems)
-    text = ParsedPage(render_report(history, as_of=AS_OF)).text
-    assert "leave out what no file has: before may.csv, 1 Feb 2024 to 29 Feb 2024 ." in text
-    gap = "may.csv balance 1 Feb 2024 to 29 Feb 2024 a file may be missing after 'april.csv'"
-    assert f"{gap} may.csv line 1,234 7 amount 1o is not an amount" in text
-    for strict, days in ((False, "1 Feb 2024 to 29 Feb 2024"), (True, "Feb 2024")):
-        private = ParsedPage(render_report(history.masked(key=bytes(32), strict=strict), as_of=AS_OF)).text
-        assert f"balance {days} gap" in private
-        assert not any(words in private for words in ("april", "may.csv", "43.21", "1,234", "1o"))
 
 
 def test_payments_outside_the_figures_are_counted() -> None:
