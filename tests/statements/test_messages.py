@@ -10,7 +10,7 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, StatementError
-from p2p_analytics.statements import _registry
+from p2p_analytics.statements.reading import registry
 
 SAMPLES = Path(__file__).parent / "samples"
 LOOKED_FOR = "none of its first 50 lines is the header of a known format"
@@ -24,7 +24,7 @@ def _refuse(path: Path) -> str:
 
 def test_the_columns_of_another_table_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the formats that are known, or the columns that the nearest of them has in addition."""
-    monkeypatch.setattr(_registry, "_FORMATS", {})  # the documentation's example adds one
+    monkeypatch.setattr(registry, "_FORMATS", {})  # the documentation's example adds one
     path = tmp_path / "list.csv"
     path.write_text("Shop,Total\nMill,3\n", "utf-8")
     message = _refuse(path)
