@@ -44,15 +44,15 @@ def pack(folder: Path, members: dict[str, bytes], name: str = "s.zip") -> Path:
     ("content", "message"),
     [
         (b"", "it is empty"),
-        (b"a,b,c\n1,2,3\n", r"its columns are: a, b, c\."),
+        (b"a,b,c\n1,2,3\n", r"is not a statement \(columns: a, b, c\)\."),
         (_A.replace(b"Tutoring", b"Tut\0ring"), r"line 2: there is a NUL character"),
         (_A + b'"' + b"x" * 300_000 + b'"\n', r"line 8: the line has more than 256 kB"),
         (b"," * 1_000_000, "more than 256 kB"),
         (b"," * 5_000, "line 1: the row has 5,001 cells"),
         (_A + b"," * 5_000 + b"\n", "line 8: the row has 5,001 cells"),
         (_A + b'"' + b"x\n" * 100_000, "a cell is larger than a statement has"),
-        (b"\x89PNG\r\n\x1a\n\x81\x8d" + bytes(range(128, 256)), "is no text"),
-        (b"\x7fELF\0\0\xc3\xa9\xff", "is no text"),
+        (b"\x89PNG\r\n\x1a\n\x81\x8d" + bytes(range(128, 256)), "is not text"),
+        (b"\x7fELF\0\0\xc3\xa9\xff", "is not text"),
         (
             b"%PDF-1.7\n%\xc3\xa4\xff\n1 0 obj\n",
             "file.csv is a PDF, which cannot be read: download the CSV file instead",
