@@ -133,8 +133,8 @@ def find_files(paths: object, exclusions: Exclusions | None = None) -> list[_Ent
             entries[key] = entry._replace(is_named=entry.is_named or (key in entries and entries[key].is_named))
             if len(entries) > _MOST_FILES:
                 raise StatementError(f"{show_name(item)} leads to more than {_MOST_FILES:,} files: name fewer of them.")
-    labels = shorten_paths([entry.path for entry in entries.values()])
-    return [entry._replace(label=label) for entry, label in zip(entries.values(), labels, strict=True)]
+    labels = iter(shorten_paths([entry.path for entry in entries.values() if entry.file is None]))
+    return [entry._replace(label=next(labels) if entry.file is None else str(entry.path)) for entry in entries.values()]
 
 
 def find_paths(paths: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
