@@ -15,6 +15,7 @@ from p2p_analytics.display import PRIVATE, STRICT, clean_line, format_count
 from p2p_analytics.errors import ConfigurationError, StatementError
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames.arrow import is_among
+from p2p_analytics.frames.merge_sources import select_edits
 from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, list_files_after_gaps, list_wrong_files, parse_dtype
 from p2p_analytics.handles import fold_name, normalize_account
 from p2p_analytics.history import History
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from typing import IO
 
     from p2p_analytics.records import Me
-    from p2p_analytics.statements.ledger.derive import View
 
     Content: TypeAlias = bytes | IO[bytes]
     StatementFile: TypeAlias = str | os.PathLike[str] | Content | tuple[str, Content] | Mapping[str, Any]
@@ -48,7 +48,7 @@ _CARD: Final = (
 )
 
 
-def read_statements(  # noqa: PLR0913 - each option is independent
+def read_statements(
     paths: StatementFiles,
     *,
     tz: str | ZoneInfo = "UTC",
@@ -152,7 +152,6 @@ def build_statements(collected: Collected) -> Statements:
         _holders=view.holders,
         _unnamed=view.unnamed,
         _collected=collected,
-        _view=view,
     )
 
 
@@ -278,7 +277,6 @@ class Statements:
     _holders: Mapping[str, Me] = field(default_factory=dict, repr=False)
     _unnamed: frozenset[str] = field(default=frozenset(), repr=False)
     _collected: Collected | None = field(default=None, repr=False)  # what was read; None in privacy mode
-    _view: View | None = field(default=None, repr=False)  # what followed from it, before the user's edits
 
     @property
     def accounts(self) -> list[str]:
@@ -357,35 +355,19 @@ class Statements:
             files=self.files[~is_of_other].reset_index(drop=True),
             _holders={chosen: self._holders[chosen]},
             _collected=self._select_rows(chosen, of_others),
-            _view=self._view if len(self._holders) == 1 else None,
         )
 
     def collect(self) -> tuple[Collected, pd.DataFrame]:
-        """Return the rows of the files, and the rows of `payments` that the user has edited, for `Archive.import_`.
+        """Return the rows of the files, and what the user has edited in `payments`, for `Archive.import_`.
 
         Rows of transactions that the user has removed from `payments` are left out.
         """
         collected = self._collected
         if collected is None:
             raise ConfigurationError("These statements do not hold the rows of their files: read the files again.")
-        view = self._view or derive(collected)
-        key = ["account_id", "payment_id"]
-        kept = pl.DataFrame(self.payments[key].rename(columns={"account_id": "account"}).astype(object).to_dict("list"))
-        kept = kept.cast({"account": pl.String, "payment_id": pl.String})
-        is_kept = view.ids["payment_id"].is_null() | view.ids.join(
-            kept.with_columns(is_kept=pl.lit(value=True)), on=kept.columns, how="left", maintain_order="left"
-        )["is_kept"].fill_null(value=False)
-        if self.payments is not view.payments and not self.payments.equals(view.payments):
-            columns = view.payments.columns
-            before = view.payments.set_index(key, drop=False)
-            own = self.payments.set_index(key, drop=False).reindex(columns=columns)
-            before = before.reindex(own.index)
-            is_same = ((own == before).fillna(value=False).astype(bool) | (own.isna() & before.isna())).all(
-                axis="columns"
-            )
-            edits = own[~is_same.to_numpy()].reset_index(drop=True)
-        else:
-            edits = view.payments.iloc[:0]
+        view = derive(collected)
+        is_kept = view.ids["payment_id"].is_null() | view.ids["payment_id"].is_in(self.payments["payment_id"].tolist())
+        edits = select_edits(self.payments, view.payments)
         return collected._replace(rows=collected.rows.filter(is_kept)), edits
 
     def masked(self, *, key: bytes | None = None, strict: bool = False) -> Statements:
@@ -417,7 +399,6 @@ class Statements:
             strict=strict,
             _holders={str(me.user.id): me for me in holders.values()},
             _collected=None,
-            _view=None,
             _unnamed=frozenset(str(me.user.id) for name, me in holders.items() if name in self._unnamed),
         )
 
@@ -482,9 +463,10 @@ class Statements:
 
     def _select_rows(self, account: str, of_others: set[str]) -> Collected | None:
         """Return the rows, files and problems of an account."""
-        collected, view = self._collected, self._view
-        if collected is None or view is None or len(self._holders) == 1:
+        collected = self._collected
+        if collected is None or len(self._holders) == 1:
             return collected
+        view = derive(collected)
         is_own = (view.ids["account"] == account).fill_null(value=False)
         rows = collected.rows.filter(is_own & ~pl.col("file").cast(pl.String).is_in(list(of_others)))
         files = tuple(info for info in collected.files if info.file not in of_others)

@@ -67,12 +67,14 @@ _SENTENCES: Final = MappingProxyType({
     "rounded_id": "ends in zeros, as if a spreadsheet had rounded it: compare it with the file that was downloaded",
 })  # fmt: skip
 # What is wrong with a row that explains a difference, by the actions of `ledger.explanations`.
-_ACTIONS: Final = MappingProxyType({
-    "without": "is there once too often",
-    "counting": "moved the balance, too",
-    "reversing": "has the wrong sign",
-    "reading": "has an amount that was not read",
-})
+_ACTIONS: Final = MappingProxyType(
+    {
+        "without": "is there once too often",
+        "counting": "moved the balance, too",
+        "reversing": "has the wrong sign",
+        "reading": "has an amount that was not read",
+    }
+)
 _LONGEST_VALUE: Final = 100  # characters of a cell
 _MOST_LISTED: Final = 10_000  # rows with one problem
 _MOST_PROBLEMS: Final = 100_000
