@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.archive import _folder, _merge, tables
+from p2p_analytics.archive import _folder, _service, tables
 from p2p_analytics.errors import ArchiveError, ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import PAYMENTS
 from p2p_analytics.records import Me, User
@@ -100,8 +100,8 @@ def test_fields_missing_from_lists_are_kept(tmp_path, history_of, payment) -> No
 
 def test_a_payment_with_a_changed_date_is_stored_once(tmp_path, history_of, payment, monkeypatch) -> None:
     """Payments are matched by id, even if the changed date belongs to another file."""
-    monkeypatch.setattr(_merge, "MOST_ROWS", 2)
-    monkeypatch.setattr(_merge, "_USUAL_ROWS", 2)
+    monkeypatch.setattr(_service, "MOST_ROWS", 2)
+    monkeypatch.setattr(_service, "_USUAL_ROWS", 2)
     archive = p2p.open_archive(tmp_path)
     days = [payment(day, date_created=f"2024-05-{day:02}T12:00:00") for day in range(1, 9)]
     archive.merge(history_of(*days))
@@ -111,8 +111,8 @@ def test_a_payment_with_a_changed_date_is_stored_once(tmp_path, history_of, paym
 
 def test_a_change_rewrites_one_file_and_nothing_new_rewrites_none(tmp_path, history_of, payment, monkeypatch) -> None:
     """Files hold whole days; a file is not rewritten when its rows are merged again unchanged."""
-    monkeypatch.setattr(_merge, "MOST_ROWS", 4)
-    monkeypatch.setattr(_merge, "_USUAL_ROWS", 3)
+    monkeypatch.setattr(_service, "MOST_ROWS", 4)
+    monkeypatch.setattr(_service, "_USUAL_ROWS", 3)
     archive = p2p.open_archive(tmp_path)
     items = [payment(n, date_created=f"2024-05-{n % 10 + 10}T{n // 10:02}:00:00") for n in range(30)]
 

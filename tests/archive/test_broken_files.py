@@ -29,8 +29,8 @@ PLACES = {"oldest": 0, "middle": 2, "newest": -1}
 @pytest.fixture(autouse=True)
 def small_files(monkeypatch) -> None:
     """Fill a file with a few payments."""
-    monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 120)
-    monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 100)
+    monkeypatch.setattr("p2p_analytics.archive._service.MOST_ROWS", 120)
+    monkeypatch.setattr("p2p_analytics.archive._service._USUAL_ROWS", 100)
 
 
 def payment_files(archive: Archive) -> list[Path]:
@@ -126,8 +126,8 @@ class Service:
 @pytest.fixture
 def service(start_service, payment, monkeypatch) -> Service:
     """Serve forty payments, ten in each of four files."""
-    monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 12)
-    monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 10)
+    monkeypatch.setattr("p2p_analytics.archive._service.MOST_ROWS", 12)
+    monkeypatch.setattr("p2p_analytics.archive._service._USUAL_ROWS", 10)
     dates = {str(number): f"2024-{number // 10 + 1:02}-{number % 10 + 1:02}T12:00:00" for number in range(40)}
     return Service(start_service, {key: payment(key, date_created=date) for key, date in dates.items()})
 

@@ -47,8 +47,8 @@ def holder(files: list[Path], day: str) -> Path:
 def _small_files() -> Iterator[None]:
     """Fill a file with a few payments."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 10)
-        patch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 8)
+        patch.setattr("p2p_analytics.archive._service.MOST_ROWS", 10)
+        patch.setattr("p2p_analytics.archive._service._USUAL_ROWS", 8)
         yield
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.archive import _rewrite
+from p2p_analytics.archive import _service
 from p2p_analytics.errors import ArchiveError, ConfigurationError, ServerError
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def test_a_refresh_without_a_manifest_keeps_the_payments(service, archive) -> No
 
 def test_the_problem_of_an_unlisted_payment_is_shown_in_privacy_mode() -> None:
     """Privacy mode hides sentences with a digit or a quotation mark, so this sentence has none."""
-    assert not any(character.isdigit() or character in "'\"" for character in _rewrite._UNLISTED)
+    assert not any(character.isdigit() or character in "'\"" for character in _service._UNLISTED)
 
 
 def test_a_refresh_corrects_a_wrong_sync_time(service, archive, payment) -> None:

@@ -23,8 +23,8 @@ COLUMNS = [*PAYMENTS, "created_us", "completed_us", "settle_us"]
 @pytest.fixture
 def archive(tmp_path, history_of, payment, monkeypatch) -> p2p.Archive:
     """Return an archive of several files, in a folder with a pattern as its name."""
-    monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 2)
-    monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 2)
+    monkeypatch.setattr("p2p_analytics.archive._service.MOST_ROWS", 2)
+    monkeypatch.setattr("p2p_analytics.archive._service._USUAL_ROWS", 2)
     archive = p2p.open_archive(tmp_path / "a[b]*")
     first = payment(0, date_created="2024-03-01T02:00:00")  # in New York still February
     days = [payment(day, date_created=f"2024-04-{day:02}T12:00:00.000001", fee={"amount": day}) for day in range(1, 8)]

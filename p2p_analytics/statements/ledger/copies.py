@@ -104,6 +104,7 @@ def _select_shared(candidates: pl.DataFrame) -> pl.DataFrame:
     What a row lost is in `_LOST`: of its time, nothing, the seconds or the time of day, and of its amount, nothing or
     the cents. `_SIDES` are 1 for the row that lost it, 2 for the other one, and 0 if nothing was lost.
     """
+
     def list_sides(rows: pl.DataFrame, lacks: str, lost: int, key: pl.Expr, name: str) -> pl.DataFrame:
         side = pl.when(lacks).then(1).otherwise(2)
         return rows.with_columns(key.alias(name), side.alias(f"{name}_side"), pl.lit(lost).alias(f"{name}_lost"))
