@@ -185,7 +185,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 class _Format(msgspec.Struct):
     """The format version of a manifest, which is decoded first."""
 
-    format: int = 1
+    format: int
 
 
 def encode(manifest: Manifest) -> bytes:
