@@ -61,7 +61,9 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
     rows = _unite_spellings(rows)
     rows, problems = _unite_addresses(rows, ~is_given)
     rows = rows.with_columns(is_handle=pl.col("account").is_not_null(), is_given=is_given)
-    keys = rows.select("file", "account", "owner").unique().cast(pl.String).filter(pl.col("account").is_not_null()).rows()
+    keys = (
+        rows.select("file", "account", "owner").unique().cast(pl.String).filter(pl.col("account").is_not_null()).rows()
+    )
     of_files = {(file, handle) for file, handle, _ in keys}
     handles: dict[str, set[str]] = {}
     for file, handle, name in keys:

@@ -44,7 +44,15 @@ from p2p_analytics.statements.ledger.unite import (
     sort_newest_first,
     unite_rows,
 )
-from p2p_analytics.statements.problems import NOT_A_DATE, NOT_AN_AMOUNT, OTHER_ACCOUNTS, Problem, list_problems
+from p2p_analytics.statements.problems import (
+    COPY,
+    NOT_A_DATE,
+    NOT_AN_AMOUNT,
+    OTHER_ACCOUNTS,
+    POSSIBLE_DOUBLE,
+    Problem,
+    list_problems,
+)
 from p2p_analytics.statements.rows import slice_by_files
 from p2p_analytics.vocabulary import Action, Status, TargetType
 
@@ -146,7 +154,7 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
         listed = listed.fillna({"account": account})
         holders = {account: Me(user=User(id=account, display_name=account))}
     payments = _build_payments(standing, sort_newest_first(standing))
-    problems = _list_once([*problems, *named.problems, *row_problems], checked.balances)
+    problems = _list_once(_drop_doubles([*problems, *named.problems, *row_problems]), checked.balances)
     return View(payments, problems, checked.table, listed, holders, named.unnamed, ids)
 
 
@@ -289,6 +297,16 @@ def _drop_replaced(problems: Sequence[Problem], replaced: pl.DataFrame) -> list[
     """Return problems without the problems of rows that a later snapshot replaces."""
     places = set(replaced.select(pl.col("file").cast(pl.String), "line").iter_rows())
     return [problem for problem in problems if _place(problem) not in places]
+
+
+def _drop_doubles(problems: Sequence[Problem]) -> list[Problem]:
+    """Return problems without possible doubles that are copies, which another problem describes in more detail."""
+    copies = {frozenset((problem.file, problem.other_file)) for problem in problems if problem.code == COPY}
+    return [
+        problem
+        for problem in problems
+        if problem.code != POSSIBLE_DOUBLE or frozenset((problem.file, problem.other_file)) not in copies
+    ]
 
 
 def _drop_repaired(problems: list[Problem], versions: pl.DataFrame, standing: pl.DataFrame) -> list[Problem]:

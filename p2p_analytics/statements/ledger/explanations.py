@@ -70,7 +70,9 @@ def find_explanations(moved: Sequence[int | None], flow: Sequence[int | None], d
             changes.append((Change(row, COUNTING), amount))
     unread = [(Change(row, READING),) for row, cents in enumerate(moved) if cents is None]
     singles = [(change,) for change, cents in changes if cents == difference]
-    reversed_signs = [(Change(row, REVERSING),) for row, cents in enumerate(moved) if cents and -2 * cents == difference]
+    reversed_signs = [
+        (Change(row, REVERSING),) for row, cents in enumerate(moved) if cents and -2 * cents == difference
+    ]
     if unread or singles or reversed_signs:
         return _choose([*(unread if len(unread) == 1 else ()), *singles, *reversed_signs])
     for size in range(2, _LARGEST_SET + 1):

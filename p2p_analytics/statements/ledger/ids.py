@@ -206,7 +206,9 @@ def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:
     rows = rows.with_columns(pl.lit(value=False).alias(SHARED))
     hashes = rows[GIVEN].hash()  # hashes take less time to compare than texts
     repeated = (
-        rows.select("account", "file", "currency", "flow_cents", "date", "start", "kind", at=pl.int_range(pl.len()), id=GIVEN)
+        rows.select(
+            "account", "file", "currency", "flow_cents", "date", "start", "kind", at=pl.int_range(pl.len()), id=GIVEN
+        )
         .with_columns(hashes.alias("hash"))
         .filter(hashes.is_duplicated(), pl.col("id").is_not_null(), pl.col("kind").ne_missing(NOTICE))
     )
