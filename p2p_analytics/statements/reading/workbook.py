@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _MAGIC: Final = b"PK\x03\x04"
 _MOST_ROWS: Final = 2**20  # of a sheet
 _MOST_COLUMNS: Final = 1_000
+_MOST_CELLS: Final = 5_000_000  # of a sheet, with empty ones
 _LARGEST_TEXT: Final = 2**26  # characters of all sheets; a sheet can repeat a long text with a few bytes
 _FIRST_LONG: Final = 10**15  # a workbook keeps 15 digits of a number
 _DECIMALS: Final = 8
@@ -70,13 +71,15 @@ def _write_sheet(rows: Iterable[Sequence[Any]], name: str, most_characters: int)
     """Return a sheet as CSV. A row is as wide as the widest row above it; empty rows are blank lines."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    width, rounded_line = 0, None
+    width, count, rounded_line = 0, 0, None
     for line, row in enumerate(rows, 1):
-        cells = [_to_text(cell) for cell in row[: _MOST_COLUMNS + 1]]
+        count += len(row)
+        cells = [_to_text(cell) for cell in row]
         while cells and not cells[-1]:
             cells.pop()
         width = max(width, len(cells))
-        if width > _MOST_COLUMNS or line > _MOST_ROWS or text.tell() + sum(map(len, cells)) > most_characters:
+        is_large = width > _MOST_COLUMNS or line > _MOST_ROWS or count > _MOST_CELLS
+        if is_large or text.tell() + sum(map(len, cells)) > most_characters:
             raise StatementError(f"{name} is larger than a statement: split it into files of a year.")
         writer.writerow(cells + [""] * (width - len(cells)) if cells else [])
         if rounded_line is None and any(_is_rounded(cell.value) for cell in row):
