@@ -16,7 +16,7 @@ import xlsxwriter
 import p2p_analytics as p2p
 from p2p_analytics.errors import StatementError
 from p2p_analytics.statements import list_refused, list_skipped
-from p2p_analytics.statements.reading import workbook
+from p2p_analytics.statements.reading import text as reading
 
 SAMPLES = Path(__file__).parent / "samples"
 NAMES = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance"
@@ -100,14 +100,14 @@ def test_a_statement_with_ids_as_text(tmp_path: Path) -> None:
     ("value", "text"),
     [
         (0.1 + 0.2, "0.30"), (1234.5600000000122, "1234.56"), (-12.5, "-12.50"), (12.0, "12"), (100, "100"),
-        (-0.75, "-0.75"), (0.00000012, "0.00000012"), (1e-9, "0"), (True, "TRUE"), (" a\nb ", " a\nb "), (None, ""),
+        (-0.75, "-0.75"), (0.00000012, "0.00000012"), (1e-9, "0"), (" a\nb ", " a\nb "), (None, ""),
         ("007", "007"), (999_999_999_999_999, "999999999999999"), (date(2026, 3, 1), "2026-03-01"),
         (MOMENTS[0], "2026-03-01 09:30:15"),
     ],
 )  # fmt: skip
 def test_cells_as_text(value: object, text: str, tmp_path: Path) -> None:
     """As many decimals as an amount has, at least two; dates are ISO, without a time if the cell shows none."""
-    sheet = workbook.read_sheets(save(tmp_path, [["begin", value, "end"]]).read_bytes(), "a.xlsx")[1]
+    sheet = reading.read_sheets(save(tmp_path, [["begin", value, "end"]]).read_bytes(), "a.xlsx")[1]
     assert next(csv.reader(io.StringIO(sheet.utf8.decode(), newline=""))) == ["begin", text, "end"]
     assert sheet.rounded_line is None
 
@@ -159,8 +159,8 @@ def test_a_wrong_dimension_hides_no_row(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_workbooks_made_to_do_harm(pattern: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are refused in a moment, or read as the little that they are."""
-    monkeypatch.setattr(workbook, "_LARGEST_TEXT", 100_000)
-    monkeypatch.setattr(workbook, "_MOST_CELLS", 100_000)
+    monkeypatch.setattr(reading, "_LARGEST_SHEETS", 100_000)
+    monkeypatch.setattr(reading, "_MOST_CELLS", 100_000)
     path = tmp_path / "statement.xlsx"
     with xlsxwriter.Workbook(path) as book:
         sheet = book.add_worksheet()
