@@ -29,15 +29,23 @@ from p2p_analytics.archive._people import (
     write_aliases,
 )
 from p2p_analytics.archive._scan import Scannable, Source
-from p2p_analytics.archive._service import Changes, build_baseline, build_rows, find_broken, write_changes
+from p2p_analytics.archive._service import (
+    Changes,
+    build_baseline,
+    build_rows,
+    find_broken,
+    write_changes,
+    write_table,
+)
 from p2p_analytics.archive._verify import COMPARED, find_differences, limit_to, list_payments
-from p2p_analytics.archive._view import derive_statements, match_people, read_file, read_view
+from p2p_analytics.archive._view import derive_statements, forget_people, match_people, read_file, read_view
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_os_error, describe_type
 from p2p_analytics.files import to_path
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.build import friends_frame
+from p2p_analytics.frames.merge_sources import select_edits
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.history import History, load_changes, show_progress
 from p2p_analytics.privacy import Mask, strip_service_text
@@ -459,24 +467,27 @@ class Archive(Scannable):
         self, manifest: Manifest, history: History, stated: pd.DataFrame, changes: Changes
     ) -> tuple[Manifest, Changes]:
         """Add the rows of statements of a history as edits, unless the archive has them as they are."""
-        columns = [*schema.PAYMENTS, *schema.STATEMENT]
-        given = schema.set_dtypes(stated.reindex(columns=columns), {**schema.PAYMENTS, **schema.STATEMENT})
-        if given["payment_id"].isna().any() or not given["payment_id"].is_unique:
+        if stated["payment_id"].isna().any() or not stated["payment_id"].is_unique:
             raise ArchiveError("A payment without an id, or with that of another one, cannot be merged: leave it out.")
         rows = read_rows(self._folder, manifest)
-        known = derive_statements(self._folder, manifest, rows).payments if manifest.has_statements else given.iloc[:0]
-        before = known.set_index("payment_id").reindex(given["payment_id"]).reset_index()[columns]
-        own = given.assign(account_id=before["account_id"].fillna(given["account_id"]).array).reset_index(drop=True)
-        is_same = ((own == before).fillna(value=False).astype(bool) | (own.isna() & before.isna())).all(axis="columns")
-        edits = own[~is_same]
-        is_new = ~is_among(edits["payment_id"], known["payment_id"])
+        known = derive_statements(self._folder, manifest, rows)
+        edits = select_edits(forget_people(stated), known.payments)
+        is_new = ~is_among(edits["payment_id"], known.payments["payment_id"])
         added, changed = int(is_new.sum()), int((~is_new).sum())
-        kept = rows.edits[~is_among(rows.edits["payment_id"], edits["payment_id"])]
         if len(edits):
-            entry = write_edits(
-                self._folder, pd.concat([edits, kept], ignore_index=True), Holder(history.me, history.fetched_at)
-            )
+            kept = rows.edits[~is_among(rows.edits["payment_id"], edits["payment_id"])]
+            holder = rows.holder or Holder(history.me, history.fetched_at)
+            entry = write_edits(self._folder, pd.concat([edits, kept], ignore_index=True), holder)
             manifest = msgspec.structs.replace(manifest, edits=entry)
+        problems = history.problems[history.problems["file"].notna()]
+        if len(problems):
+            listed = [known.problems, *([self._folder.read_frame(manifest.problems)] if manifest.problems else [])]
+            united = pd.concat([*listed, problems], ignore_index=True).drop_duplicates(ignore_index=True)
+            further = united.iloc[len(known.problems) :].reset_index(drop=True)
+            entry = write_table(self._folder, "problems", further, manifest.problems, str(history.me.user.id))
+            manifest = msgspec.structs.replace(manifest, problems=entry)
+        if manifest.service is None:
+            manifest = msgspec.structs.replace(manifest, account=manifest.account or str(history.me.user.id))
         return manifest, changes._replace(added=changes.added + added, changed=changes.changed + changed)
 
     def _require_user(self, manifest: Manifest, me: Me) -> None:

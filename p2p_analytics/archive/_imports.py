@@ -303,7 +303,7 @@ def _require_account(
     )
 
 
-def _compare(  # noqa: PLR0913 - the archive before and after the import, and the statements
+def _compare(
     folder: ArchiveFolder,
     manifest: Manifest,
     view: View,

@@ -144,12 +144,13 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What the service has listed, the imports of statements, and the payments that the user has edited or merged.
 
-    ``account`` is the account of the statements, until the service has described the user.
+    ``problems`` are those of the statements of merged histories. ``account`` is the account of the statements, until the service has described the user.
     """
 
     service: Service | None = None
     batches: tuple[Batch, ...] = ()
     edits: Entry | None = None
+    problems: Entry | None = None
     account: str | None = None
     format: int = _FORMAT
 
@@ -166,7 +167,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def entries(self) -> tuple[Entry, ...]:
         """All files."""
-        return (*(self.service.entries if self.service else ()), *self.statement_entries)
+        merged = [self.problems] if self.problems else []
+        return (*(self.service.entries if self.service else ()), *self.statement_entries, *merged)
 
     def __post_init__(self) -> None:
         """Raise a ValueError if the fields contradict each other."""

@@ -29,7 +29,7 @@ from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, frame_of_polars, is_among, table_of, with_microseconds
-from p2p_analytics.frames.merge_sources import is_pending, merge_sources, refuse_rows, rename_account, sort_frame
+from p2p_analytics.frames.merge_sources import lay_over, merge_sources, refuse_rows, rename_account, sort_frame
 from p2p_analytics.frames.people import merge_people, people_frame
 from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import set_dtypes
@@ -201,7 +201,8 @@ def _write_tables(folder: ArchiveFolder, key: str, view: View, kinds: Sequence[s
 
 def find_key(folder: ArchiveFolder, manifest: Manifest) -> str:
     """Return the digest of everything that a view is derived from."""
-    stored = msgspec.json.encode((manifest.service, [batch.rows for batch in manifest.batches], manifest.edits))
+    rows = [batch.rows for batch in manifest.batches]
+    stored = msgspec.json.encode((manifest.service, rows, manifest.edits, manifest.problems))
     return sha256(b"\0".join((_VERSION, stored, folder.read_bytes(PEOPLE_FILE) or b""))).hexdigest()[:32]
 
 
@@ -230,7 +231,9 @@ def derive_statements(
     payments = lay_over(view.payments, rows.edits)
     payments = rename_account(payments, str(me.user.id), me.user.username)
     kept, refused = (payments, frame_problems([])) if listed.empty else refuse_rows(payments, listed)
-    problems = pd.concat([frame_problems(view.problems), refused], ignore_index=True).astype(dict(schema.PROBLEMS))
+    merged = [folder.read_frame(manifest.problems)] if manifest.problems else []
+    problems = pd.concat([frame_problems(view.problems), refused, *merged], ignore_index=True)
+    problems = problems.astype(dict(schema.PROBLEMS)).drop_duplicates(ignore_index=True)
     fetched_at = service.fetched_at if service else _find_end(view, payments, rows)
     return Statements(
         me,
@@ -267,20 +270,6 @@ def read_listed(folder: ArchiveFolder, manifest: Manifest) -> pd.DataFrame:
     )
 
 
-def lay_over(payments: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
-    """Return payments with the rows that the user has edited or merged in place of those of the same id.
-
-    A pending row yields to one that has ended meanwhile.
-    """
-    if edits.empty:
-        return payments
-    known = payments.set_index("payment_id")["status"].reindex(edits["payment_id"])
-    has_ended = is_pending(edits).to_numpy() & known.notna().to_numpy() & (known != Status.PENDING.value).to_numpy()
-    laid = edits[~has_ended]
-    under = payments[~is_among(payments["payment_id"], laid["payment_id"])]
-    return sort_frame(pd.concat([under, set_dtypes(laid[[*_COLUMNS]], _COLUMNS)], ignore_index=True))
-
-
 def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statements) -> Names:
     """Return the names of the payments that only statements know, with their people."""
     service, me = manifest.service, statements.me
@@ -314,6 +303,18 @@ def read_file(folder: ArchiveFolder) -> PeopleFile:
     """Return the content of the user's file of people; no lines without the file."""
     body = folder.read_bytes(PEOPLE_FILE)
     return PeopleFile() if body is None else read_aliases(body, str(folder.path / PEOPLE_FILE))
+
+
+def forget_people(payments: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of statements of a history as statements have them: without what is known of other people."""
+    own = payments["account_id"]
+    columns = {}
+    for side in ("actor", "target_user", "counterparty"):
+        is_other = payments[f"{side}_id"] != own
+        columns |= {f"{side}_{name}": payments[f"{side}_{name}"].mask(is_other) for name in ("id", "username")}
+    if MATCHED in payments:
+        columns["counterparty_name"] = payments["counterparty_name"].mask(payments[MATCHED].notna())
+    return payments.assign(**columns)
 
 
 def _find_holder(view: StatementView, rows: Rows) -> Me:

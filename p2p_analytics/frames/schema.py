@@ -95,6 +95,11 @@ PROBLEMS: Final[Mapping[str, str]] = {
     "last_day": INSTANT, "cents": WHOLE, "currency": TEXT, "other_file": TEXT, "problem": TEXT,
 }  # fmt: skip
 
+# Codes of problems of records of the service: the list may lack records, a value is lost, or it is kept.
+INCOMPLETE: Final = "incomplete"
+UNREADABLE: Final = "unreadable"
+UNEXPECTED: Final = "unexpected"
+
 # Codes of problems of statement files: the balances and the rows do not agree, or something is missing before a file.
 DOES_NOT_ADD_UP: Final = "does_not_add_up"
 GAP: Final = "gap"
@@ -154,7 +159,7 @@ def set_dtypes(frame: pd.DataFrame, dtypes: Mapping[Any, Any]) -> pd.DataFrame:
 
 
 @functools.cache
-def parse_dtype(dtype: Any) -> Any:  # noqa: ANN401 - a name or a dtype of pandas
+def parse_dtype(dtype: Any) -> Any:
     """Return a dtype of pandas; looking one up by its name takes long where there are few rows."""
     from pandas.api.types import pandas_dtype
 

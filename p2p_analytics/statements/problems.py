@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 SKIPPED: Final = "skipped"
+REFUSED: Final = "refused"
 NOT_AN_AMOUNT: Final = "not_an_amount"
 NOT_A_DATE: Final = "not_a_date"
 UNDECIDED: Final = "undecided_refund"
@@ -25,6 +26,9 @@ OTHER_ACCOUNTS: Final = frozenset({"other_account", "other_holder", "name_as_han
 # {0} and {1} are the details of a problem.
 _SENTENCES: Final = MappingProxyType({
     SKIPPED: "skipped: {0}",
+    REFUSED: "refused: {0}",
+    "cut_off": "the file has no closing row with the ending balance, so it may be cut off: download it again",
+    "no_rows": "the file has a header and no rows: if there were payments in its period, download it again",
     "not_utf8": "the text is not UTF-8, and was read as Windows-1252",
     "row_width": "the row has {0} cells, the header {1}",
     "open_quote": "a quote is never closed: the rest of the file is in this cell",
@@ -62,6 +66,15 @@ _SENTENCES: Final = MappingProxyType({
     "wrong_split": "is not the difference of Money In and Money Out",
     "rounded_id": "ends in zeros, as if a spreadsheet had rounded it: compare it with the file that was downloaded",
 })  # fmt: skip
+# What is wrong with a row that explains a difference, by the actions of `ledger.explanations`.
+_ACTIONS: Final = MappingProxyType(
+    {
+        "without": "is there once too often",
+        "counting": "moved the balance, too",
+        "reversing": "has the wrong sign",
+        "reading": "has an amount that was not read",
+    }
+)
 _LONGEST_VALUE: Final = 100  # characters of a cell
 _MOST_LISTED: Final = 10_000  # rows with one problem
 _MOST_PROBLEMS: Final = 100_000
@@ -106,13 +119,22 @@ def _describe_other_row(problem: Problem) -> str:
 
 
 def _describe_difference(problem: Problem) -> str:
-    """Return the sentence of a file that does not add up."""
-    remarks, suggestion = problem.details
-    found = remarks or "amounts cannot be read"
+    """Return the sentence of a file that does not add up: first that a row may be missing, then rows that explain it."""
+    remarks, sets = problem.details
+    found = ["the balances and the rows of the file do not add up"]
     if problem.cents:
-        found = f"they differ by {_format(problem.cents, problem.currency)}"
-    explained = f", which {suggestion} would explain" if suggestion else ""
-    return f"the balances and the rows of the file do not add up: {found}{explained}"
+        missing = _format(problem.cents, problem.currency, plus="+")
+        found.append(f"a row of {missing} may be missing: download the file again")
+    found += [f"or {' and '.join(_describe_row(*row, problem.currency) for row in rows)}" for rows in sets]
+    if remarks or not problem.cents:
+        found.append(remarks or "amounts cannot be read")
+    return "; ".join(found)
+
+
+def _describe_row(action: str, day: str | None, name: str, cents: int | None, currency: str | None) -> str:
+    """Return a row that explains a difference, and how: "2024-06-12 Ravi Shah −$25.22 is there once too often"."""  # noqa: RUF002
+    amount = None if cents is None else _format(cents, currency, plus="+")
+    return f"{' '.join(filter(None, [day, name, amount]))} {_ACTIONS[action]}"
 
 
 def _describe_gap(problem: Problem) -> str:
@@ -137,8 +159,8 @@ def describe_others(count: int, amount: str | None) -> str:
     return f"{rows} {moved}; transfers, purchases and the like are in statement files only"
 
 
-def _format(cents: int, currency: str | None) -> str:
-    return format_money(to_units(cents), currency=currency)
+def _format(cents: int, currency: str | None, plus: str = "") -> str:
+    return (plus if cents > 0 else "") + format_money(to_units(cents), currency=currency)
 
 
 _LONG_SENTENCES: Final[dict[str, Callable[[Problem], str]]] = {

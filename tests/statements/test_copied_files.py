@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
+from datetime import date
 
 import pytest
 
@@ -97,5 +98,6 @@ def test_rows_of_one_id_in_one_file(tmp_path) -> None:
     row = "\n3x9,2024-05-0{} 10:00:00 EDT,P2P,USD,{},x,{},,,,CARD CHARGED,Deli,,Visa 1111"
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text(_WALLET + row.format(4, "-$8", "-$8") + row.format(5, "$3", "$3"), "utf-8")
-    refund = f"3x9-{hashlib.sha256(b'300' + bytes([31]) + b'USD').hexdigest()[:8]}"  # as in the payments
+    parts = ("300", "USD", str((date(2024, 5, 5) - date(1970, 1, 1)).days))
+    refund = f"3x9-{hashlib.sha256(chr(31).join(parts).encode()).hexdigest()[:8]}"
     assert _list(p2p.read_statements(tmp_path).problems) == [("b.csv", 2, "3x9", "fee"), ("b.csv", 3, refund, "fee")]

@@ -9,9 +9,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from p2p_analytics.statements.ledger.reconcile import reconcile, running_balance
-from p2p_analytics.statements.ledger.reconcile import RECONCILIATION
-from support.statements.rows import make_file
+from p2p_analytics.statements.ledger.order import running_balance
+from p2p_analytics.statements.ledger.reconcile import RECONCILIATION, reconcile
+from support.statements.rows import describe_files, make_file
 
 JUNE = datetime(2021, 6, 12, tzinfo=UTC)
 # Opening 100.00 - 18.00 + 138.00 - 37.00 + 50.00 = 233.00; 60.00 came from a bank, 8.78 is pending.
@@ -19,7 +19,8 @@ SUMMER = [-1800, 13800, -3700, {"moved_cents": 0, "flow_cents": -6000}, 5000, {"
 
 
 def _reconcile(*files: pl.DataFrame, **options: Any) -> list[dict[str, Any]]:
-    frame = reconcile(pl.concat(files), **options).table
+    rows = pl.concat(files)
+    frame = reconcile(rows, describe_files(rows, **options)).table
     return [
         {str(name): None if pd.isna(value) else value for name, value in row.items()}
         for row in frame.to_dict("records")
@@ -67,7 +68,7 @@ def test_a_balance_that_is_not_known(opening: int | None, closing: int | None) -
 
 def test_a_broken_file_is_never_reconciled() -> None:
     """Rows with too many or too few cells can hide anything, although the rest adds up."""
-    (row,) = _reconcile(make_file("a", [100], opening=1000, closing=1100), broken_files={"a"})
+    (row,) = _reconcile(make_file("a", [100], opening=1000, closing=1100), broken={"a"})
     assert _pick(row, "difference_cents", "reconciled") == (0, False)
     assert row["note"] == "Rows have too many or too few cells."
 
@@ -77,16 +78,17 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
     files = [make_file("a", SUMMER, opening=10000, closing=23300, start=JUNE), make_file("b", [5, -7], opening=23300)]
     files.append(make_file("a2", SUMMER, opening=0, closing=1, start=JUNE, account="theo"))
     rows = pl.concat(files)
+    infos = describe_files(rows)
     for seed in range(5):
         mixed = rows.sample(fraction=1.0, shuffle=True, seed=seed)
-        pd.testing.assert_frame_equal(reconcile(mixed).table, reconcile(rows).table)
+        pd.testing.assert_frame_equal(reconcile(mixed, infos).table, reconcile(rows, infos).table)
         again = running_balance(mixed).sort("file", "line")["balance_cents"]
         assert again.to_list() == running_balance(rows).sort("file", "line")["balance_cents"].to_list()
 
 
 def test_no_rows() -> None:
     """Nothing in, nothing out, with all columns and dtypes."""
-    frame = reconcile(make_file("a", [1]).clear()).table
+    frame = reconcile(make_file("a", [1]).clear(), []).table
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(RECONCILIATION)
     assert frame.empty
 
@@ -101,10 +103,56 @@ def test_the_rows_that_explain_a_difference() -> None:
 
 
 def test_two_rows_explain_a_difference_together() -> None:
-    """5.00 and 0.70 are both too many; a row without an id is named by its line."""
-    file = make_file("a", [500, {"moved_cents": 70, "payment_id": None}, 11000], opening=0, closing=11000)
-    (row,) = _reconcile(file)
+    """500.01 and 300.70 are both too many; a row without an id is named by its line."""
+    moved = [50001, {"moved_cents": 30070, "payment_id": None}, 1100000, -7000]
+    (row,) = _reconcile(make_file("a", moved, opening=0, closing=1093000))
     assert row["suggestion"] == "without a-1 and without line 3"
+
+
+def _explain(*moved: Any, closing: int, **common: Any) -> str:
+    rows = make_file("a", moved, opening=0, closing=closing, start=JUNE, **common)
+    (problem,) = reconcile(rows, describe_files(rows)).problems
+    assert (problem.code, problem.cents) == ("does_not_add_up", closing - sum(each["moved_cents"] for each in moved))
+    return problem.sentence
+
+
+def _pay(cents: int, **columns: Any) -> dict[str, Any]:
+    names = {"from_name": "Ada Reyes", "to_name": "Ravi Shah", "action": "pay" if cents < 0 else "charge"}
+    return {"moved_cents": cents, **names, **columns}
+
+
+def test_a_difference_in_words() -> None:
+    """First a row may be missing; then the rows that explain the difference, by date, person and amount."""
+    start = "the balances and the rows of the file do not add up; a row of "
+    assert _explain(_pay(-1000), closing=2410) == f"{start}+$34.10 may be missing: download the file again"
+    assert _explain(_pay(-2522), _pay(900), closing=900) == (
+        f"{start}+$25.22 may be missing: download the file again; "
+        "or 2021-06-12 Ravi Shah \N{MINUS SIGN}$25.22 is there once too often"
+    )
+    card = {"moved_cents": 0, "flow_cents": -1200, "counterparty_name": "Deli\nMarket"}
+    assert _explain(_pay(600, currency="GBP"), card, closing=-600, currency="GBP") == (
+        f"{start}\N{MINUS SIGN}£12.00 may be missing: download the file again; "
+        "or 2021-06-13 Deli Market \N{MINUS SIGN}£12.00 moved the balance, too; "
+        "or 2021-06-12 Ravi Shah +£6.00 has the wrong sign"
+    )
+    lone = {"moved_cents": 50001, "date": None}, {"moved_cents": 30070, "type": "Fee"}, _pay(1100000), _pay(-7000)
+    assert _explain(*lone, closing=1093000) == (
+        f"{start}\N{MINUS SIGN}$800.71 may be missing: download the file again; "
+        "or line 2 +$500.01 is there once too often and 2021-06-13 Fee +$300.70 is there once too often"
+    )
+
+
+def test_a_difference_and_an_amount_that_was_not_read() -> None:
+    """The problem names the row."""
+    rows = make_file("a", [None, 300], opening=0, closing=450)
+    (problem,) = reconcile(rows, describe_files(rows)).problems
+    assert problem.sentence == (
+        "the balances and the rows of the file do not add up; a row of +$1.50 may be missing: download the file again; "
+        "or 2024-01-01 line 2 has an amount that was not read; 1 amount was not read"
+    )
+    rows = make_file("a", [None, 300], opening=0, closing=300)
+    (problem,) = reconcile(rows, describe_files(rows)).problems
+    assert problem.sentence == "the balances and the rows of the file do not add up; 1 amount was not read"
 
 
 def test_hostile_ids_in_a_suggestion() -> None:

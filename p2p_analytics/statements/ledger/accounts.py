@@ -68,10 +68,11 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
     of_files = rows.filter("is_handle").select(pl.col("file", "account").cast(pl.String)).unique().rows()
     spellings = {normalize_account(handle): handle for _, handle in sorted(of_files)}
     accounts: dict[str, set[str]] = {}  # of each service
-    if owner is not None and owner.username:
-        spellings[normalize_account(owner.username)] = owner.username
-        handles.setdefault(fold_name(owner.display_name), set()).add(owner.username)
-        accounts[SERVICE] = {owner.username}
+    if owner is not None:
+        own_name = owner.username or str(owner.id)
+        spellings |= {normalize_account(name): own_name for name in (owner.username, owner.id) if name}
+        handles.setdefault(fold_name(owner.display_name), set()).add(own_name)
+        accounts[SERVICE] = {own_name}
     if rows["is_handle"].all() and not given and owner is None:
         return NamedRows(rows.drop("is_given"), problems)
 
@@ -79,7 +80,11 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
         plain = name.strip().removeprefix("@")
         return spellings.get(normalize_account(plain)) or find_handle(plain, handles) or plain
 
+    accounts_given = {file: resolve(name) for file, name in given.items()}
     owners = _find_owners(rows.filter(~pl.col("is_handle")))
+    for file, name in owners.items():
+        if name is not None and file in given:
+            handles.setdefault(fold_name(name), set()).add(accounts_given[file])
     named = {
         file: find_handle(name, handles) or spellings.get(normalize_account(name), name)
         for file, name in owners.items()
@@ -90,7 +95,12 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
         for file, account in named.items()
         if has_other_name(account, owners[file] or "", handles)
     ]
-    named |= {file: resolve(name) for file, name in given.items()}
+    named |= accounts_given
+    # Names that differ by case alone are one account, in small letters if a file has them.
+    written = {normalize_account(name): name for name in sorted(named.values())}
+    named = {
+        file: spellings.get(normalize_account(name)) or written[normalize_account(name)] for file, name in named.items()
+    }
     services = {info.file: info.account_service for info in files}
     for file, name in [*((file, handle) for file, handle in of_files if file not in given), *named.items()]:
         accounts.setdefault(services[file], set()).add(name)

@@ -26,6 +26,10 @@ _DAY: Final = timedelta(days=1)
 _CLOCK_CHANGE: Final = timedelta(hours=3)  # the largest step of a clock, apart from changes of the date
 
 
+ExplainingRow = tuple[str, str | None, str, int | None]
+"""The action of a `Change`, and day, person and cents of its row."""
+
+
 class Period(NamedTuple):
     """First and last instant, each None if it is not known."""
 
@@ -37,23 +41,26 @@ class Period(NamedTuple):
 class Balance:
     """The balance of one account and currency in one file, and whether it agrees with the rows.
 
-    ``subaccount`` is the service, and the product or group of the account that the balance is of.
-    ``dates`` is the period of the rows, ``stated`` that which the file names. ``remarks`` says why the file is not
-    reconciled, apart from the difference. ``rows`` has ``payment_id`` and ``known_cents`` of its transactions in the
-    order in which they moved the balance.
+    ``subaccount`` names the service, the product of the account, and the number of the group of a snapshot.
+    ``is_superseded`` is whether a later snapshot of the group replaces the file. ``dates`` is the period of the rows,
+    ``stated`` the period in the text of the file. ``remarks`` gives the reasons besides the difference for which the
+    file is not reconciled. ``rows`` has ``payment_id``, ``date`` and ``known_cents`` of its transactions in the order
+    in which they moved the balance.
     """
 
     file: str
     format: str
     account: str | None
     currency: str | None
-    subaccount: tuple[str, str]
+    subaccount: tuple[str, str, int]
+    is_superseded: bool
     opening: int | None
     moved: int | None
     closing: int | None
     difference: int | None
     is_reconciled: bool | None
     suggestion: str | None
+    explaining: tuple[tuple[ExplainingRow, ...], ...]
     remarks: str | None
     dates: Period
     stated: Period
@@ -103,10 +110,10 @@ class _Covered:
     """
 
     def __init__(self, balances: Iterable[Balance], others: Iterable[OtherRow]) -> None:
-        self._spans: dict[tuple[str | None, tuple[str, str]], list[tuple[datetime, datetime]]] = defaultdict(list)
+        self._spans: dict[tuple[str | None, tuple[str, str, int]], list[tuple[datetime, datetime]]] = defaultdict(list)
         self._rows = sorted(others, key=attrgetter("at"))
         self._instants = [row.at for row in self._rows]
-        self._sorted: dict[tuple[str | None, tuple[str, str]], list[tuple[datetime, datetime]]] = {}
+        self._sorted: dict[tuple[str | None, tuple[str, str, int]], list[tuple[datetime, datetime]]] = {}
         for balance in balances:
             start, end = balance.period
             if start and end:
@@ -141,8 +148,13 @@ def join_files(balances: Iterable[Balance], others: Iterable[OtherRow] = ()) -> 
     for balance in listed:
         if before and _find_owner(before) != _find_owner(balance):
             before = None
-        is_dated = balance.period.start is not None
-        joined.append((balance, _find_seam(before, balance, covered) if before and is_dated else Seam()))
+        if balance.is_superseded:
+            seam = Seam(remarks=("A later export of the group replaces this file.",))
+        elif before and balance.period.start is not None:
+            seam = _find_seam(before, balance, covered)
+        else:
+            seam = Seam()
+        joined.append((balance, seam))
         if id(balance) in replaced:
             continue
         if before is None or _ends_later(balance, before):
@@ -159,10 +171,10 @@ def _ends_later(balance: Balance, before: Balance) -> bool:
 
 
 def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
-    """Return the balances that do not add up, and of which another file that adds up has the whole period.
+    """Return the balances that another file replaces: a later snapshot, or a file that adds up while they do not.
 
-    That is a file of the same format, account, currency and subaccount. One of the same name, which is the file read
-    again, only needs to begin or end with it, because a strange row can be before or after the others.
+    The file that adds up has the whole period, and the same format, account, currency and subaccount. A file of the
+    same name was read again, and only needs to begin or end with it: a strange row can be before or after the others.
     """
     sound = defaultdict(list)
     for balance in balances:
@@ -170,6 +182,8 @@ def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
             sound[balance.format, *_find_owner(balance)].append((balance.file, *_find_days(balance)))
 
     def is_replaced(balance: Balance) -> bool:
+        if balance.is_superseded:
+            return True
         if balance.is_reconciled is not False or not balance.period.start or not balance.period.end:
             return False
         start, end = _find_days(balance)

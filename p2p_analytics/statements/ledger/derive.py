@@ -96,7 +96,8 @@ class View(NamedTuple):
     unnamed : frozenset of str
         The accounts that are services because nothing names the account.
     ids : polars.DataFrame
-        ``account`` and ``payment_id`` of each row that was given, in its place; null for a notice.
+        ``account`` and ``payment_id`` of each row, in the order of the rows; the id is null for a notice, and for a row
+        that a later snapshot replaces.
     """
 
     payments: pd.DataFrame
@@ -125,16 +126,19 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
     books = find_books(named.rows, files)
     rows = fill_ids(named.rows, files, books)
     problems = _name_payments(collected.problems, rows)
-    checked = reconcile(rows, files, others)
+    checked = reconcile(rows, files, others, books)
     rows = running_balance(rows)
-    is_replaced = find_replaced_rows(rows, files, books)
+    is_replaced = find_replaced_rows(rows, books)
+    if is_replaced is not None:
+        problems = _drop_replaced(problems, rows.filter(is_replaced))
     standing, every, row_problems = _unite(rows, is_replaced, checked.table)
     listed = _fill_balances(_list_files(every, files), checked.table)
     problems += checked.problems
     problems = _drop_repaired(problems, rows, standing)
     strange = {problem.file for problem in named.problems}
     holders = _list_holders(every, name_holders(standing, strange), checked.balances)
-    ids = every.select(pl.col("account").cast(pl.String), pl.when(pl.col("kind") != NOTICE).then("payment_id"))
+    is_counted = pl.col("kind").ne_missing(NOTICE) & (True if is_replaced is None else ~is_replaced)
+    ids = every.select(pl.col("account").cast(pl.String), pl.when(is_counted).then("payment_id"))
     del rows, every  # releases memory before the frame is built
     given = {info.account.strip().removeprefix("@") for info in files if info.account is not None}
     if not holders and len(given) == 1:  # no file has rows
@@ -276,6 +280,12 @@ def _name_payments(problems: Sequence[Problem], rows: pl.DataFrame) -> list[Prob
         problem if problem.payment_id is None else problem._replace(payment_id=ids.get(_place(problem), problem[3]))
         for problem in problems
     ]
+
+
+def _drop_replaced(problems: Sequence[Problem], replaced: pl.DataFrame) -> list[Problem]:
+    """Return problems without the problems of rows that a later snapshot replaces."""
+    places = set(replaced.select(pl.col("file").cast(pl.String), "line").iter_rows())
+    return [problem for problem in problems if _place(problem) not in places]
 
 
 def _drop_repaired(problems: list[Problem], versions: pl.DataFrame, standing: pl.DataFrame) -> list[Problem]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import polars as pl
 
@@ -17,7 +17,8 @@ from p2p_analytics.statements.ledger.unite import NOTICE
 from p2p_analytics.times import DAY_US
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from p2p_analytics.statements.rows import FileInfo
 
@@ -35,65 +36,71 @@ _WORDS: Final = ("note", "counterparty_name", "from_name", "to_name", "type")
 _BASE: Final = ("account", "service", "base")
 
 
-def find_books(rows: pl.DataFrame, files: Sequence[FileInfo]) -> dict[str, int]:
-    """Return the number of the group of each file that is a snapshot of a whole group, from 1 in each account.
+class Book(NamedTuple):
+    """The group of which a file is a snapshot.
 
-    A later snapshot is of the group of which it has at least half of the rows. Two snapshots of one moment are of one
-    group only if one has all rows of the other: a group has one state at a moment.
+    Attributes
+    ----------
+    number : int
+        The number of the group, from 1, in the order of the first snapshots.
+    replaced_until : datetime or None
+        The moment of the group's last snapshot, which replaces older rows of this one; None for the last snapshot.
     """
-    snapshots = {info.file: info for info in files if info.snapshot_at is not None}
-    if not snapshots:
+
+    number: int
+    replaced_until: datetime | None = None
+
+
+def find_books(rows: pl.DataFrame, files: Iterable[FileInfo]) -> dict[str, Book]:
+    """Return the book of each file that is a snapshot of a whole group.
+
+    A later snapshot belongs to the group if it has at least half of the rows of the snapshot before. Two snapshots of
+    one moment belong to one group only if one has all rows of the other: a group has one state at a moment.
+    """
+    moments = {info.file: info.snapshot_at for info in files if info.snapshot_at is not None}
+    if not moments:
         return {}
     file = pl.col("file").cast(pl.String)
-    own = rows.filter(file.is_in(list(snapshots)), pl.col("kind").ne_missing(NOTICE))
-    key = pl.struct((pl.coalesce("start", "date").dt.epoch("us") // DAY_US).alias("day"), "flow_cents", "currency")
-    contents = {
-        name: (account, Counter(map(tuple, (row.values() for row in keys))))
-        for name, account, keys in own.group_by(file.alias("file"))
-        .agg(pl.col("account").first().cast(pl.String), key.alias("keys"))
+    day = (pl.coalesce("start", "date").dt.epoch("us") // DAY_US).alias("day")
+    own = rows.filter(file.is_in(list(moments)), pl.col("kind").ne_missing(NOTICE))
+    contents: dict[str, tuple[str, Counter[tuple[Any, ...]]]] = {
+        name: (account, Counter(zip(*columns, strict=True)))
+        for name, account, *columns in own.group_by(file.alias("file"))
+        .agg(pl.col("account").first().cast(pl.String), day, "flow_cents", pl.col("currency").cast(pl.String))
         .iter_rows()
     }
-    books: dict[str, int] = {}
-    latest: dict[tuple[str, int], str] = {}
-    for name in sorted(contents, key=lambda name: (snapshots[name].snapshot_at, len(contents[name][1]), name)):
-        account, rows_of = contents[name]
-        shares = []
-        for (other_account, number), other in latest.items():
-            before = contents[other][1]
-            share = (before & rows_of).total() / before.total()
-            needed = 1 if snapshots[other].snapshot_at == snapshots[name].snapshot_at else _MOSTLY
-            if other_account == account and share >= needed:
-                shares.append((-share, number))
-        book = min(shares)[1] if shares else len({number for owner, number in latest if owner == account}) + 1
-        books[name] = book
-        latest[account, book] = name
-    return books
-
-
-def find_replaced_rows(rows: pl.DataFrame, files: Sequence[FileInfo], books: dict[str, int]) -> pl.Series | None:
-    """Return which rows a later snapshot of their group replaces, because it covers their day; None if none is."""
-    moments = {info.file: info.snapshot_at for info in files if info.file in books}
-    later = {
-        name: max(
-            (
-                (moments[other], at)
-                for at, other in enumerate(books)  # in the order of their moments
-                if books[other] == book and at > list(books).index(name)
-            ),
-            default=(None, 0),
-        )[0]
-        for name, book in books.items()
+    groups: list[list[str]] = []  # files of each group, in the order of their moments
+    for name in sorted(contents, key=lambda name: (moments[name], contents[name][1].total(), name)):
+        account, content = contents[name]
+        best, most = None, 0.0
+        for group in groups:
+            other_account, before = contents[group[-1]]
+            share = (before & content).total() / before.total()
+            needed = 1 if moments[group[-1]] == moments[name] else _MOSTLY
+            if other_account == account and share >= needed and share > most:
+                best, most = group, share
+        if best is None:
+            groups.append([name])
+        else:
+            best.append(name)
+    return {
+        name: Book(number, None if name == group[-1] else moments[group[-1]])
+        for number, group in enumerate(groups, start=1)
+        for name in group
     }
-    ruled = {name: moment for name, moment in later.items() if moment is not None}
+
+
+def find_replaced_rows(rows: pl.DataFrame, books: Mapping[str, Book]) -> pl.Series | None:
+    """Return which rows a later snapshot of their group replaces, because it covers their day; None if none is."""
+    ruled = {name: book.replaced_until for name, book in books.items() if book.replaced_until is not None}
     if not ruled:
         return None
-    file = pl.col("file").cast(pl.String)
-    until = file.replace_strict(ruled, default=None, return_dtype=pl.Datetime("us", "UTC"))
+    until = pl.col("file").cast(pl.String).replace_strict(ruled, default=None, return_dtype=pl.Datetime("us", "UTC"))
     is_replaced = (pl.col("date") <= until).fill_null(value=False) & pl.col("kind").ne_missing(NOTICE)
     return rows.select(is_replaced).to_series()
 
 
-def fill_ids(rows: pl.DataFrame, files: Sequence[FileInfo], books: dict[str, int]) -> pl.DataFrame:
+def fill_ids(rows: pl.DataFrame, files: Sequence[FileInfo], books: Mapping[str, Book]) -> pl.DataFrame:
     """Return ROWS with an id in every transaction, `GIVEN` and `SHARED`.
 
     Parameters
@@ -103,23 +110,23 @@ def fill_ids(rows: pl.DataFrame, files: Sequence[FileInfo], books: dict[str, int
     files : sequence of FileInfo
         The files.
     books : dict
-        The number of the group that a file is a snapshot of; equal rows of two groups are two transactions.
+        As `find_books` returns it; equal rows of two groups are two transactions.
     """
     rows = rows.with_columns(pl.col("payment_id").alias(GIVEN))
     is_transaction = pl.col("kind").ne_missing(NOTICE)
     lacks_id = rows.select((pl.col("payment_id").is_null() & is_transaction).alias("lacks")).to_series()
     if lacks_id.any():
         services = {info.file: info.service for info in files}
-        ids = _make_ids(rows.filter(lacks_id), services, books)
+        numbers = {name: book.number for name, book in books.items()}
+        ids = _make_ids(rows.filter(lacks_id), services, numbers)
         rows = rows.with_columns(rows["payment_id"].scatter(lacks_id.arg_true(), ids))
     return _separate_ids(rows, [info.file for info in files if info.repeats_ids])
 
 
-def _make_ids(rows: pl.DataFrame, services: dict[str, str], books: dict[str, int]) -> pl.Series:
+def _make_ids(rows: pl.DataFrame, services: Mapping[str, str], books: Mapping[str, int]) -> pl.Series:
     """Return ids of rows without one: service, hash of the content, number among the equal rows of the file.
 
-    The balance after a row is a part of its content. A row without a balance, such as a pending one, is the row of the
-    same content that has one, in the order of the balances.
+    The balance after a row is a part of its content.
     """
     file = pl.col("file").cast(pl.String)
     start = pl.coalesce("start", "date").dt.epoch("us") // _SECOND
@@ -134,23 +141,41 @@ def _make_ids(rows: pl.DataFrame, services: dict[str, str], books: dict[str, int
         service=file.replace_strict(services, return_dtype=pl.String),
         book=file.replace_strict(books, default=0, return_dtype=pl.Int64),
         base=pl.concat_str(texts, separator=_SEPARATOR),
-    ).with_row_index("at")
-    balance = pl.col("balance_cents")
+    )
     number = pl.int_range(1, pl.len() + 1).over("file", "base", "balance_cents", order_by=[*_WORDS, "line"])
     found = found.with_columns(number=number)
     found = found.with_columns(number=pl.col("number") + _count_in_earlier_books(found))
-    stated = found.filter(balance.is_not_null()).select(*_BASE, "balance_cents", "number").unique()
-    stated = stated.sort(*_BASE, "number", "balance_cents").select(
-        *_BASE,
-        pl.col("balance_cents").alias("of"),
-        pl.col("number").alias("of_number"),
-        pl.int_range(1, pl.len() + 1).over(_BASE).alias("number"),
-    )
-    found = found.join(stated, on=[*_BASE, "number"], how="left").sort("at")
-    number = pl.when(balance.is_null()).then(pl.coalesce("of_number", "number")).otherwise("number")
-    content = pl.concat_str("base", pl.coalesce(balance, "of").cast(pl.String).fill_null(_NULL), separator=_SEPARATOR)
-    found = found.select("service", hash_contents(found.select(content).to_series(), 16), number=number)
+    found = _fill_balances(found)
+    content = pl.concat_str("base", pl.col("balance_cents").cast(pl.String).fill_null(_NULL), separator=_SEPARATOR)
+    found = found.select("service", hash_contents(found.select(content).to_series(), 16), "number")
     return found.select(pl.concat_str("service", "hash", "number", separator="-")).to_series()
+
+
+def _fill_balances(found: pl.DataFrame) -> pl.DataFrame:
+    """Return rows in which each row without a balance has balance and number of the row that it became later.
+
+    That is a row of the same content in another file: the first one for the first such row, the second for the second.
+    """
+    lacks = found.filter(pl.col("balance_cents").is_null())
+    if lacks.is_empty() or len(lacks) == len(found):
+        return found
+    stated = found.filter(pl.col("balance_cents").is_not_null()).select("file", *_BASE, "balance_cents", "number")
+    later = (
+        lacks.select("file", *_BASE)
+        .unique()
+        .join(stated.drop("file").unique(), on=_BASE)
+        .join(stated, on=stated.columns, how="anti")
+        .with_columns(rank=pl.int_range(1, pl.len() + 1).over("file", *_BASE, order_by=["number", "balance_cents"]))
+        .rename({"balance_cents": "later_balance", "number": "later_number"})
+    )
+    joined = found.join(
+        later, left_on=["file", *_BASE, "number"], right_on=["file", *_BASE, "rank"], how="left", maintain_order="left"
+    )
+    is_later = pl.col("balance_cents").is_null() & pl.col("later_balance").is_not_null()
+    return joined.with_columns(
+        pl.when(is_later).then("later_number").otherwise("number").alias("number"),
+        pl.coalesce("balance_cents", "later_balance").alias("balance_cents"),
+    )
 
 
 def _count_in_earlier_books(found: pl.DataFrame) -> pl.Series:
@@ -197,7 +222,7 @@ def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:
             currency=currency,
             sign=flow.sign().replace(0, None),
             start=pl.coalesce("start", "date"),
-        )  # fmt: skip
+        )
         .filter(is_repeated)
         .filter("is_own")
     )

@@ -1,4 +1,4 @@
-"""The order in which the rows of a file moved the balance, and the balance after each: some list the newest row first."""
+"""The order in which the rows of a file moved the balance (in some, the newest row is first), and the balance after each."""
 
 from __future__ import annotations
 

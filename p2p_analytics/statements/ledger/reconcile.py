@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pandas as pd
@@ -13,16 +14,17 @@ from p2p_analytics.display import clean_line, format_count
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FLAG, GAP, INSTANT, TEXT, WHOLE, parse_dtype
 from p2p_analytics.money import LARGEST_CENTS
 from p2p_analytics.statements.ledger.continuity import Balance, Period, find_replaced, join_files
-from p2p_analytics.statements.ledger.explanations import MOST_STEPS, find_explanations
+from p2p_analytics.statements.ledger.explanations import Explanations, find_explanations
 from p2p_analytics.statements.ledger.order import GROUP, order_rows
+from p2p_analytics.statements.ledger.sides import name_other_side
 from p2p_analytics.statements.problems import Problem
 from p2p_analytics.statements.rows import slice_by_files
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from p2p_analytics.statements.ledger.continuity import OtherRow, Seam
-    from p2p_analytics.statements.ledger.explanations import Explanations
+    from p2p_analytics.statements.ledger.continuity import ExplainingRow, OtherRow, Seam
+    from p2p_analytics.statements.ledger.ids import Book
     from p2p_analytics.statements.ledger.order import OrderedRows
     from p2p_analytics.statements.rows import FileInfo
 
@@ -44,9 +46,8 @@ RECONCILIATION: Final[Mapping[str, str]] = {
 }
 _FIELD: Final = "balance"  # of problems
 _TRANSACTION: Final = ("payment_id", "line", "known_cents", "offset_cents", "moved_cents", "flow_cents")
-_ALL_STEPS: Final = 4 * MOST_STEPS  # of all files in one call
 _HALF: Final = 1 << 32
-_ID_LENGTH: Final = 80
+_LONGEST_NAME: Final = 80
 
 
 class Reconciled(NamedTuple):
@@ -57,7 +58,12 @@ class Reconciled(NamedTuple):
     problems: list[Problem]
 
 
-def reconcile(rows: pl.DataFrame, files: Iterable[FileInfo], others: Iterable[OtherRow] = ()) -> Reconciled:
+def reconcile(
+    rows: pl.DataFrame,
+    files: Iterable[FileInfo],
+    others: Iterable[OtherRow] = (),
+    books: Mapping[str, Book] = MappingProxyType({}),
+) -> Reconciled:
     """Return whether the balances of each file agree with its rows, and with those of the file before.
 
     Parameters
@@ -69,6 +75,8 @@ def reconcile(rows: pl.DataFrame, files: Iterable[FileInfo], others: Iterable[Ot
         replaces those of its format that do not.
     others : iterable of OtherRow
         Rows that come from elsewhere. A change of the balance that they explain to the cent is no gap.
+    books : mapping of str to Book
+        The groups that files are snapshots of: each has a balance of its own.
 
     Returns
     -------
@@ -77,41 +85,40 @@ def reconcile(rows: pl.DataFrame, files: Iterable[FileInfo], others: Iterable[Ot
         by account, currency, service and period. ``opening_cents`` and ``closing_cents`` are those of the file, or
         follow from the balances that it states in its rows. ``difference_cents`` is closing - opening - moved.
         ``reconciled`` is null where a balance is not known, or where the only one is that of a single row.
-        ``suggestion`` lists the smallest sets of rows that explain the difference. ``follows`` is the file before, and
+        ``suggestion`` lists the ids of the smallest sets of rows that explain the difference, hardly by accident. ``follows`` is the file before, and
         ``gap_cents`` the change of the balance between the two that neither has; 0 if they connect, and null where it
         is not known. ``note`` says, in sentences, which periods overlap or leave something out, and why a file is not
         reconciled although its balances are known.
     """
-    joined = join_files(_check_groups(rows, {info.file: info for info in files}), others)
+    joined = join_files(_check_groups(rows, {info.file: info for info in files}, books), others)
     return Reconciled(_frame_joined(joined), [balance for balance, _ in joined], _list_problems(joined))
 
 
-def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo]) -> Iterator[Balance]:
+def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapping[str, Book]) -> Iterator[Balance]:
     """Yield the balance of each file, account and currency."""
-    steps = _ALL_STEPS
     for group, transactions in _list_groups(rows):
-        info = files[group["file"]]
+        info, book = files[group["file"]], books.get(group["file"])
         opening, moved, closing = _add_up(group)
         is_known = opening is not None and moved is not None and closing is not None
         difference = closing - opening - moved if is_known else None
         agrees = not (difference or info.is_broken or group["unknown"])
-        explanations = None
-        if difference:
-            explanations = _explain(transactions, difference, min(steps, MOST_STEPS))
-            steps -= explanations.steps
-        remarks = _list_remarks(group, explanations, is_broken=info.is_broken, is_too_large=moved is None)
+        explanations = _explain(transactions, difference) if difference else Explanations()
+        remarks = _list_remarks(group, is_broken=info.is_broken, is_too_large=moved is None)
         yield Balance(
             info.file,
             info.format,
             group["account"],
             group["currency"],
-            (info.service, info.product),
+            # The members of a group, which are the product of its files, can be renamed.
+            (info.service, "" if book else info.product, book.number if book else 0),
+            book is not None and book.replaced_until is not None,
             opening,
             moved,
             closing,
             difference,
             agrees if is_known and not _has_nothing_to_check(group) else None,
-            _describe(explanations, transactions) if explanations else None,
+            _list_ids(explanations, transactions),
+            _describe_rows(explanations, transactions, rows, info.file),
             " ".join(remarks) or None,
             dates=Period(group["start"], group["end"]),
             stated=Period(info.period_start, info.period_end),
@@ -179,34 +186,48 @@ def _has_nothing_to_check(group: Mapping[str, Any]) -> bool:
     return group["stated"] == 1 and group["opening"] is None and group["closing"] is None
 
 
-def _explain(transactions: pl.DataFrame, difference: int, most_steps: int) -> Explanations:
+def _explain(transactions: pl.DataFrame, difference: int) -> Explanations:
     """Return the sets of rows that explain a difference; only of rows between balances that do not agree, if stated."""
     offset = transactions["offset_cents"]
     disagrees = offset.backward_fill() != offset.shift(1).forward_fill()
     at = disagrees.fill_null(value=False).arg_true().to_list() or list(range(len(transactions)))
     rows = transactions[at]
-    found = find_explanations(rows["moved_cents"].to_list(), rows["flow_cents"].to_list(), difference, most_steps)
+    found = find_explanations(rows["moved_cents"].to_list(), rows["flow_cents"].to_list(), difference)
     sets = (tuple(change._replace(row=at[change.row]) for change in changes) for changes in found.sets)
     return found._replace(sets=tuple(sets))
 
 
-def _describe(explanations: Explanations, transactions: pl.DataFrame) -> str | None:
-    """Return the sets of rows as text: "without A and reversing B; counting C"."""
-    if not explanations.sets:
-        return None
+def _list_ids(explanations: Explanations, transactions: pl.DataFrame) -> str | None:
+    """Return the ids of the sets of rows: "without A and without B; counting C"."""
     ids, lines = transactions["payment_id"], transactions["line"]
 
     def name(row: int) -> str:
-        return clean_line(ids[row])[:_ID_LENGTH] or f"line {lines[row]}"
+        return clean_line(ids[row])[:_LONGEST_NAME] or f"line {lines[row]}"
 
     sets = [" and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in explanations.sets]
     distinct = list(dict.fromkeys(sets))  # rows of one id are in several
-    return "; ".join([*distinct, "others"] if explanations.has_more else distinct)
+    return "; ".join([*distinct, "others"] if explanations.has_more else distinct) or None
 
 
-def _list_remarks(
-    group: Mapping[str, Any], explanations: Explanations | None, *, is_broken: bool, is_too_large: bool
-) -> Iterator[str]:
+def _describe_rows(
+    explanations: Explanations, transactions: pl.DataFrame, rows: pl.DataFrame, file: str
+) -> tuple[tuple[ExplainingRow, ...], ...]:
+    """Return action, day, person and amount of the rows in each set of an explanation."""
+    lines = {change.row: transactions["line"][change.row] for changes in explanations.sets for change in changes}
+    if not lines:
+        return ()
+    found = rows.filter(pl.col("file").cast(pl.String) == file, pl.col("line").is_in(list(lines.values())))
+    described = found.select("line", pl.col("date").dt.date(), name_other_side().cast(pl.String), "flow_cents")
+    of_line = {line: values for line, *values in described.iter_rows()}
+
+    def describe(action: str, line: int) -> ExplainingRow:
+        day, name, cents = of_line[line]
+        return action, day and day.isoformat(), clean_line(name)[:_LONGEST_NAME] or f"line {line}", cents
+
+    return tuple(tuple(describe(each.action, lines[each.row]) for each in changes) for changes in explanations.sets)
+
+
+def _list_remarks(group: Mapping[str, Any], *, is_broken: bool, is_too_large: bool) -> Iterator[str]:
     """Yield why a file is not reconciled, apart from its difference."""
     if is_broken:
         yield "Rows have too many or too few cells."
@@ -221,8 +242,6 @@ def _list_remarks(
         yield "The amounts are too large to add up."
     if _has_nothing_to_check(group):
         yield "Only one balance is stated, which leaves nothing to check."
-    if explanations and not explanations.is_complete:
-        yield "Not all sets of three rows were searched."
 
 
 def _frame_joined(joined: Iterable[tuple[Balance, Seam]]) -> pd.DataFrame:
@@ -299,7 +318,7 @@ def _describe_difference(balance: Balance) -> Problem:
         last_day=end and end.date(),
         cents=balance.difference or None,
         currency=balance.currency,
-        details=((balance.remarks or "").rstrip(".").lower(), balance.suggestion),
+        details=((balance.remarks or "").rstrip(".").lower(), balance.explaining),
     )
 
 

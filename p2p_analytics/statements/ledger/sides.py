@@ -149,6 +149,13 @@ def settle_sides(rows: pl.DataFrame, owners: pl.DataFrame, key: str) -> tuple[pl
     return settled, problems
 
 
+def name_other_side() -> pl.Expr:
+    """Return the counterparty, where it is not settled the name on the other side by the sign, else the type."""
+    by_sign = pl.when(pl.col("flow_cents") < 0).then("to_name").otherwise("from_name")
+    names = ("counterparty_name", _pick("to_name", "from_name"), by_sign, "type")
+    return pl.coalesce(pl.col(each) if isinstance(each, str) else each for each in names).alias("name")
+
+
 def _has_names() -> pl.Expr:
     """Return whether names say who the counterparty is, and no id does."""
     is_named = pl.any_horizontal(pl.col("from_name", "to_name").is_not_null())

@@ -45,7 +45,7 @@ def to_utf8(content: bytes, name: str) -> Text:
     Raises
     ------
     StatementError
-        The bytes are no text, a line is longer than a statement has, or there is a NUL character.
+        The bytes are not text, a line is longer than a statement has, or there is a NUL character.
     """
     kind = next((words for start, words in _OTHERS if content[:_SAMPLE].lstrip().startswith(start)), "")
     if kind:
@@ -69,11 +69,11 @@ def to_utf8(content: bytes, name: str) -> Text:
                 raise
             utf8, is_windows = content.decode("cp1252").encode(), True
         except UnicodeDecodeError:
-            raise StatementError(f"{name} is no text, so no statement: choose the CSV or JSON file.") from None
+            raise StatementError(f"{name} is not text: choose the CSV or JSON file.") from None
     position = utf8.find(b"\0")
     if position >= 0:
         line = utf8.count(b"\n", 0, position) + 1
-        raise StatementError(f"{name}, line {line}: there is a NUL character, so the file is damaged or no text.")
+        raise StatementError(f"{name}, line {line}: there is a NUL character, so the file is damaged or is not text.")
     return Text(_LATER_MARKS.sub(rb"\1", utf8) if codecs.BOM_UTF8 in utf8 else utf8, is_windows)
 
 
@@ -95,7 +95,7 @@ def begins_as_json(content: bytes) -> bool:
 
 
 def decode_start(content: bytes) -> str:
-    """Return the first characters of a file that may be damaged or no text."""
+    """Return the first characters of a file that may be damaged, or not text."""
     encoding, start = _find_encoding(content)
     return content[start : start + _START].decode(encoding, "replace").replace("\0", "")
 

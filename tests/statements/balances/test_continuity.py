@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2p_analytics.statements.ledger.reconcile import reconcile
-from support.statements.rows import make_file
+from support.statements.rows import describe_files, make_file
 
 
 def _day(month: int, day: int = 1) -> datetime:
@@ -25,7 +25,8 @@ def _end(month: int, day: int) -> datetime:
 
 
 def _find_seams(*files: pl.DataFrame, **options: Any) -> list[tuple[Any, ...]]:
-    frame = reconcile(pl.concat(files), **options).table
+    rows = pl.concat(files)
+    frame = reconcile(rows, describe_files(rows, **options)).table
     names = ["file", "follows", "gap_cents", "note"]
     return [tuple(None if pd.isna(value) else value for value in row) for row in frame[names].itertuples(index=False)]
 
@@ -181,7 +182,8 @@ def test_any_split_connects(data: st.DataObject) -> None:
         first = data.draw(st.integers(0, start))
         opening = sum(moved[:first])
         files.append(make_file(f"{number}", rows[first:end], opening=opening, closing=opening + sum(moved[first:end])))
-    frame = reconcile(pl.concat(data.draw(st.permutations(files)))).table
+    rows = pl.concat(data.draw(st.permutations(files)))
+    frame = reconcile(rows, describe_files(rows)).table
     assert frame["reconciled"].all()
     assert frame["gap_cents"].dropna().eq(0).all()
     assert frame["gap_cents"].notna().sum() == len(files) - 1

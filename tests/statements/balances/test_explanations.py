@@ -1,6 +1,9 @@
-"""Sets of rows that explain a difference: planted errors are found, in bounded work."""
+"""Sets of rows that explain a difference: planted errors are found, accidents are not taken for one."""
 
 from __future__ import annotations
+
+import random
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
@@ -13,41 +16,34 @@ def _find(
     moved: list[int | None], difference: int, flow: list[int | None] | None = None
 ) -> list[list[tuple[int, str]]]:
     found = find_explanations(moved, flow or moved, difference)
-    assert found.is_complete
     return [[(change.row, change.action) for change in changes] for changes in found.sets]
 
 
 @pytest.mark.parametrize(
     ("difference", "sets"),
     [
-        (1800, [[(0, "without")]]),
-        (3600, [[(0, "reversing")]]),
+        (1801, [[(0, "without")]]),
+        (3602, [[(0, "reversing")]]),
         (-13800, [[(1, "without")]]),
         (-6000, [[(2, "counting")]]),
-        (-12000, [[(0, "without"), (1, "without")]]),
-        (-18000, [[(0, "without"), (1, "without"), (2, "counting")]]),
+        (-11999, [[(0, "without"), (1, "without")]]),
+        (-23, [[(3, "without"), (4, "without")]]),
         (1, []),
     ],
 )
 def test_smallest_sets(difference: int, sets: list[list[tuple[int, str]]]) -> None:
-    """- 18.00 and + 138.00 moved the balance, - 60.00 did not: worked out by hand."""
-    assert _find([-1800, 13800, 0], difference, [-1800, 13800, -6000]) == sets
+    """- 18.01 and + 138.00 moved the balance, - 60.00 did not, then + 900.23 and - 900.00: worked out by hand."""
+    assert _find([-1801, 13800, 0, 90023, -90000], difference, [-1801, 13800, -6000, 90023, -90000]) == sets
 
 
 def test_likelier_changes_come_first() -> None:
-    """Of equal size, sets without a reversed sign come first, then those of earlier rows."""
+    """Of single rows, a reversed sign comes last, then the order is that of the rows."""
     assert _find([-500, -1000, 0, -1000], 1000, [-500, -1000, 1000, -1000]) == [
         [(1, "without")],
         [(2, "counting")],
         [(3, "without")],
         [(0, "reversing")],
     ]
-
-
-def test_a_row_is_changed_once() -> None:
-    """Leaving a row out and reversing it too would be three times its amount: no explanation."""
-    assert _find([-500], 1500) == []
-    assert _find([-500, -500], 1500) == [[(0, "reversing"), (1, "without")], [(0, "without"), (1, "reversing")]]
 
 
 def test_an_amount_that_was_not_read() -> None:
@@ -58,68 +54,80 @@ def test_an_amount_that_was_not_read() -> None:
 
 
 def test_at_most_five_sets() -> None:
-    """Seven equal rows: five are listed, and that there are more; three that explain it together are one of many."""
+    """Seven equal rows: five are listed, and that there are more; that three explain it together says nothing."""
     found = find_explanations([100] * 7, [100] * 7, -100)
     assert [changes[0].row for changes in found.sets] == [0, 1, 2, 3, 4]
     assert found.has_more
     assert not find_explanations([100, 7], [100, 7], -100).has_more
-    triples = find_explanations([100] * 7, [100] * 7, -600)
-    assert triples.sets == (tuple(Change(row, "reversing") for row in range(3)),)
-    assert triples.has_more
+    assert find_explanations([100] * 7, [100] * 7, -300).sets == ()
+
+
+@pytest.mark.parametrize(("size", "rows"), [(2, 20), (3, 11)])
+def test_larger_sets_need_a_wide_range(size: int, rows: int) -> None:
+    """The sums of all sets of 20 rows, or 11, are far apart in thousands of dollars, and close together in tens.
+
+    Sets of two are C(20, 2) = 190, sets of three C(11, 3) = 165: the sums must spread over 190.00 or 165.00 at least,
+    and ten times that for a difference that ends in a zero.
+    """
+    for units, is_found in ((1, False), (1000, True)):
+        moved: list[int | None] = [(3 + 2**row % 29 * 7 + 13 * row) * units + row**2 for row in range(rows)]
+        difference = -sum(moved[row] or 0 for row in range(2, 2 + size)) or 1
+        assert any(len(changes) == size for changes in _find(moved, difference)) == is_found
+
+
+def test_a_row_that_is_missing_is_rarely_explained_by_others() -> None:
+    """Of 300 files of 8 to 40 rows that lack one, at most 1 in 100 is explained by two or three others."""
+    chance = random.Random(3)  # noqa: S311 - the same cases each time
+    accidents = 0
+    for _ in range(300):
+        moved: list[int | None] = [
+            chance.choice([-1, 1]) * chance.choice([500, 1000, 2000, chance.randint(100, 30000)])
+            for _ in range(chance.randint(8, 40))
+        ]
+        missing = chance.choice([500, 2000, chance.randint(100, 30000)])
+        accidents += any(len(changes) > 1 for changes in _find(moved, missing))
+    assert accidents <= 3
 
 
 @settings(deadline=None, derandomize=True)
 @given(
-    st.lists(st.sampled_from(["without", "reversing", "counting", "right"]), min_size=1, max_size=12),
+    st.lists(st.sampled_from(["without", "counting", "right"]), min_size=8, max_size=12),
     st.lists(st.sampled_from([-1, 1]), min_size=12, max_size=12),
 )
 def test_planted_errors_are_found(planted: list[str], signs: list[int]) -> None:
-    """Up to three wrong rows are the only explanation if no sum of amounts occurs twice: powers of eleven.
-
-    Three changes add at most 6 times one power, so digits from -5 to 5 are distinct.
-    """
+    """Up to three wrong rows are the only explanation if no sum of amounts occurs twice: powers of eleven."""
     moved: list[int | None] = []
     flow: list[int | None] = []
     difference = 0
     expected = []
     for row, (word, sign) in enumerate(zip(planted, signs, strict=False)):
-        cents = sign * 11**row
+        cents = sign * 11 ** (row + 4)
         action = "right" if len(expected) == 3 else word
         counted = action != "counting" and (action != "right" or row % 3 > 0)
         moved.append(cents if counted else 0)
         flow.append(cents)
         if action != "right":
             expected.append(Change(row, action))
-            difference += {"without": -cents, "reversing": -2 * cents, "counting": cents}[action]
+            difference += {"without": -cents, "counting": cents}[action]
     found = find_explanations(moved, flow, difference)
     assert found.sets == ((tuple(expected),) if expected else ())
 
 
-def test_thousands_of_rows_in_bounded_work() -> None:
-    """4,000 rows with distinct even amounts and an odd difference: all sums of two of 8,000 changes are looked up.
-
-    That is 8,000 * 8,001 / 2 at most, and 1,000 for each of 8,000 begins; there are 85,000 million sets of three rows.
-    """
-    moved = [sign * 2 * (1000 + 7 * row) for row, sign in zip(range(4000), [1, -1] * 2000, strict=True)]
-    found = find_explanations(moved, moved, 12345)
-    assert (found.sets, found.is_complete) == ((), True)
-    assert 4000 * 4001 / 2 < found.steps <= 8000 * 8001 / 2 + 8000 * 1000
-
-
-def test_the_work_has_a_limit() -> None:
-    """Beyond the limit of steps the search says that it is not complete; single rows and pairs are always found."""
-    moved = [2 * (1000 + 7 * row) for row in range(4000)]
-    found = find_explanations(moved, moved, 12345, most_steps=100_000)
-    assert not found.is_complete
-    assert found.steps < 100_000 + 8000 + 1000
-    assert find_explanations(moved, moved, -moved[7], most_steps=0).sets == ((Change(7, "without"),),)
-    assert find_explanations([3, 50, 700], [3, 50, 700], -53, most_steps=0).sets[0][0] == Change(0, "without")
+def test_many_rows_are_not_searched_for_larger_sets() -> None:
+    """Of 101 rows, no pairs are tried, whatever the range of their sums is; single rows are always found."""
+    moved: list[int | None] = [10**9 * row + row**3 for row in range(1, 102)]
+    pair = -(moved[7] or 0) - (moved[90] or 0)
+    assert _find(moved[:100], pair) == [[(7, "without"), (90, "without")]]
+    assert _find(moved, pair) == []
+    assert _find(moved, -(moved[7] or 0)) == [[(7, "without")]]
 
 
 @settings(deadline=None, derandomize=True)
-@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=6), st.integers(-(2**70), 2**70))
-def test_any_amount(moved: list[int], difference: int) -> None:
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=6), st.data())
+def test_any_amount(moved: list[int], data: st.DataObject) -> None:
     """Amounts near the limit of 64 bits give no error, and every explanation is exact."""
+    sums = [-sum(each) for size in range(4) for each in combinations(moved, size)]
+    difference = data.draw(st.one_of(st.sampled_from(sums), st.integers(-(2**70), 2**70)))
     found = find_explanations(moved, moved, difference)
     for changes in found.sets:
         factors = {"without": -1, "reversing": -2, "counting": 1}

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from p2p_analytics.statements.ledger.reconcile import running_balance
+from p2p_analytics.statements.ledger.order import running_balance
 from support.statements.rows import make_file
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.statements.rows import complete_rows
 from p2p_analytics.statements.ledger.unite import unite_rows
+from p2p_analytics.statements.rows import complete_rows
 from support.archives.ledger import File, write_statement
 
 APRIL, MAY, JUNE, SUMMER = date(2024, 4, 1), date(2024, 5, 1), date(2024, 6, 30), date(2024, 7, 31)
@@ -32,16 +32,15 @@ def _row(file: str, **fields: object) -> dict[str, object]:
 
 
 def _unite(*rows: dict[str, object]):
-    """Return the one payment of rows, the number of rows that are needed, and problems, in either order."""
+    """Return the one payment of rows, and their problems, in either order."""
     results = []
     for given in (rows, rows[::-1]):
         schema = {"file_end": pl.Datetime("us", "UTC"), "adds_up": pl.Boolean, "date": pl.Datetime("us", "UTC")}
         frame = pl.DataFrame(list(given), infer_schema_length=None, schema_overrides=schema)
-        united = unite_rows(pl.concat([complete_rows(frame), frame.select("file_end", "adds_up")], how="horizontal"))
-        (payment,) = united.standing.rows(named=True)
-        again = unite_rows(united.needed)
-        assert united.needed.is_empty() or again.standing.rows(named=True) == [payment], "the needed rows say the same"
-        results.append((payment, len(united.needed), united.problems))
+        described = pl.concat([complete_rows(frame), frame.select("file_end", "adds_up")], how="horizontal")
+        united, problems = unite_rows(described)
+        (payment,) = united.rows(named=True)
+        results.append((payment, problems))
     assert results[0] == results[1]
     return results[0]
 
@@ -67,7 +66,7 @@ _LATER = datetime(2024, 6, 30, tzinfo=UTC)
 )
 def test_the_value_that_counts(first, second, expected) -> None:
     """The final state, then the later file; a null, and a kind that is not known, replace nothing."""
-    payment, _, problems = _unite(_row("a.csv", **first), _row("b.csv", **second))
+    payment, problems = _unite(_row("a.csv", **first), _row("b.csv", **second))
     assert {name: payment[name] for name in expected} == expected
     assert problems == []
 
@@ -89,41 +88,42 @@ def test_the_value_that_counts(first, second, expected) -> None:
 def test_the_amount_that_counts(first, second, cents) -> None:
     """That of a file that adds up, then of one of which that is not known; the other amount is a problem."""
     rows = _row("a.csv", **first), _row("b.csv", **{"flow_cents": -6900, "fee_cents": 3, **second})
-    payment, needed, (problem,) = _unite(*rows)
-    (kept, other), names = sorted(rows, key=lambda row: row["flow_cents"] != cents), ("a.csv", "b.csv")
-    assert (payment["flow_cents"], payment["fee_cents"], needed) == (cents, 3, 2)
+    payment, (problem,) = _unite(*rows)
+    kept, other = sorted(rows, key=lambda row: row["flow_cents"] != cents)
+    assert (payment["flow_cents"], payment["fee_cents"]) == (cents, 3)
     assert (problem.file, problem.line, problem.payment_id) == (other["file"], 4, "5")
     assert (problem.field, problem.value) == ("flow_cents", str(other["flow_cents"]))
-    assert f"line 4 of '{kept['file']}'" in problem.problem
-    assert {problem.file, kept["file"]} == set(names)
-    assert problem.problem.endswith("that adds up") == (kept["adds_up"] is True and other["adds_up"] is False)
+    assert (problem.code, problem.other_file) == ("other_amount", kept["file"])
+    assert f"line 4 of '{kept['file']}'" in problem.sentence
+    assert problem.sentence.endswith("that adds up") == (kept["adds_up"] is True and other["adds_up"] is False)
 
 
 def test_a_row_that_a_spreadsheet_saved_replaces_nothing() -> None:
     """Its date has no seconds, its note is lost: the later file adds a fee, and is no contradiction."""
     minute = datetime(2024, 5, 1, 12, 0, tzinfo=UTC)
     rows = _row("a.csv"), _row("b.csv", date=minute, note=None, type="Payment", fee_cents=3, file_end=_LATER)
-    payment, _, problems = _unite(*rows)
+    payment, problems = _unite(*rows)
     assert (payment["date"].second, payment["note"], payment["fee_cents"], payment["file"]) == (7, "tea", 3, "a.csv")
     assert problems == []
-    _, needed, (problem,) = _unite(rows[0], _row("b.csv", date=minute.replace(day=2)))
-    assert (needed, problem.field, problem.value) == (2, "date", "2024-05-02 12:00:00.000000+00:00")
-    assert "another date" in problem.problem
-    assert "line 4 of 'a.csv'" in problem.problem
+    _, (problem,) = _unite(rows[0], _row("b.csv", date=minute.replace(day=2)))
+    assert (problem.code, problem.field) == ("other_date", "date")
+    assert problem.value == "2024-05-02 12:00:00.000000+00:00"
+    assert "another date" in problem.sentence
+    assert "line 4 of 'a.csv'" in problem.sentence
 
 
 def test_a_row_that_is_not_from_a_file() -> None:
     """The other amount is a problem all the same, without the place of the row that counts."""
     rows = {**_row("", adds_up=True), "file": None, "line": None}, _row("b.csv", flow_cents=-6900)
-    payment, _, (problem,) = _unite(*rows)
+    payment, (problem,) = _unite(*rows)
     assert (payment["flow_cents"], problem.value) == (-6837, "-6900")
-    assert problem.problem == "another row of this payment has another amount, and is the one that is kept"
+    assert problem.sentence == "another row of this payment has another amount, and is the one that is kept"
 
 
 def test_rows_that_say_the_same_are_one() -> None:
-    """However many files have the row, one is enough."""
-    payment, needed, problems = _unite(*(_row(f"{name}.csv") for name in "abcd"))
-    assert (payment["file"], needed, problems) == ("d.csv", 0, [])
+    """The file of the payment is the one with the later name."""
+    payment, problems = _unite(*(_row(f"{name}.csv") for name in "abcd"))
+    assert (payment["file"], problems) == ("d.csv", [])
 
 
 def test_a_later_damaged_file(tmp_path) -> None:

@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.statements import _rows
-from p2p_analytics.statements.ledger.reconcile import reconcile
-from p2p_analytics.statements.rows import complete_rows, slice_by_files
-from p2p_analytics.statements.transactions import find_standing, sort_newest_first
+from p2p_analytics.statements import rows as rows_module
+from p2p_analytics.statements.ledger.derive import derive
+from p2p_analytics.statements.ledger.unite import sort_newest_first
+from p2p_analytics.statements.rows import Collected, complete_rows, slice_by_files
+from support.statements.rows import describe_files
 
 _HERE = Path(__file__).parent.parent
 _DAY = datetime(2024, 5, 31, tzinfo=UTC)
@@ -38,10 +39,11 @@ def test_transactions_are_ordered_by_date_then_id_then_account():
     frame = pl.DataFrame(given, schema=schema, orient="row").with_columns(file=pl.lit("a.csv"))
     for seed in range(5):
         rows = complete_rows(frame.sample(fraction=1, shuffle=True, seed=seed))
-        standing = find_standing(rows, reconcile(rows).table)
-        order = sort_newest_first(standing.rows)
-        assert standing.rows.select("payment_id", "date", "account")[order].rows() == _ORDERED
-        assert standing.problems == []
+        assert rows.select("payment_id", "date", "account")[sort_newest_first(rows)].rows() == _ORDERED
+        view = derive(Collected(rows, tuple(describe_files(rows)), ()))
+        found = view.payments[["payment_id", "date_created", "account_id"]].astype(object)
+        assert [tuple(row) for row in found.where(found.notna(), None).to_numpy().tolist()] == _ORDERED
+        assert view.problems == []
 
 
 def test_no_transactions():
@@ -49,7 +51,8 @@ def test_no_transactions():
     rows = pl.DataFrame({"kind": ["notice"], "payment_id": [None], "date": [None], "account": ["nora"]})
     rows = complete_rows(rows.with_columns(file=pl.lit("a.csv")))
     for given in (rows, rows.clear()):
-        assert sort_newest_first(find_standing(given, reconcile(given).table).rows).to_list() == []
+        assert sort_newest_first(given).to_list() == []
+        assert derive(Collected(given, tuple(describe_files(given)), ())).payments.empty
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_no_transactions():
 )
 def test_slices_have_whole_files(monkeypatch, files, slices):
     """Each row is in one slice, in order; a file is never divided."""
-    monkeypatch.setattr(_rows, "_SLICE_ROWS", 2)
+    monkeypatch.setattr(rows_module, "_SLICE_ROWS", 2)
     rows = pl.DataFrame({"file": list(files)}, schema={"file": pl.Categorical})
     assert ["".join(part["file"].to_list()) for part in slice_by_files(rows)] == slices
 
@@ -72,7 +75,7 @@ def test_slices_change_no_result(monkeypatch):
     """Balances, files and payments of all samples are the same when each file is worked on alone."""
     paths = [str(_HERE / "samples" / "*.csv"), str(_HERE / "other_services" / "samples" / "paypal_*_??.csv")]
     together = p2p.read_statements(paths)
-    monkeypatch.setattr(_rows, "_SLICE_ROWS", 1)
+    monkeypatch.setattr(rows_module, "_SLICE_ROWS", 1)
     apart = p2p.read_statements(paths)
     for name in ("payments", "reconciliation", "files", "problems"):
         pd.testing.assert_frame_equal(getattr(apart, name), getattr(together, name))

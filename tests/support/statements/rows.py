@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from p2p_analytics.statements.rows import FileInfo
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 ROW_TYPES = {
     "file": pl.String,
@@ -23,6 +25,11 @@ ROW_TYPES = {
     "opening_cents": pl.Int64,
     "closing_cents": pl.Int64,
     "balance_cents": pl.Int64,
+    "type": pl.String,
+    "action": pl.String,
+    "from_name": pl.String,
+    "to_name": pl.String,
+    "counterparty_name": pl.String,
 }
 """The columns of ROWS that balances need."""
 
@@ -56,3 +63,27 @@ def make_file(
     rows.append({"kind": "notice", "closing_cents": closing})
     full = [{"file": file, "line": line, "currency": "USD"} | row | common for line, row in enumerate(rows, start=1)]
     return pl.DataFrame(full, schema=ROW_TYPES)
+
+
+def describe_files(
+    rows: pl.DataFrame,
+    *,
+    periods: Mapping[str, tuple[datetime, datetime]] | None = None,
+    broken: Collection[str] = (),
+) -> list[FileInfo]:
+    """Return a FileInfo per file of ROWS, all of one format, perhaps with a stated period."""
+    infos = []
+    for file in rows["file"].cast(pl.String).unique(maintain_order=True):
+        start, end = (periods or {}).get(file, (None, None))
+        infos.append(
+            FileInfo(
+                file=file,
+                format="sample",
+                service="sample",
+                account_service="sample",
+                period_start=start,
+                period_end=end,
+                is_broken=file in broken,
+            )
+        )
+    return infos
