@@ -60,7 +60,7 @@ def test_a_cached_table_that_is_gone_or_damaged_is_derived_again(archive, damage
     whole = list_views(archive)
     for files in [*([path] for path in whole), whole]:
         for path in files:
-            path.unlink() if damage is None else path.write_bytes(damage)
+            path.unlink(missing_ok=True) if damage is None else path.write_bytes(damage)
         assert_same(archive.history(), expected)
         pd.testing.assert_frame_equal(archive.reconciliation(), balances)
         scan = archive.scan("pandas").set_index("payment_id").sort_index()
@@ -84,8 +84,9 @@ def test_a_folder_that_cannot_be_written_is_read(archive, monkeypatch) -> None:
     assert_same(archive.history(), expected)
     pd.testing.assert_frame_equal(archive.reconciliation(), balances)
     pd.testing.assert_frame_equal(archive.people, people)
-    for engine in ("pandas", "polars", "duckdb"):
-        assert len(p2p.status_mix(archive.scan(engine)).pipe(lambda found: found)) >= 1
+    assert set(archive.scan("pandas")["payment_id"]) == {"1", "2", "3"}
+    assert set(archive.scan("polars").collect()["payment_id"]) == {"1", "2", "3"}
+    assert set(archive.scan("duckdb").to_arrow_table()["payment_id"].to_pylist()) == {"1", "2", "3"}
     assert sorted(archive.path.iterdir()) == before
 
 
@@ -128,8 +129,8 @@ def test_a_view_of_earlier_inputs_is_not_shown(archive, history_of, payment, nam
 
 def test_a_forked_process_reads_no_statements(archive, monkeypatch) -> None:
     """Polars, which derives them, would hang there: every call that needs it is refused."""
+    history = archive.history()
     monkeypatch.setattr("p2p_analytics.forks.is_marked", lambda: True)
-    history = p2p.History(**vars(archive._build_history(archive._folder.read_manifest(), is_private=False)))
     for call in (lambda: archive.people, lambda: archive.merge(history), archive.history, archive.write_people):
         with pytest.raises(ConfigurationError, match="forked"):
             call()
