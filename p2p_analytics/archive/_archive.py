@@ -10,7 +10,7 @@ import msgspec
 import pandas as pd
 
 from p2p_analytics import settings
-from p2p_analytics.archive._batches import Holder, read_rows, recover_imports, write_edits
+from p2p_analytics.archive._batches import Holder, add_edits, read_rows, recover_imports, write_edits
 from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder
 from p2p_analytics.archive._imports import (
     frame_batches,
@@ -475,15 +475,15 @@ class Archive(Scannable):
         is_new = ~is_among(edits["payment_id"], known.payments["payment_id"])
         added, changed = int(is_new.sum()), int((~is_new).sum())
         if len(edits):
-            kept = rows.edits[~is_among(rows.edits["payment_id"], edits["payment_id"])]
             holder = rows.holder or Holder(history.me, history.fetched_at)
-            entry = write_edits(self._folder, pd.concat([edits, kept], ignore_index=True), holder)
+            entry = write_edits(self._folder, add_edits(rows, edits).edits, holder)
             manifest = msgspec.structs.replace(manifest, edits=entry)
         problems = history.problems[history.problems["file"].notna()]
         if len(problems):
             listed = [known.problems, *([self._folder.read_frame(manifest.problems)] if manifest.problems else [])]
             united = pd.concat([*listed, problems], ignore_index=True).drop_duplicates(ignore_index=True)
             further = united.iloc[len(known.problems) :].reset_index(drop=True)
+        if len(problems) and len(further):
             entry = write_table(self._folder, "problems", further, manifest.problems, str(history.me.user.id))
             manifest = msgspec.structs.replace(manifest, problems=entry)
         if manifest.service is None:

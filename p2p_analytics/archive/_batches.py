@@ -21,6 +21,7 @@ from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import table_of
 from p2p_analytics.frames.merge_sources import sort_frame
+from p2p_analytics.frames.schema import set_dtypes
 from p2p_analytics.records import Me
 from p2p_analytics.statements import Collected, FileInfo, Problem
 from p2p_analytics.statements.rows import encode_rows, polars_schema
@@ -87,11 +88,22 @@ def read_rows(folder: ArchiveFolder, manifest: Manifest) -> Rows:
     rows = Rows(Collected(encode_rows(pl.DataFrame(schema=polars_schema())), (), ()), (), _empty_edits(), None)
     for said, frame in stored:
         rows = add_import(rows, Collected(frame, said.files, said.problems), said.number)
+    edits = [batch.edits for batch in manifest.batches if batch.edits]
     if manifest.edits is not None:
         file = folder.open_file(manifest.edits)
-        holder = msgspec.json.decode((file.metadata.metadata or {})[_HOLDER], type=Holder)
-        rows = rows._replace(edits=folder.read_frame(manifest.edits), holder=holder)
+        rows = rows._replace(holder=msgspec.json.decode((file.metadata.metadata or {})[_HOLDER], type=Holder))
+        edits.append(manifest.edits)
+    for entry in edits:
+        rows = add_edits(rows, folder.read_frame(entry))
     return rows
+
+
+def add_edits(rows: Rows, edits: pd.DataFrame) -> Rows:
+    """Return stored rows with further edits, of which each value is later than those of the same payment before."""
+    if edits.empty or rows.edits.empty:
+        return rows._replace(edits=rows.edits if edits.empty else edits)
+    joined = pd.concat([edits, rows.edits], ignore_index=True).groupby("payment_id", sort=False, as_index=False).first()
+    return rows._replace(edits=set_dtypes(joined.reindex(columns=edits.columns), edits.dtypes.to_dict()))
 
 
 def add_import(rows: Rows, given: Collected, number: int) -> Rows:

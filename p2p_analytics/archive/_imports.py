@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import shlex
@@ -9,12 +10,21 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
+import numpy as np
 import pandas as pd
 import polars as pl
 
 from p2p_analytics import settings
 from p2p_analytics.archive import _manifest
-from p2p_analytics.archive._batches import Holder, add_import, read_rows, recover_imports, write_edits, write_import
+from p2p_analytics.archive._batches import (
+    Holder,
+    add_edits,
+    add_import,
+    read_rows,
+    recover_imports,
+    write_edits,
+    write_import,
+)
 from p2p_analytics.archive._manifest import BrokenFileError, Manifest
 from p2p_analytics.archive._view import (
     NOT_COMPARED,
@@ -36,7 +46,7 @@ from p2p_analytics.privacy import Mask
 from p2p_analytics.statements import SERVICE, find_common_handle, list_other_accounts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from p2p_analytics.archive._batches import Rows
     from p2p_analytics.archive._folder import ArchiveFolder
@@ -132,26 +142,42 @@ def import_statements(folder: ArchiveFolder, statements: Statements, *, repair: 
     """
     state = _read_state(folder, repair=repair)
     planned = _plan(folder, statements, state)
-    if folder.read_bytes(_manifest.NAME) is None:
-        folder.commit(Manifest(), None)  # files without a manifest mean that it is lost
     for name in _list_left_out(folder, state):
         log.warning(
             "The file %s of the archive %s was broken and is set aside: import all your statement files again.",
             name, folder.path,
         )  # fmt: skip
         folder.set_aside(name)
+    if folder.read_bytes(_manifest.NAME) is None:
+        folder.commit(state, None)  # from here on, files without a manifest mean that it is lost
     account, before = str(planned.view.me.user.id), planned.manifest
     number = max((batch.number for batch in before.batches), default=0) + 1
     plan = planned.plan
     counts = plan.new, plan.known, plan.changed, plan.refused
-    batch = write_import(folder, planned.given, account, number, datetime.now(UTC), counts)
-    after = msgspec.structs.replace(before, batches=(*before.batches, batch), account=account)
-    if len(planned.edits):
-        holder = Holder(planned.view.me, planned.view.fetched_at)
-        after = msgspec.structs.replace(after, edits=write_edits(folder, planned.edits, holder))
-    write_outline(folder, find_key(folder, after), planned.view)
-    folder.commit(after, before)
+    with _remove_new_files(folder):
+        batch = write_import(folder, planned.given, account, number, datetime.now(UTC), counts)
+        if len(planned.edits):
+            holder = Holder(planned.view.me, planned.view.fetched_at)
+            batch = msgspec.structs.replace(batch, edits=write_edits(folder, planned.edits, holder))
+        after = msgspec.structs.replace(before, batches=(*before.batches, batch))
+        if after.service is None:
+            after = msgspec.structs.replace(after, account=account)
+        write_outline(folder, find_key(folder, after), planned.view)
+        folder.commit(after, before)
     return plan
+
+
+@contextlib.contextmanager
+def _remove_new_files(folder: ArchiveFolder) -> Iterator[None]:
+    """Remove the files that a block has written if it fails, as on a full disk."""
+    before = {path.name for path in folder.list_own_files()}
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            for path in [path for path in folder.list_own_files() if path.name not in before]:
+                path.unlink()
+        raise
 
 
 def undo_import(folder: ArchiveFolder) -> Batch:
@@ -162,6 +188,8 @@ def undo_import(folder: ArchiveFolder) -> Batch:
     if left.has_statements and left.service is None:  # a later file can have shown the handle of the account
         left = msgspec.structs.replace(left, account=str(read_view(folder, left).me.user.id))
     folder.commit(left, None)
+    if not (left.service or left.has_statements):
+        folder.remove_file(_manifest.NAME)
     return last
 
 
@@ -241,9 +269,7 @@ def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> 
     given, edited = statements.collect()
     stored = read_rows(folder, manifest)
     rows = add_import(stored, given, number=max((batch.number for batch in manifest.batches), default=0) + 1)
-    if len(edited):
-        edits = pd.concat([edited, stored.edits[~is_among(stored.edits[_KEY], edited[_KEY])]], ignore_index=True)
-        rows = rows._replace(edits=edits)
+    rows = add_edits(rows, edited)
     after = derive_statements(folder, manifest, rows, functools.partial(_require_account, folder, statements, manifest))
     view = derive_view(folder, manifest, after)
     plan = _compare(folder, manifest, view, after, rows, statements)
@@ -251,7 +277,7 @@ def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> 
     services |= {info.service for info in stored.collected.files}
     own = tuple(sorted({info.service for info in given.files}))
     new = tuple(name for name in own if name not in services) if services or len(own) > 1 else ()
-    return _Planned(plan._replace(new_services=new), view, manifest, given, rows.edits if len(edited) else edited)
+    return _Planned(plan._replace(new_services=new), view, manifest, given, edited)
 
 
 def _require_ids(payments: pd.DataFrame) -> None:
@@ -341,7 +367,7 @@ def _compare(
         else dict(part["kind"].value_counts().iter_rows())
         for name, part in {"new": new, "known": known, "changed": changed, "refused": refused}.items()
     }
-    shown = view.problems[view.problems["file"].isin(list(labels))]
+    problems = _select_problems(before.problems, view.problems, labels)
     return ImportPlan(
         len(new),
         len(known),
@@ -349,8 +375,8 @@ def _compare(
         len(refused),
         details.sort_values(["file", "line", _KEY], ignore_index=True)[[*_DETAILS]].astype(_DETAILS),
         _count_kinds(counts),
-        _select_problems(before.problems, view.problems, labels),
-        other_accounts=list_other_accounts(shown, statements.payments),
+        problems,
+        other_accounts=list_other_accounts(problems, view.payments),
         removed=len(removed),
         payments=view.payments[is_among(view.payments[_KEY], pd.Series(new[_KEY].to_list()))].reset_index(drop=True),
     )
@@ -399,4 +425,4 @@ def _select_problems(before: pd.DataFrame, after: pd.DataFrame, files: Collectio
         row not in known or file in files or other in files
         for row, file, other in zip(list_rows(after), after["file"], after["other_file"], strict=True)
     ]
-    return after[is_shown].reset_index(drop=True)
+    return after[np.array(is_shown, dtype=bool)].reset_index(drop=True)

@@ -129,12 +129,13 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """One import: its rows, its files by their names, and what it counted."""
+    """One import: its rows, what the user had edited in them, its files by their names, and what it counted."""
 
     number: Annotated[int, Meta(ge=1)]
     imported_at: Instant
     files: tuple[str, ...]
     rows: Entry
+    edits: Entry | None = None
     new: Count
     known: Count
     changed: Count
@@ -162,7 +163,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def statement_entries(self) -> tuple[Entry, ...]:
         """The files of statements."""
-        return (*(batch.rows for batch in self.batches), *([self.edits] if self.edits else []))
+        edits = (*(batch.edits for batch in self.batches), self.edits)
+        return (*(batch.rows for batch in self.batches), *(entry for entry in edits if entry))
 
     @property
     def entries(self) -> tuple[Entry, ...]:

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
+import numpy as np
 import pandas as pd
 import polars as pl
 
@@ -234,6 +235,7 @@ def derive_statements(
     merged = [folder.read_frame(manifest.problems)] if manifest.problems else []
     problems = pd.concat([frame_problems(view.problems), refused, *merged], ignore_index=True)
     problems = problems.astype(dict(schema.PROBLEMS)).drop_duplicates(ignore_index=True)
+    problems = _drop_edited(problems, rows.edits)
     fetched_at = service.fetched_at if service else _find_end(view, payments, rows)
     return Statements(
         me,
@@ -303,6 +305,14 @@ def read_file(folder: ArchiveFolder) -> PeopleFile:
     """Return the content of the user's file of people; no lines without the file."""
     body = folder.read_bytes(PEOPLE_FILE)
     return PeopleFile() if body is None else read_aliases(body, str(folder.path / PEOPLE_FILE))
+
+
+def _drop_edited(problems: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
+    """Return problems without those of values that the user has edited."""
+    edited = {name: set(edits.loc[edits[name].notna(), "payment_id"]) for name in edits.columns}
+    places = zip(problems["field"], problems["payment_id"], strict=True)
+    is_left = [number not in edited.get(field, ()) for field, number in places]
+    return problems[np.array(is_left, dtype=bool)].reset_index(drop=True)
 
 
 def forget_people(payments: pd.DataFrame) -> pd.DataFrame:

@@ -367,7 +367,10 @@ class Statements:
             raise ConfigurationError("These statements do not hold the rows of their files: read the files again.")
         view = derive(collected)
         is_kept = view.ids["payment_id"].is_null() | view.ids["payment_id"].is_in(self.payments["payment_id"].tolist())
-        edits = select_edits(self.payments, view.payments)
+        own = dict(list(self.payments.groupby("account_id", sort=False)))
+        read = dict(list(view.payments.groupby("account_id", sort=False)))
+        parts = [select_edits(part, read.get(account, part.iloc[:0])) for account, part in own.items()]
+        edits = pd.concat(parts, ignore_index=True) if parts else view.payments.iloc[:0]
         return collected._replace(rows=collected.rows.filter(is_kept)), edits
 
     def masked(self, *, key: bytes | None = None, strict: bool = False) -> Statements:

@@ -68,6 +68,7 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
     of_files = rows.filter("is_handle").select(pl.col("file", "account").cast(pl.String)).unique().rows()
     spellings = {normalize_account(handle): handle for _, handle in sorted(of_files)}
     accounts: dict[str, set[str]] = {}  # of each service
+    of_holders = {name: set(found) for name, found in handles.items()}  # as files show them, without the service
     if owner is not None:
         own_name = owner.username or str(owner.id)
         spellings |= {normalize_account(name): own_name for name in (owner.username, owner.id) if name}
@@ -78,7 +79,7 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
 
     def resolve(name: str) -> str:
         plain = name.strip().removeprefix("@")
-        return spellings.get(normalize_account(plain)) or find_handle(plain, handles) or plain
+        return spellings.get(normalize_account(plain)) or find_handle(plain, of_holders) or plain
 
     accounts_given = {file: resolve(name) for file, name in given.items()}
     owners = _find_owners(rows.filter(~pl.col("is_handle")))
