@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from p2p_analytics.archive._manifest import EDITS, ROWS, Batch, BrokenFileError
 from p2p_analytics.archive.tables import arrow_schema
+from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import table_of
 from p2p_analytics.frames.merge_sources import sort_frame
@@ -79,7 +80,10 @@ def read_rows(folder: ArchiveFolder, manifest: Manifest) -> Rows:
     ------
     BrokenFileError
         A file is broken.
+    ConfigurationError
+        This process was forked after its parent loaded Polars.
     """
+    refuse_marked()
     stored = [_read_import(folder, batch.rows) for batch in manifest.batches]
     rows = Rows(Collected(encode_rows(pl.DataFrame(schema=polars_schema())), (), ()), (), _empty_edits(), None)
     for said, frame in stored:

@@ -26,7 +26,7 @@ from p2p_analytics.archive._people import (
     read_aliases,
 )
 from p2p_analytics.archive.tables import MATCHED, arrow_schema
-from p2p_analytics.errors import ArchiveError
+from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, frame_of_polars, is_among, table_of, with_microseconds
@@ -139,7 +139,7 @@ def read_view(folder: ArchiveFolder, manifest: Manifest) -> View:
         frames = {kind: frame_of(file.read(columns=[*_TABLES[kind]])) for kind, file in cached.items() if file}
         return View(holder.me, holder.fetched_at, **frames)
     view = derive_view(folder, manifest, derive_statements(folder, manifest, read_rows(folder, manifest)))
-    with contextlib.suppress(OSError, ArchiveError):  # a folder that cannot be written is read all the same
+    with contextlib.suppress(OSError, ConfigurationError):  # a folder that cannot be written is read all the same
         write_view(folder, key, view)
     return view
 
