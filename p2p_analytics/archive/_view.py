@@ -1,7 +1,7 @@
 """The view of an archive: payments, problems, balances and people, derived from what it stores.
 
-It is a pure function of the rows of all imports, the user's edits, people.csv and the service's payments. Its tables are
-cached in files under the digest of these inputs, and may be deleted at any time.
+It is a pure function of the rows of all imports, the user's edits, people.csv and the service's payments. Its tables
+are cached in files under the digest of these inputs, and may be deleted at any time.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def find_contradictions(statements: pd.DataFrame, service: pd.DataFrame) -> pd.D
 def select_edits(given: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     """Return what a user has edited: rows of PAYMENTS and STATEMENT that are not known, and values that differ.
 
-    Of a known payment, only the id and the values that differ are filled; a null is no edit, and neither is the account.
+    Of a known payment, only the id and the values that differ are filled; a null is not an edit, nor is the account.
     """
     columns = {**PAYMENTS, **STATEMENT}
     own = set_dtypes(given.reindex(columns=[*columns]), columns).reset_index(drop=True)

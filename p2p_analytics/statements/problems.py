@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime  # noqa: TC003 - msgspec reads the annotation of Problem when it runs
+from datetime import UTC, date, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -37,7 +37,8 @@ _SENTENCES: Final = MappingProxyType({
     "unlisted_rows": "{0:,} more rows have the same problem: {1}",
     "unlisted_problems": "{0:,} more problems are not listed",
     "other_account": "names another account than account={0!r}, to which the file was added as you asked",
-    "other_holder": "is the holder in this file, and {1!r} that of account={0!r}, to which the file was added as you asked",
+    "other_holder": "is the holder in this file, and {1!r} that of account={0!r}, to which the file was added as you "
+    "asked",
     "name_as_handle": "is the holder in this file, which was added to the account with this handle, and the holder of "
     "that has another name: leave the file out if it is another person's",
     "other_address": "is another address of an account, because both have payments in common: its rows belong to that "
