@@ -86,9 +86,9 @@ def reconcile(
         by account, currency, service and period. ``opening_cents`` and ``closing_cents`` are those of the file, or
         follow from the balances that it states in its rows. ``difference_cents`` is closing - opening - moved.
         ``reconciled`` is null where a balance is not known, or where the only one is that of a single row.
-        ``suggestion`` lists the ids of the smallest sets of rows that explain the difference, hardly by accident. ``follows`` is the file before, and
-        ``gap_cents`` the change of the balance between the two that neither has; 0 if they connect, and null where it
-        is not known. ``note`` states, in sentences, how many rows the file before has too, and why a file is not
+        ``suggestion`` lists the ids in the smallest sets of rows that explain the difference, if that is hardly an
+        accident. ``follows`` is the file before, and ``gap_cents`` the change of the balance between the two that
+        neither has; 0 if they connect, and null where it is not known. ``note`` states, in sentences, how many rows the file before has too, and why a file is not
         reconciled although its balances are known.
     """
     joined = join_files(_check_groups(rows, {info.file: info for info in files}, books), others)
@@ -311,7 +311,7 @@ def _list_problems(joined: Sequence[tuple[Balance, Seam]]) -> list[Problem]:
 
 
 def _list_doubles(joined: Sequence[tuple[Balance, Seam]]) -> Iterator[Problem]:
-    """Yield a problem for each file about the same days, or with the same balances, as an earlier one with other rows."""
+    """Yield a problem for each file with other rows than an earlier file of the same days or the same balances."""
     of_balances = {later: earlier for earlier, later in find_equal_balances([balance for balance, _ in joined])}
     for at, (balance, seam) in enumerate(joined):
         if seam.is_double:
