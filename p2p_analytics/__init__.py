@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     )
     from p2p_analytics.archive import Archive, Archives, open_archive, open_archives
     from p2p_analytics.auth import AccessToken, authorize_url, token_from_redirect
+    from p2p_analytics.bank import match_bank
     from p2p_analytics.client import Client
     from p2p_analytics.errors import P2PAnalyticsError
     from p2p_analytics.export import (
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from p2p_analytics.messages import reminders
     from p2p_analytics.report import render_report, render_year
     from p2p_analytics.statements import Statements, read_statements, register_format
-    from p2p_analytics.bank import match_bank
     from p2p_analytics.widgets import Explorer, TokenForm
 
 __all__ = [

@@ -22,6 +22,7 @@
     ├── MoneyError (ValueError)             an amount that is not a whole number of cents
     ├── SchemaError (ValueError)            a frame without the columns a function needs
     ├── StatementError                      a statement file that cannot be read
+    │   └── MemberNeededError               a shared group whose file does not name the holder: .file .members
     └── ArchiveError                        a folder of Parquet files that cannot be used
 
 Each message names the problem and the remedy. No message contains a token.
@@ -205,6 +206,23 @@ class SchemaError(P2PAnalyticsError, ValueError):
 
 class StatementError(P2PAnalyticsError):
     """A statement file cannot be read."""
+
+
+class MemberNeededError(StatementError):
+    """The file of a shared group does not name the account holder: pass ``member=``.
+
+    Attributes
+    ----------
+    file : str
+        The path of the file.
+    members : list of str
+        The members of the group.
+    """
+
+    def __init__(self, message: str, file: str = "", members: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.file = file
+        self.members = list(members)
 
 
 class ArchiveError(P2PAnalyticsError):

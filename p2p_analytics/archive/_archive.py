@@ -1,35 +1,72 @@
-"""The public Archive class: history, merge, sync, verify and scan."""
+"""The public Archive class, and several archives in one folder."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Literal
+import os
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+import pandas as pd
 
 from p2p_analytics import settings
-from p2p_analytics.archive._baseline import build_baseline
-from p2p_analytics.archive._manifest import STATEMENT_KINDS, BrokenFileError, Entry, Manifest
-from p2p_analytics.archive._recovery import settle_imports
-from p2p_analytics.archive._rewrite import Changes, build_rows, write_changes
+from p2p_analytics.archive._batches import Holder, add_edits, read_rows, recover_imports, write_edits
+from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder
+from p2p_analytics.archive._imports import (
+    frame_batches,
+    plan_import,
+    require_import,
+    undo_import,
+    write_planned,
+)
+from p2p_analytics.archive._manifest import NAME, BrokenFileError, Manifest, is_file_name
+from p2p_analytics.archive._people import (
+    PeopleFileError,
+    add_suggestions,
+    list_people,
+    list_unused,
+    suggest_people,
+    write_aliases,
+)
 from p2p_analytics.archive._scan import Scannable, Source
-from p2p_analytics.archive._statement_archive import StatementArchive
-from p2p_analytics.archive._user import require_user
+from p2p_analytics.archive._service import (
+    Changes,
+    build_baseline,
+    build_rows,
+    find_broken,
+    write_changes,
+    write_table,
+)
 from p2p_analytics.archive._verify import COMPARED, find_differences, limit_to, list_payments
-from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_type
+from p2p_analytics.archive._view import derive_statements, forget_people, match_people, read_file, read_view
+from p2p_analytics.display import format_count
+from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_os_error, describe_type
+from p2p_analytics.files import to_path
+from p2p_analytics.frames import schema
+from p2p_analytics.frames.arrow import is_among
+from p2p_analytics.frames.build import friends_frame
+from p2p_analytics.frames.merge_sources import select_edits
+from p2p_analytics.handles import normalize_account
 from p2p_analytics.history import History, load_changes, show_progress
 from p2p_analytics.privacy import Mask, strip_service_text
+from p2p_analytics.statements import RECONCILIATION, Statements
 from p2p_analytics.times import as_instant
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterator
     from datetime import date, datetime
+    from pathlib import Path
 
-    import pandas as pd
-
+    from p2p_analytics.archive._imports import ImportPlan
+    from p2p_analytics.archive._manifest import Service
+    from p2p_analytics.archive._view import Names
     from p2p_analytics.client import Client
+    from p2p_analytics.records import Me
     from p2p_analytics.settings import Privacy
 
 log = logging.getLogger(__name__)
+
+_MOST_NAMES: Final = 5
 
 
 def open_archive(path: str | os.PathLike[str]) -> Archive:
@@ -43,7 +80,7 @@ def open_archive(path: str | os.PathLike[str]) -> Archive:
     return Archive(path)
 
 
-class Archive(StatementArchive, Scannable):
+class Archive(Scannable):
     """One person's history in a folder of Parquet files, which only its owner can read.
 
     Payments are identified by id. Of two states of a payment, the one fetched later is kept; of two fetched at the
@@ -55,6 +92,10 @@ class Archive(StatementArchive, Scannable):
     path : Path
         The folder.
     """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path: Path = to_path(path).expanduser().absolute()
+        self._folder = ArchiveFolder(self.path)
 
     def __repr__(self) -> str:
         """Show the path, not the content."""
@@ -79,33 +120,24 @@ class Archive(StatementArchive, Scannable):
         private = settings.privacy(privacy)
         manifest = self._require_manifest()
         try:
-            friends = self._folder.read_frame(manifest.friends)
-            payments, problems, people = self._read_parts(manifest, is_private=bool(private))
+            history = self._build_history(manifest, is_private=bool(private))
         except BrokenFileError:
             if self._folder.read_manifest() != manifest:  # another process wrote twice in the meantime
                 return self.history(privacy=privacy)
             raise
-        history = History(
-            me=manifest.me,
-            payments=payments,
-            friends=friends,
-            fetched_at=manifest.fetched_at,
-            problems=problems,
-            people=people,
-            since=manifest.since,
-        )
         return history.masked(strict=private == settings.STRICT) if private else history
 
     @property
     def is_new(self) -> bool:
-        """Whether the folder holds no archive yet: the first merge or sync creates it."""
-        return self._folder.is_new()
+        """Whether the folder holds no archive yet: the first merge, sync or import creates it."""
+        manifest = self._folder.read_manifest()
+        return self._folder.is_new() if manifest is None else not (manifest.service or manifest.has_statements)
 
     @property
     def since(self) -> datetime | None:
         """The date before which a sync has loaded pending payments only; None if it has loaded all, or nothing yet."""
-        manifest = self._folder.read_manifest()
-        return None if manifest is None else manifest.since
+        service = self._read_service()
+        return None if service is None else service.since
 
     def merge(self, history: History) -> Changes:
         """Add a history's payments; friends and balance are taken from the one that was fetched later.
@@ -131,9 +163,21 @@ class Archive(StatementArchive, Scannable):
                 "A history in privacy mode holds invented names and amounts: merge the original history."
             )
         rows = build_rows(history)
+        stated = history.payments[history.payments["source"] == schema.SOURCE_STATEMENT]
         with self._folder.lock():
-            settle_imports(self._folder)
-            return write_changes(self._folder, history, rows, self._folder.read_manifest(), synced_to=None)
+            previous = self._folder.read_manifest()
+            manifest = previous or Manifest(batches=recover_imports(self._folder))
+            service, changes = manifest.service, Changes(0, 0, loaded=rows.num_rows)
+            if service is not None:
+                self._require_user(manifest, history.me)
+            if rows.num_rows or stated.empty:
+                self._require_user(manifest, history.me)
+                service, changes = write_changes(self._folder, history, rows, service, synced_to=None)
+                manifest = msgspec.structs.replace(manifest, service=service)
+            if len(stated):
+                manifest, changes = self._merge_statements(manifest, history, stated, changes)
+            self._folder.commit(manifest, previous)
+        return changes
 
     def sync(
         self,
@@ -181,17 +225,18 @@ class Archive(StatementArchive, Scannable):
         if refresh and since is not None:
             raise ConfigurationError("refresh reloads everything: leave out since, or refresh.")
         start = None if since is None else _parse_since(since)
-        manifest, suspects = self._find_broken()
+        manifest = self._read_sound_manifest()
+        service = manifest.service if manifest else None
+        suspects = find_broken(self._folder, service)
         me = client.me(lenient=True)
         if manifest is not None:
-            require_user(self._folder, manifest, me)
-        baseline = build_baseline(self._folder, manifest, suspects, me, refresh=refresh, start=start)
+            self._require_user(manifest, me)
+        baseline = build_baseline(self._folder, service, suspects, me, refresh=refresh, start=start)
         history = load_changes(client, me, baseline, on_bad_record=on_bad_record, progress=progress)
         rows = build_rows(history)
         latest = history.payments["date_created"].max()
         synced_to = None if latest != latest else min(latest.to_pydatetime(), history.fetched_at)  # noqa: PLR0124 - NaT
         with self._folder.lock():
-            settle_imports(self._folder)
             # Another process may have repaired a file in the meantime.
             broken = [entry.name for entry in suspects if not self._folder.is_sound(entry)]
             for name in broken:
@@ -204,9 +249,11 @@ class Archive(StatementArchive, Scannable):
                 log.warning("%s", error)
                 current = None
                 broken.append(self._folder.set_manifest_aside())
-            changes = write_changes(
-                self._folder, history, rows, current, synced_to=synced_to, without=broken, baseline=baseline
+            before = current or Manifest(batches=recover_imports(self._folder))
+            service, changes = write_changes(
+                self._folder, history, rows, before.service, synced_to=synced_to, without=broken, baseline=baseline
             )
+            self._folder.commit(msgspec.structs.replace(before, service=service), current)
         return changes._replace(set_aside=tuple(broken))
 
     @strip_service_text
@@ -255,16 +302,19 @@ class Archive(StatementArchive, Scannable):
         mask = Mask() if settings.privacy() else None
         manifest = self._require_manifest()
         me = client.me(lenient=True)
-        require_user(self._folder, manifest, me)
+        self._require_user(manifest, me)
+        service = manifest.service
+        since = service.since if service else None
         try:
-            archived = [self._folder.read(entry, columns=[*COMPARED]) for entry in manifest.payments]
+            entries = service.payments if service else ()
+            archived = [self._folder.read(entry, columns=[*COMPARED]) for entry in entries]
         except BrokenFileError:
             if self._folder.read_manifest() != manifest:  # another process wrote twice in the meantime
                 return self.verify(client, progress=progress)
             raise
         with show_progress(progress) as on_progress:
-            listed = list_payments(client, me, on_progress, mask, since=manifest.since)
-        archived = [limit_to(table, manifest.since) for table in archived]
+            listed = list_payments(client, me, on_progress, mask, since=since)
+        archived = [limit_to(table, since) for table in archived]
         if listed.empty and any(table.num_rows for table in archived):
             raise PaginationError(
                 "The service lists no payment at all, though the archive holds some, so nothing is compared: try "
@@ -273,20 +323,227 @@ class Archive(StatementArchive, Scannable):
         found = find_differences(archived, listed)
         return found if mask is None else found.assign(payment_id=mask.frame(found[["payment_id"]])["payment_id"])
 
+    def import_(self, statements: Statements, *, dry_run: bool = False, repair: bool = False) -> ImportPlan:
+        """Add statements, as a batch that `undo` takes back. The first import or sync creates the archive.
+
+        Payments are identified by id. The service's row of a payment stays, with what the statement knows more. Of the
+        rows of several files, the same values count as if `read_statements` had read all files in one call, whatever
+        the order of the imports is: the archive keeps the rows that it needs for this. The statements must be of the
+        archive's account: its username, the account that the first import named or, in files without a handle, the name
+        of its holder. An archive of files without a handle takes over the handle that later statements of a holder with
+        this name show. An archive that only statements have filled becomes that of the user with this username, or
+        name, with its first sync.
+
+        Parameters
+        ----------
+        statements : Statements
+            As `read_statements` returns them, of one account, or of several that all belong to the archive.
+        dry_run : bool
+            True only returns the plan.
+        repair : bool
+            True sets a damaged file of statements aside, so that what earlier imports kept in it is lost: import all
+            your statement files again, at best in this call. If it is the file of the payments, `imports` lists the
+            earlier imports no more.
+
+        Raises
+        ------
+        ConfigurationError
+            The argument is not Statements.
+        ArchiveError
+            The statements are another account's, name none or are in privacy mode; a file of the archive is broken; or
+            another process is writing.
+        """
+        if not isinstance(statements, Statements):
+            raise ConfigurationError(
+                f"import_ needs statements, as read_statements(paths) returns them, not {describe_type(statements)}."
+            )
+        planned = plan_import(self._folder, statements, repair=repair)  # raises before a folder is made
+        if dry_run:
+            return planned.plan
+        with self._folder.lock():
+            return write_planned(self._folder, statements, planned, repair=repair)
+
+    def undo(self) -> pd.DataFrame:
+        """Take the last import back, and return its row of `imports`; what a sync or merge has added stays.
+
+        Raises
+        ------
+        ArchiveError
+            There is no import.
+        """
+        require_import(self._folder)  # before a folder is made
+        with self._folder.lock():
+            return frame_batches([undo_import(self._folder)], undoable=False)
+
+    @property
+    def imports(self) -> pd.DataFrame:
+        """The imports, the first one first.
+
+        One row per import: ``number``, ``imported_at``, ``files`` (separated by "; "), the counts ``new``, ``known``,
+        ``changed`` and ``refused`` of its `ImportPlan`, and ``undoable``, True for the one that `undo` would take back.
+        In privacy mode, the names of files are invented.
+        """
+        manifest = self._folder.read_manifest()
+        return frame_batches(manifest.batches if manifest else (), undoable=True)
+
+    def reconciliation(self, *, privacy: Privacy | None = None) -> pd.DataFrame:
+        """Return whether the balances of imported files agree with their rows, and with those of the file before.
+
+        One row per file and currency, with the columns of `Statements.reconciliation`. It does not depend on the order
+        or number of the imports. ``privacy`` is as in `load_history`.
+
+        Raises
+        ------
+        ArchiveError
+            There is no archive yet, or a file of it is broken.
+        """
+        manifest = self._require_manifest()
+        if manifest.has_statements:
+            table = read_view(self._folder, manifest).reconciliation
+        else:
+            table = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in RECONCILIATION.items()})
+        mode = settings.privacy(privacy)
+        return Mask(strict=mode == settings.STRICT).frame(table) if mode else table
+
+    @property
+    def people(self) -> pd.DataFrame:
+        """The names in statements, and the people that they are.
+
+        One row per name, or per suggestion of one: ``alias``, the name; ``person``, a user id, or a name where no id is
+        known; ``username``, that of the person, where it is known; ``matched``, "payments" if service and statements
+        show payments of the name with one person, "people.csv" if the user's file says so, else null: the person is a
+        suggestion, or unknown; ``evidence``; and ``payments``, the number of payments that only statements know. A line
+        of people.csv with a name that no payment has comes last, with 0 payments.
+        """
+        names = self._read_names()
+        if names is None:
+            return list_people({}, {}, [], {})
+        suggestions = suggest_people(names.counts, names.known, names.matches)
+        unused = list_unused(names.counts, names.known, read_file(self._folder).lines)
+        return list_people(names.counts, names.matches, suggestions, names.known.usernames, unused)
+
+    def write_people(self) -> Path:
+        """Write the suggestions into people.csv in the archive's folder, and return its path; the user's lines stay.
+
+        In each line of a suggestion, the person begins with "?": remove it to accept the suggestion. A line with an
+        empty person keeps the name apart from all people.
+        """
+        names = self._read_names()
+        with self._folder.lock():
+            decided = read_file(self._folder)
+            suggestions = suggest_people(names.counts, names.known, names.matches) if names else []
+            self._folder.replace_file(PEOPLE_FILE, write_aliases(add_suggestions(decided, suggestions)))
+        return self.path / PEOPLE_FILE
+
+    def _build_history(self, manifest: Manifest, *, is_private: bool) -> History:
+        service = manifest.service
+        friends = friends_frame([]) if service is None else self._folder.read_frame(service.friends)
+        since = None if service is None else service.since
+        if service is not None and not manifest.has_statements:
+            return History(
+                me=service.me,
+                payments=self._folder.read_payments(service),
+                friends=friends,
+                fetched_at=service.fetched_at,
+                problems=self._folder.read_frame(service.problems),
+                people=self._folder.read_frame(service.people),
+                since=since,
+            )
+        try:
+            view = read_view(self._folder, manifest)
+        except PeopleFileError as error:
+            if not is_private:
+                raise
+            hidden = error.without_reason()
+        else:
+            return History(
+                me=view.me, payments=view.payments, friends=friends, fetched_at=view.fetched_at,
+                problems=view.problems, people=view.people, since=since,
+            )  # fmt: skip
+        raise hidden  # outside of the except block, so that the error, which quotes names, is not the context
+
+    def _merge_statements(  # noqa: PLR0913 - the history, and what the archive holds
+        self, manifest: Manifest, history: History, stated: pd.DataFrame, changes: Changes
+    ) -> tuple[Manifest, Changes]:
+        """Add the rows of statements of a history as edits, unless the archive has them as they are."""
+        if stated["payment_id"].isna().any() or not stated["payment_id"].is_unique:
+            raise ArchiveError("A payment without an id, or with that of another one, cannot be merged: leave it out.")
+        rows = read_rows(self._folder, manifest)
+        known = derive_statements(self._folder, manifest, rows)
+        edits = select_edits(forget_people(stated), known.payments)
+        is_new = ~is_among(edits["payment_id"], known.payments["payment_id"])
+        added, changed = int(is_new.sum()), int((~is_new).sum())
+        if len(edits):
+            holder = rows.holder or Holder(history.me, history.fetched_at)
+            entry = write_edits(self._folder, add_edits(rows, edits).edits, holder)
+            manifest = msgspec.structs.replace(manifest, edits=entry)
+        problems = history.problems[history.problems["file"].notna()]
+        if len(problems):
+            listed = [known.problems, *([self._folder.read_frame(manifest.problems)] if manifest.problems else [])]
+            united = pd.concat([*listed, problems], ignore_index=True).drop_duplicates(ignore_index=True)
+            further = united.iloc[len(known.problems) :].reset_index(drop=True)
+        if len(problems) and len(further):
+            entry = write_table(self._folder, "problems", further, manifest.problems, str(history.me.user.id))
+            manifest = msgspec.structs.replace(manifest, problems=entry)
+        if manifest.service is None:
+            manifest = msgspec.structs.replace(manifest, account=manifest.account or str(history.me.user.id))
+        return manifest, changes._replace(added=changes.added + added, changed=changes.changed + changed)
+
+    def _require_user(self, manifest: Manifest, me: Me) -> None:
+        """Raise an ArchiveError if the archive belongs to another account.
+
+        One that only statements have filled belongs to the user with the username that they name, or with the name of
+        their holder.
+        """
+        service = manifest.service
+        if service is not None:
+            if service.me.user.id != me.user.id:
+                raise self._folder.account_error()
+            return
+        if not manifest.has_statements:
+            return
+        own = {normalize_account(name) for name in (me.user.username, me.user.id) if name}
+
+        def check(accounts: Collection[str], _: Collection[str]) -> None:
+            others = [name for name in accounts if normalize_account(name) not in own]
+            if others:
+                raise ArchiveError(
+                    f"{self.path} holds statements of {others[0]}, not of {me.user.username or me.user.id}: name "
+                    "another folder."
+                )
+
+        derive_statements(self._folder, manifest, read_rows(self._folder, manifest), check, owner=me.user)
+
     def _open_sources(self) -> list[Source]:
         """Return this archive, for `scan`."""
         return [Source(self._folder, self._require_manifest())]
 
-    def _find_broken(self) -> tuple[Manifest | None, list[Entry]]:
-        """Return the manifest and its broken files; no manifest if it is broken itself."""
+    def _read_names(self) -> Names | None:
+        """Return the names in statements; None without statements."""
+        if settings.privacy():
+            raise ConfigurationError("The names in statements are real: in privacy mode, use history() instead.")
+        manifest = self._require_manifest()
+        if not manifest.has_statements:
+            return None
+        statements = derive_statements(self._folder, manifest, read_rows(self._folder, manifest))
+        return match_people(self._folder, manifest, statements)
+
+    def _read_sound_manifest(self) -> Manifest | None:
+        """Return the manifest; None if there is none, or a broken one."""
         try:
-            manifest = self._folder.read_manifest()
+            return self._folder.read_manifest()
         except BrokenFileError:
-            return None, []
-        if manifest is None:
-            return None, []
-        loaded = [entry for entry in manifest.entries if entry.kind not in STATEMENT_KINDS]
-        return manifest, [entry for entry in loaded if not self._folder.is_sound(entry)]
+            return None
+
+    def _read_service(self) -> Service | None:
+        manifest = self._folder.read_manifest()
+        return manifest.service if manifest else None
+
+    def _require_manifest(self) -> Manifest:
+        manifest = self._folder.read_manifest()
+        if manifest is None or not (manifest.service or manifest.has_statements):
+            raise ArchiveError(f"There is no archive in {self.path} yet: sync it, or import statement files into it.")
+        return manifest
 
 
 def _parse_since(since: datetime | date | str) -> datetime:
@@ -305,3 +562,116 @@ def _require_client(client: object, call: str) -> None:
 
 def _is_client(value: object) -> bool:
     return hasattr(value, "history_pages")  # reading an archive imports no client
+
+
+def open_archives(root: str | os.PathLike[str]) -> Archives:
+    """Return the archives in a folder: each of its folders is the archive of one account.
+
+    Raises
+    ------
+    ArchiveError
+        The folder does not exist, holds no archive, or is one itself; a folder in it cannot be read, is broken, is no
+        archive, or holds the archive of an account that another one holds too. Files beside the archives are ignored.
+    """
+    path = to_path(root).expanduser().absolute()
+    return Archives(path, [Archive(folder) for folder in _list_folders(path)])
+
+
+class Archives(Scannable):
+    """The archives in a folder, each of one account, in the order of their names.
+
+    ``len`` counts them, a loop yields each `Archive`, and ``archives["ada"]`` is the one in the folder ``ada``.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    """
+
+    _has_accounts = True
+
+    def __init__(self, path: Path, archives: list[Archive]) -> None:
+        self.path = path
+        self._archives = {archive.path.name: archive for archive in archives}
+        self._open_sources()
+
+    def __repr__(self) -> str:
+        """Show the path and the number of archives."""
+        return f"<Archives {self.path}: {format_count(len(self), 'archive', 'archives')}>"
+
+    def __len__(self) -> int:
+        """Return the number of archives."""
+        return len(self._archives)
+
+    def __iter__(self) -> Iterator[Archive]:
+        """Yield the archives in the order of their names."""
+        return iter(self._archives.values())
+
+    def __getitem__(self, name: str | int) -> Archive:
+        """Return the archive in the folder of this name, or at this position."""
+        if isinstance(name, int):
+            return list(self)[name]
+        try:
+            return self._archives[name]
+        except (KeyError, TypeError):
+            known = ", ".join(self.names[:_MOST_NAMES]) + (", ..." if len(self) > _MOST_NAMES else "")
+            raise KeyError(f"{self.path} has no archive {name!r}: there are {known}.") from None
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is an archive in a folder of this name."""
+        return name in self._archives
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the archives' folders, rising."""
+        return list(self._archives)
+
+    def _open_sources(self) -> list[Source]:
+        """Return the archives, for `scan`: each with its present manifest."""
+        sources = [source for archive in self for source in archive._open_sources()]  # noqa: SLF001 - same package
+        _require_distinct(sources)
+        return sources
+
+
+def _list_folders(root: Path) -> list[Path]:
+    """Return the folders in a folder, and links to folders, in the order of their names."""
+    try:
+        with os.scandir(root) as entries:
+            found = list(entries)
+    except OSError as error:
+        raise ArchiveError(
+            f"{root} cannot be read ({describe_os_error(error)}): name a folder with archives in it."
+        ) from None
+    if any(entry.name == NAME or is_file_name(entry.name) for entry in found):
+        raise ArchiveError(f"{root} is itself an archive: use open_archive, or name the folder that contains it.")
+    folders = []
+    for entry in found:
+        if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110 - an entry of scandir
+            raise ArchiveError(f"{entry.path} is a link that leads nowhere: remove it.")
+        if entry.is_dir():
+            folders.append(root / entry.name)
+    if not folders:
+        raise ArchiveError(f"{root} holds no archives: name a folder in which each folder is an archive.")
+    return sorted(folders)
+
+
+def _require_distinct(sources: list[Source]) -> None:
+    """Raise an ArchiveError if two archives hold the payments of one account, which would count twice."""
+    seen: dict[str, Path] = {}
+    # Until its first sync, an archive of statements has a username in place of the id.
+    names: dict[str, Path] = {}
+    for folder, manifest in sorted(sources, key=lambda source: source.manifest.service is None):
+        if manifest.service is not None:
+            user = manifest.service.me.user
+            _require_new(seen, str(user.id), folder.path)
+            names[normalize_account(user.username or "")] = folder.path
+        elif manifest.account is not None:
+            _require_new(names, normalize_account(manifest.account), folder.path)
+
+
+def _require_new(seen: dict[str, Path], account: str, path: Path) -> None:
+    other = seen.setdefault(account, path)
+    if other != path:
+        raise ArchiveError(
+            f"{other} and {path} hold the same account, so its payments would count twice: move one away."
+        )

@@ -13,11 +13,13 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+
 from p2p_analytics import settings
 from p2p_analytics.archive import _manifest
-from p2p_analytics.archive._earlier_form import PROFILES, earlier_schema, is_earlier_form, to_present_form
-from p2p_analytics.archive._manifest import BrokenFileError, Entry, Manifest
-from p2p_analytics.archive.imports import journal
+from p2p_analytics.archive._manifest import EDITS, ROWS, BrokenFileError, Entry, Manifest, Service
 from p2p_analytics.archive.tables import (
     arrow_schema,
     encode_parquet,
@@ -29,17 +31,14 @@ from p2p_analytics.archive.tables import (
 from p2p_analytics.errors import ArchiveError, describe_os_error
 from p2p_analytics.files import NotRegularFileError, atomic_file, hold_lock, is_regular, open_regular, sync_folder
 from p2p_analytics.frames.arrow import frame_of
-from p2p_analytics.frames.people import list_sides, merge_people, people_frame
 from p2p_analytics.frames.schema import PAYMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
     import pandas as pd
-    import polars as pl
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     from p2p_analytics.archive.tables import Constants
@@ -51,9 +50,8 @@ _PREFIX: Final = ".p2p-archive-"  # of temporary files; exports into the folder 
 _LEFTOVER: Final = re.compile(rf"{re.escape(_PREFIX)}[a-z0-9_]{{8}}\.part", re.ASCII)  # of a killed process
 _CHANGED: Final = "its content is not as it was written"
 _ACCOUNT: Final = b"p2p_analytics.account"
-_PEOPLE_COLUMNS: Final = [
-    f"{side}_{name}" for side in ("actor", "target_user") for name in ("id", "username", "display_name")
-]
+_KEPT_VIEWS: Final = 8  # cached tables, of two states
+_VIEW: Final = "view_"  # begins the names of cached tables, which no manifest lists
 
 
 class ArchiveFolder:
@@ -85,7 +83,10 @@ class ArchiveFolder:
         except _manifest.ManifestError as error:
             raise self._broken_error(self.path / _manifest.NAME, str(error)) from None
         if found is None:
-            raise ArchiveError(f"{self.path} was written by a newer p2p_analytics: update this one.")
+            raise ArchiveError(
+                f"{self.path} was written by another version of p2p_analytics: import your files again, or sync, into "
+                "a new folder."
+            )
         return found
 
     def read_bytes(self, name: str) -> bytes | None:
@@ -96,9 +97,7 @@ class ArchiveFolder:
             return None
 
     def read(self, entry: Entry, *, columns: list[str] | None = None, use_threads: bool = True) -> pa.Table:
-        """Return a file's rows in the present form, after its digest is checked."""
-        import pyarrow as pa
-
+        """Return a file's rows, after its digest is checked."""
         names = columns or arrow_schema(entry.kind).names
         rows, constants = self._read_columns(entry, names, use_threads=use_threads)
         for name, text in constants.items():
@@ -106,13 +105,11 @@ class ArchiveFolder:
         return rows.select(names)
 
     def read_polars(self, entries: Sequence[Entry], columns: Collection[str]) -> pl.DataFrame:
-        """Return columns of files of one kind, each checked as for reading; the files are in the present form."""
-        import polars as pl
-
+        """Return columns of files of one kind, each checked as for reading."""
         tables = []
         for entry in entries:
-            body = self._read_content(entry)
-            self._parse_content(entry, body)
+            body = self.read_content(entry)
+            self.parse_content(entry, body)
             tables.append(pl.read_parquet(io.BytesIO(body), columns=[*columns]).select(*columns))
         return pl.concat(tables)
 
@@ -120,9 +117,9 @@ class ArchiveFolder:
         """Return a file's rows as a frame."""
         return frame_of(self.read(entry))
 
-    def read_payments(self, manifest: Manifest) -> pd.DataFrame:
+    def read_payments(self, service: Service) -> pd.DataFrame:
         """Return the payments that the service listed, newest first."""
-        entries = manifest.payments[::-1]
+        entries = service.payments[::-1]
 
         def read(entry: Entry) -> tuple[pa.Table, Constants]:
             rows, constants = self._read_columns(entry, list(PAYMENTS), use_threads=False)
@@ -132,55 +129,23 @@ class ArchiveFolder:
             parts = list(pool.map(read, entries))
         return frame_of(join_payments(parts, [entry.rows for entry in entries]))
 
-    def read_people(self, manifest: Manifest) -> pd.DataFrame:
-        """Return the people; those of an archive in the earlier form are collected from its other tables."""
-        import pyarrow as pa
-
-        if manifest.people is not None:
-            return self.read_frame(manifest.people)
-        tables = []
-        for entry in reversed(manifest.payments):
-            file = self._open_file(entry)
-            earlier = is_earlier_form(file.schema_arrow, entry.kind)
-            tables.append(file.read(columns=_PEOPLE_COLUMNS + (PROFILES if earlier else [])))
-        seen = list_sides(frame_of(pa.concat_tables(tables, promote_options="default")))
-        return merge_people([people_frame([manifest.me.user]), self.read_frame(manifest.friends), seen])
-
     def is_new(self) -> bool:
-        """Return whether the folder holds no manifest and no table yet."""
-        return not (self.path / _manifest.NAME).exists() and not any(self.list_own_files())
+        """Return whether the folder holds no table yet."""
+        return not any(self.list_own_files())
 
     def holds_statements_only(self) -> bool:
-        """Return whether the archive holds statements, and no payment that the service has listed.
-
-        If the manifest cannot be read, the other files say so.
-        """
-        import pyarrow.parquet
-
-        body = self.read_bytes(_manifest.NAME)
-        with contextlib.suppress(_manifest.ManifestError):
-            manifest = None if body is None else _manifest.decode(body)
-            if manifest is not None:
-                return isinstance(manifest.account_name, str)
-        paths = {path.name: path for path in self.list_own_files()}
-        try:
-            rows = [
-                pyarrow.parquet.read_metadata(path).num_rows
-                for name, path in paths.items()
-                if name.startswith("payments-")
-            ]
-        except (pyarrow.ArrowException, ValueError, OSError):
-            return False
-        return not any(rows) and any(name.startswith("statements-") for name in paths)
+        """Return whether the folder holds rows of statements, and no payments of the service."""
+        kinds = {path.name.partition("-")[0] for path in self.list_own_files()}
+        return ROWS in kinds and "payments" not in kinds
 
     def require_sound(self, entry: Entry) -> None:
         """Raise a BrokenFileError unless a file exists, is byte for byte as written, and has the current columns."""
-        self._open_file(entry)
+        self.open_file(entry)
 
     def is_sound(self, entry: Entry) -> bool:
         """Return whether a file exists, is byte for byte as written, and has the current columns."""
         try:
-            self._open_file(entry)
+            self.open_file(entry)
         except BrokenFileError:
             return False
         return True
@@ -199,11 +164,23 @@ class ArchiveFolder:
         if status.st_size != entry.size:
             raise self._broken_error(path, _CHANGED)
 
-    def write(self, kind: str, table: pa.Table, account: str, *, start: date | None = None) -> Entry:
-        """Write rows to a new file, which becomes part of the archive when a manifest lists it."""
-        body = encode_parquet(kind, table, {_ACCOUNT: account})
+    def write(  # noqa: PLR0913 - the table, and what the file says beside it
+        self,
+        kind: str,
+        table: pa.Table,
+        account: str,
+        *,
+        start: date | None = None,
+        metadata: Mapping[bytes, bytes] | None = None,
+        key: str = "",
+    ) -> Entry:
+        """Write rows to a new file, which becomes part of the archive when a manifest lists it.
+
+        The name of a cached table includes the key of what it was derived from.
+        """
+        body = encode_parquet(kind, table, {_ACCOUNT: account.encode(), **(metadata or {})})
         digest = sha256(body).hexdigest()
-        name = _manifest.build_file_name(kind, start, digest)
+        name = _manifest.build_file_name(f"{kind}-{key}" if key else kind, start, digest)
         self.replace_file(name, body)
         return Entry(
             name=name,
@@ -234,9 +211,15 @@ class ArchiveFolder:
         sync_folder(self.path)
 
     def commit(self, manifest: Manifest, previous: Manifest | None) -> None:
-        """Replace the manifest, and remove older files. The files of the previous manifest stay for its readers."""
+        """Replace the manifest, and remove older files; those of the previous manifest stay for its readers."""
         self.replace_file(_manifest.NAME, self.encode_manifest(manifest))
         kept = {entry.name for each in (manifest, previous) if each for entry in each.entries}
+        views = sorted(
+            (path for path in self.list_own_files() if path.name.startswith(_VIEW)),
+            key=lambda path: path.stat().st_mtime_ns,
+        )
+        if previous is not None:  # a query may still read them
+            kept |= {path.name for path in views[-_KEPT_VIEWS:]}
         for path in self.list_own_files():
             if path.name not in kept:
                 path.unlink(missing_ok=True)
@@ -298,8 +281,6 @@ class ArchiveFolder:
         lock = self.path / _LOCK
         if is_regular(lock) and not lock.stat().st_size:
             names -= {_LOCK, PEOPLE_FILE}  # an undone first import leaves both
-        if is_regular(self.path / journal.NAME):
-            names -= {journal.NAME, PEOPLE_FILE}
         own = {path.name for path in self.list_own_files()}
         return not names - own or any(_manifest.is_file_name(name) for name in own)
 
@@ -310,20 +291,51 @@ class ArchiveFolder:
                 yield path
 
     def _read_columns(self, entry: Entry, names: list[str], *, use_threads: bool) -> tuple[pa.Table, Constants]:
-        """Return columns of a file in the present form, and the text of each column with the same one in all rows."""
-        file = self._open_file(entry)
-        if is_earlier_form(file.schema_arrow, entry.kind):
-            return to_present_form(file.read(), self.read_owner(file)).select(names), {}
+        """Return columns of a file, and the text of each column with the same one in all rows."""
+        file = self.open_file(entry)
         constants = read_constants(file, names)
         return file.read(columns=[name for name in names if name not in constants], use_threads=use_threads), constants
 
-    def _open_file(self, entry: Entry) -> pq.ParquetFile:
-        return self._parse_content(entry, self._read_content(entry))
+    def find_cached(self, kind: str, key: str) -> Path | None:
+        """Return the path of the cached table of a kind; None without a sound one."""
+        return next((path for path, _ in self._list_cached(kind, key)), None)
 
-    def _parse_content(self, entry: Entry, body: bytes) -> pq.ParquetFile:
+    def read_cached(self, kind: str, key: str) -> pq.ParquetFile | None:
+        """Return the cached table of a kind; None without a sound one."""
+        bodies = (body for _, body in self._list_cached(kind, key))
+        return next((pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body)) for body in bodies), None)
+
+    def _list_cached(self, kind: str, key: str) -> Iterator[tuple[Path, bytes]]:
+        """Yield the path and the bytes of each cached table whose content is as its name states."""
+        for path in self.list_own_files():
+            if path.name.startswith(f"{kind}-{key}-"):
+                body = self.read_bytes(path.name)  # None if a writer has removed it in the meantime
+                if body is not None and _manifest.matches_name(path.name, body):
+                    yield path, body
+
+    def describe(self, path: Path) -> Entry:
+        """Return the entry of a file that no manifest lists.
+
+        Raises
+        ------
+        BrokenFileError
+            The content is not as the name states, or is not a table.
+        """
+        body = self._read_bytes(path)
+        try:
+            if not _manifest.matches_name(path.name, body):
+                raise self._broken_error(path, _CHANGED)
+            rows = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body)).metadata.num_rows
+        except (pyarrow.ArrowException, ValueError, OSError):
+            raise self._broken_error(path, "it is not a Parquet file") from None
+        return Entry(name=path.name, rows=rows, size=len(body), sha256=sha256(body).hexdigest())
+
+    def open_file(self, entry: Entry) -> pq.ParquetFile:
+        """Return a file, after its digest is checked."""
+        return self.parse_content(entry, self.read_content(entry))
+
+    def parse_content(self, entry: Entry, body: bytes) -> pq.ParquetFile:
         """Return a file of its bytes, after a check of its columns and its number of rows."""
-        import pyarrow.parquet
-
         path = self.path / entry.name
         source = pyarrow.BufferReader(body)
         columns = arrow_schema(entry.kind)
@@ -331,18 +343,14 @@ class ArchiveFolder:
             file = pyarrow.parquet.ParquetFile(source)
             found = file.schema_arrow
         except (pyarrow.ArrowException, ValueError, OSError):
-            raise self._broken_error(path, "it is no Parquet file") from None
-        if is_earlier_form(found, entry.kind):
-            columns = earlier_schema(columns)
-        if not set(found.names) >= set(columns.names):
-            raise self._broken_error(path, "an earlier version wrote it, with fewer columns")
+            raise self._broken_error(path, "it is not a Parquet file") from None
         if sorted(map(str, found)) != sorted(map(str, columns)):  # each a name, a type, and whether it holds nulls
             raise self._broken_error(path, "another version wrote it, with other columns or types")
         if file.metadata.num_rows != entry.rows:
             raise self._broken_error(path, f"it holds {file.metadata.num_rows} rows in place of {entry.rows}")
         return file
 
-    def _read_content(self, entry: Entry) -> bytes:
+    def read_content(self, entry: Entry) -> bytes:
         """Return a file's bytes, after a check of size and digest."""
         path = self.path / entry.name
         try:
@@ -366,12 +374,12 @@ class ArchiveFolder:
             raise self._unusable_error(error) from None
 
     def _broken_error(self, path: Path, reason: str) -> BrokenFileError:
-        is_of_statements = path.name.partition("-")[0] in _manifest.STATEMENT_KINDS
+        is_of_statements = path.name.partition("-")[0] in {ROWS, EDITS}
         return BrokenFileError(path, reason, by_import=is_of_statements or self.holds_statements_only())
 
     def _foreign_file_error(self, path: Path, reason: str) -> ArchiveError:
-        then = "" if path.name in {PEOPLE_FILE, journal.NAME} else ", then sync the archive"
-        return ArchiveError(f"{path} is no file of the archive ({reason}): move it away{then}.")
+        then = "" if path.name == PEOPLE_FILE else ", then sync the archive"
+        return ArchiveError(f"{path} is not a file of the archive ({reason}): move it away{then}.")
 
     def account_error(self) -> ArchiveError:
         """Return the error for data of another account."""

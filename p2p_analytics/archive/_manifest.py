@@ -20,20 +20,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME: Final = "manifest.json"
-_FORMAT: Final = 3  # 1 had no digest; up to 2, the rows of payments held the profiles of people
-# Versions that do not know statements, or their versions of payments, refuse these; without statements it is still 3.
-_FORMAT_WITH_STATEMENTS: Final = 4
-_FORMAT_WITH_VERSIONS: Final = 5
+ROWS: Final = "rows"
+"""The kind of the file of an import: ROWS of its statement files."""
+EDITS: Final = "edits"
+"""The kind of the file of payments that the user has edited or merged."""
+
+_FORMAT: Final = 6
 _FIRST: Final = "first"
-# All names of the archive's table files. Earlier versions used 12 random hexadecimal digits instead of the digest.
-_FILE: Final = re.compile(
-    rf"(?:(?P<payments>payments)-(?P<start>{_FIRST}|\d{{4}}-\d\d-\d\d)|people|friends|problems|statements|statement_(?:versions|problems|balances))"
-    r"-(?P<digest>[0-9a-f]{32}|[0-9a-f]{12})\.parquet",
+_FILE: Final = re.compile(  # all names of the archive's table files
+    rf"(?:(?P<payments>payments)-(?P<start>{_FIRST}|\d{{4}}-\d\d-\d\d)|people|friends|problems|{ROWS}|{EDITS}"
+    r"|view_(?:payments|outline|problems|people|reconciliation)-[0-9a-f]{32})-(?P<digest>[0-9a-f]{32})\.parquet",
     re.ASCII,
 )
-STATEMENT_KINDS: Final = ("statements", "statement_versions", "statement_problems", "statement_balances")
-# Earlier versions kept no balances, and no versions of payments before that.
-_KINDS_OF_STATEMENTS: Final = ((), STATEMENT_KINDS, STATEMENT_KINDS[:3], ("statements", "statement_problems"))
 # What a sync loads when a file of this kind is broken.
 _LOADS_AGAIN: Final = {
     "payments": "its payments again",
@@ -53,13 +51,13 @@ class ManifestError(ValueError):
 
 
 class BrokenFileError(ArchiveError):
-    """A file of the archive cannot be read; `sync` repairs the archive, an import its files of statements."""
+    """A file of the archive cannot be read; `sync` repairs the service's files, an import the statements' files."""
 
     def __init__(self, path: Path, reason: str, *, by_import: bool) -> None:
         kind = path.name.partition("-")[0]
         repair = f"sync the archive, which sets it aside and loads {_LOADS_AGAIN.get(kind, 'all payments again')}"
         if by_import:
-            option = " with repair=True (--repair)" if kind in STATEMENT_KINDS else ""
+            option = " with repair=True (--repair)" if kind in {ROWS, EDITS} else ""
             repair = f"import all your statement files again{option}, which sets it aside"
         super().__init__(f"{path} is broken ({reason}): {repair}.")
 
@@ -86,17 +84,14 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"{self.name[:60]!r} is not the name of a file of an archive")
         if match["start"] != (_period(self.start) if match["payments"] else None):
             raise ValueError(f"{self.name} does not hold what starts at {self.start}")
-        if len(match["digest"]) == _DIGEST_DIGITS and not self.sha256.startswith(match["digest"]):
+        if not self.sha256.startswith(match["digest"]):
             raise ValueError(f"the digest of {self.name} is not the one in its name")
         if len({*self.pending}) < len(self.pending) or len(self.pending) > self.rows:
             raise ValueError(f"the pending payments of {self.name} are not some of its {self.rows} rows")
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The account, the time of the data, the instant up to which it is synced, and the valid files.
-
-    The last five fields are there in archives with imported statements only.
-    """
+class Service(msgspec.Struct, frozen=True, kw_only=True):
+    """What the service has listed: the user, the time of the data, the instant up to which it is synced, and files."""
 
     me: Me
     fetched_at: Instant
@@ -105,22 +100,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     payments: Annotated[tuple[Entry, ...], Meta(min_length=1)]  # oldest first
     friends: Entry
     problems: Entry
-    people: Entry | None = None  # None where the rows of payments hold the profiles
-    people_at: Instant = EPOCH  # the fetch of the most recent of them; `decode` fills it in for the earlier form
+    people: Entry
+    people_at: Instant = EPOCH  # the fetch of the most recent of them
     since: Instant | None = None  # a sync has not loaded older payments, except pending ones; None: it has
-    format: int = _FORMAT
-    statements: Entry | msgspec.UnsetType = msgspec.UNSET
-    statement_problems: Entry | msgspec.UnsetType = msgspec.UNSET
-    statement_versions: Entry | msgspec.UnsetType = msgspec.UNSET  # not in archives of earlier versions
-    statement_balances: Entry | msgspec.UnsetType = msgspec.UNSET  # not in archives of earlier versions
-    account_name: str | msgspec.UnsetType = msgspec.UNSET  # while only statements name the account: no user id is known
 
     @property
     def small(self) -> dict[str, Entry]:
         """The files of tables that have a single file."""
-        optional = {"people": self.people, **{kind: getattr(self, kind) for kind in STATEMENT_KINDS}}
-        present = {kind: entry for kind, entry in optional.items() if isinstance(entry, Entry)}
-        return {"friends": self.friends, "problems": self.problems, **present}
+        return {"friends": self.friends, "problems": self.problems, "people": self.people}
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -129,87 +116,104 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Raise a ValueError if the fields contradict each other."""
-        kinds = [entry.kind for entry in self.entries]
-        if kinds != ["payments"] * len(self.payments) + list(self.small):
+        if [entry.kind for entry in self.entries] != ["payments"] * len(self.payments) + list(self.small):
             raise ValueError("it names files of one kind as another")
         starts = [entry.start for entry in self.payments]
         if None in starts[1:] or any(before >= after for before, after in pairwise(filter(None, starts))):
             raise ValueError("its files of payments are not in order")
         if not self.me.user.id:
             raise ValueError("it names no account")
-        present = tuple(kind for kind in STATEMENT_KINDS if kind in self.small)
-        if present not in _KINDS_OF_STATEMENTS:
-            raise ValueError("it names a part of the files of statements only")
-        if self.account_name is not msgspec.UNSET and not (self.account_name and "statements" in self.small):
-            raise ValueError("it names an account of statements and no statements")
         joined = self.me.user.date_joined
         if joined is not None and joined.tzinfo is None:
             raise ValueError("a date in it has no zone")
 
 
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """One import: its rows, what the user had edited in them, its files by their names, and what it counted."""
+
+    number: Annotated[int, Meta(ge=1)]
+    imported_at: Instant
+    files: tuple[str, ...]
+    rows: Entry
+    edits: Entry | None = None
+    new: Count
+    known: Count
+    changed: Count
+    refused: Count
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What the service has listed, the imports of statements, and the payments that the user has edited or merged.
+
+    ``problems`` are those of the statements of merged histories. ``account`` is the account of the statements, until
+    the service has described the user.
+    """
+
+    service: Service | None = None
+    batches: tuple[Batch, ...] = ()
+    edits: Entry | None = None
+    problems: Entry | None = None
+    account: str | None = None
+    format: int = _FORMAT
+
+    @property
+    def has_statements(self) -> bool:
+        """Whether there are rows beside those that the service has listed."""
+        return bool(self.batches or self.edits)
+
+    @property
+    def statement_entries(self) -> tuple[Entry, ...]:
+        """The files of statements."""
+        edits = (*(batch.edits for batch in self.batches), self.edits)
+        return (*(batch.rows for batch in self.batches), *(entry for entry in edits if entry))
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All files."""
+        merged = [self.problems] if self.problems else []
+        return (*(self.service.entries if self.service else ()), *self.statement_entries, *merged)
+
+    def __post_init__(self) -> None:
+        """Raise a ValueError if the fields contradict each other."""
+        numbers = [batch.number for batch in self.batches]
+        if numbers != sorted(set(numbers)):
+            raise ValueError("its imports are not in order")
+        kinds = {batch.rows.kind for batch in self.batches} - {ROWS}
+        if kinds or (self.edits and self.edits.kind != EDITS):
+            raise ValueError("it names files of one kind as another")
+
+
 class _Format(msgspec.Struct):
     """The format version of a manifest, which is decoded first."""
 
-    format: int = 1
+    format: int
 
 
 def encode(manifest: Manifest) -> bytes:
     """Return a manifest as JSON; its last member is a digest of all bytes before it."""
-    return append_digest(msgspec.json.encode(msgspec.structs.replace(manifest, format=_find_format(manifest))))
-
-
-def decode(body: bytes) -> Manifest | None:
-    """Return the manifest, or None if a newer version of this package wrote it.
-
-    Raises
-    ------
-    ManifestError
-        The manifest is damaged or contradicts itself. One of an earlier version has no digest to check.
-    """
-    has_digest = check_digest(body)
-    try:
-        written_as = msgspec.json.decode(body, type=_Format).format
-        if written_as > _FORMAT_WITH_VERSIONS:
-            return None
-        if (written_as == 1) == has_digest:
-            raise ManifestError("its digest is missing or does not belong there")
-        manifest = msgspec.json.decode(body, type=Manifest)
-        if (written_as >= _FORMAT) != (manifest.people is not None):
-            raise ManifestError("its file of people is missing or does not belong there")
-        if max(written_as, _FORMAT) != _find_format(manifest):
-            raise ManifestError("its file of statements is missing or does not belong there")
-    except msgspec.ValidationError as error:
-        raise ManifestError(f"it is no manifest: {_first_line(error)}") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise ManifestError("it is no manifest") from None
-    people_at = max(manifest.fetched_at, manifest.friends_at) if manifest.people is None else manifest.people_at
-    return msgspec.structs.replace(manifest, people_at=people_at, format=_FORMAT)
-
-
-def _find_format(manifest: Manifest) -> int:
-    """Return the format version in which a manifest is written."""
-    if "statement_versions" in manifest.small:
-        return _FORMAT_WITH_VERSIONS
-    return _FORMAT_WITH_STATEMENTS if "statements" in manifest.small else _FORMAT
-
-
-def append_digest(body: bytes) -> bytes:
-    """Return a JSON object with a last member that is a digest of all bytes before it."""
+    body = msgspec.json.encode(manifest)
     return body[:-1] + b',"digest":"%b"}' % sha256(body[:-1]).hexdigest().encode()
 
 
-def check_digest(body: bytes) -> bool:
-    """Return whether a JSON object ends in its digest.
+def decode(body: bytes) -> Manifest | None:
+    """Return the manifest, or None if another version of this package wrote it.
 
     Raises
     ------
     ManifestError
-        The digest is of another content.
+        The manifest is damaged or contradicts itself.
     """
-    found = _DIGEST.search(body)
-    if found is not None and sha256(body[: found.start()]).hexdigest().encode() != found[1]:
-        raise ManifestError("its content is not as it was written")
-    return found is not None
+    try:
+        if msgspec.json.decode(body, type=_Format).format != _FORMAT:
+            return None
+        found = _DIGEST.search(body)
+        if found is None or sha256(body[: found.start()]).hexdigest().encode() != found[1]:
+            raise ManifestError("its content is not as it was written")
+        return msgspec.json.decode(body, type=Manifest)
+    except msgspec.ValidationError as error:
+        raise ManifestError(f"it is not a manifest: {str(error).splitlines()[0].rstrip('.')}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise ManifestError("it is not a manifest") from None
 
 
 def build_file_name(kind: str, start: date | None, digest: str) -> str:
@@ -219,16 +223,14 @@ def build_file_name(kind: str, start: date | None, digest: str) -> str:
 
 
 def is_file_name(name: str) -> bool:
-    """Return whether a name is one that the archive gives to its table files."""
+    """Return whether a file name follows the archive's naming scheme."""
     return _FILE.fullmatch(name) is not None
 
 
 def matches_name(name: str, content: bytes) -> bool:
-    """Return whether a file's content has the digest in its name; names of earlier versions match any content."""
+    """Return whether a file's content has the digest in its name."""
     match = _FILE.fullmatch(name)
-    return match is not None and (
-        len(match["digest"]) < _DIGEST_DIGITS or sha256(content).hexdigest().startswith(match["digest"])
-    )
+    return match is not None and sha256(content).hexdigest().startswith(match["digest"])
 
 
 def list_starts(entries: Iterable[Entry]) -> list[date | None]:
@@ -239,7 +241,3 @@ def list_starts(entries: Iterable[Entry]) -> list[date | None]:
 
 def _period(start: date | None) -> str:
     return _FIRST if start is None else start.isoformat()
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0].rstrip(".")

@@ -1,36 +1,43 @@
-"""Scans of one archive or several: lazy frames that read only what was chosen."""
+"""Scans of one archive or several: lazy frames of an engine that read only what was chosen."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+import contextlib
+import glob
+import re
+from difflib import get_close_matches
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
+
+import narwhals.stable.v2 as nw
+import polars as pl
 
 from p2p_analytics import settings
-from p2p_analytics.archive._all_payments import has_statements, read_names
-from p2p_analytics.archive.scans.engines import open_engine
-from p2p_analytics.archive.scans.selection import check_columns, parse_period
+from p2p_analytics.archive._manifest import list_starts
+from p2p_analytics.archive._view import find_view_file, read_view
 from p2p_analytics.archive.tables import MATCHED
-from p2p_analytics.errors import ArchiveError, ConfigurationError
+from p2p_analytics.errors import ConfigurationError, describe_type, how_to_install
+from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import MICROSECONDS
+from p2p_analytics.frames.arrow import MICROSECONDS, frame_of_polars, table_of, with_microseconds
 from p2p_analytics.frames.row_currencies import code_expression
+from p2p_analytics.times import as_instant, in_utc, to_microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import date, datetime
 
     import duckdb
-    import narwhals.stable.v2 as nw
     import pandas as pd
-    import polars as pl
 
     from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.archive._manifest import Entry, Manifest
-    from p2p_analytics.archive.scans.engines import Engine
-    from p2p_analytics.archive.scans.selection import Period
 
-_ACCOUNT = "account_id"
-_LISTED = {**schema.PAYMENTS, **MICROSECONDS}
-_MERGED = {**schema.PAYMENTS, **schema.STATEMENT, MATCHED: schema.TEXT, **MICROSECONDS}
+_ACCOUNT: Final = "account_id"
+_LISTED: Final = {**schema.PAYMENTS, **MICROSECONDS}
+_MERGED: Final = {**schema.PAYMENTS, **schema.STATEMENT, MATCHED: schema.TEXT, **MICROSECONDS}
+_SPARK_ZONE: Final = "spark.sql.session.timeZone"
+_SPARK_PATTERN: Final = re.compile(r"[\\*?\[\]{}]")  # special characters in paths
 
 
 class Source(NamedTuple):
@@ -137,7 +144,7 @@ class Scannable:
         with open_engine(engine, spark) as opened:
             sources = self._open_sources()
             is_whole = chosen is None and period.is_all and not self._has_accounts
-            dtypes = _MERGED if any(has_statements(source.manifest) for source in sources) else _LISTED
+            dtypes = _MERGED if any(source.manifest.has_statements for source in sources) else _LISTED
             names = check_columns(chosen, dtypes)
             if self._has_accounts and _ACCOUNT not in names:
                 names = [_ACCOUNT, *names]
@@ -151,59 +158,39 @@ def _read_sources(
     engine: Engine, sources: Sequence[Source], period: Period, dtypes: Mapping[str, str], *, check_content: bool
 ) -> nw.LazyFrame[Any]:
     """Return the payments of archives in a period, with the columns of the dtypes."""
-    import narwhals.stable.v2 as nw
-
     frames = []
-    listed = [source for source in sources if not has_statements(source.manifest)]
+    listed = [source for source in sources if not source.manifest.has_statements]
     if listed:
         # One list of files, however many archives: engines read their footers in parallel, and only of those left.
         paths = [
             path
             for folder, manifest in listed
-            for path in _find_paths(folder, manifest, period.list_files(manifest.payments), check_content=check_content)
+            if manifest.service
+            for path in _find_paths(folder, period.list_files(manifest.service.payments), check_content=check_content)
         ]
         folder, manifest = listed[0]
-        paths = paths or _find_paths(folder, manifest, manifest.payments[-1:], check_content=check_content)
+        if not paths and manifest.service:
+            paths = _find_paths(folder, manifest.service.payments[-1:], check_content=check_content)
         frame = period.filter_rows(nw.from_native(engine.read(paths, [*_LISTED])).lazy())
         added = {name: nw.lit(None, dtype=_narwhals_type(dtypes[name])) for name in dtypes if name not in _LISTED}
         frames.append(frame.with_columns(**added).select(*dtypes) if added else frame)
-    for source in sources:
-        if has_statements(source.manifest):
-            merged = _read_merged(engine, source, period, check_content=check_content)
-            frames.append(period.filter_rows(merged).select(*dtypes))
+    for folder, manifest in sources:
+        if manifest.has_statements:
+            frames.append(period.filter_rows(_read_statements(engine, folder, manifest)).select(*dtypes))
     return frames[0] if len(frames) == 1 else nw.concat(frames)
 
 
-def _read_merged(engine: Engine, source: Source, period: Period, *, check_content: bool) -> nw.LazyFrame[Any]:
-    """Return the payments of an archive with statements, at least those of a period."""
-    import narwhals.stable.v2 as nw
-
-    from p2p_analytics.archive.scans.lazy_merge import merge_lazily
-
-    folder, manifest = source
-    persons = read_names(folder, manifest, folder.read_people(manifest)).persons
-    every = _find_paths(folder, manifest, manifest.payments[::-1], check_content=check_content)
-    # The first file holds payments without a date, which get that of their statement.
-    within = {*period.list_files(manifest.payments), manifest.payments[0]}
-    paths = [path for path, entry in zip(every, manifest.payments[::-1], strict=True) if entry in within]
-    stated = _find_paths(folder, manifest, [manifest.small["statements"]], check_content=check_content)
-    return merge_lazily(
-        nw.from_native(engine.read(paths, [*_LISTED])).lazy(),
-        nw.from_native(engine.read(stated, [*schema.PAYMENTS, *schema.STATEMENT, *MICROSECONDS])).lazy(),
-        None if persons is None else nw.from_native(engine.load(persons)).lazy(),
-        manifest.me.user,
-        ids=nw.from_native(engine.read(every, ["payment_id"])).lazy(),
-    )
+def _read_statements(engine: Engine, folder: ArchiveFolder, manifest: Manifest) -> nw.LazyFrame[Any]:
+    """Return the payments of an archive with statements: the cached view or, if it cannot be written, a new one."""
+    path = find_view_file(folder, manifest)
+    if path is not None:
+        return nw.from_native(engine.read([str(path)], [*_MERGED])).lazy()
+    payments: Any = pl.from_arrow(with_microseconds(table_of(read_view(folder, manifest).payments)))
+    return nw.from_native(engine.load(payments.select(*_MERGED))).lazy()
 
 
-def _find_paths(
-    folder: ArchiveFolder, manifest: Manifest, entries: Sequence[Entry], *, check_content: bool
-) -> list[str]:
+def _find_paths(folder: ArchiveFolder, entries: Sequence[Entry], *, check_content: bool) -> list[str]:
     """Return the paths of files, each checked by its content or by its size alone."""
-    if manifest.people is None:
-        raise ArchiveError(
-            f"{folder.path} was written by an earlier p2p_analytics: sync it, or merge a history into it, once."
-        )
     check = folder.require_sound if check_content else folder.require_present
     for entry in entries:
         check(entry)
@@ -211,6 +198,192 @@ def _find_paths(
 
 
 def _narwhals_type(dtype: str) -> Any:  # noqa: ANN401 - a dtype of narwhals
-    import narwhals.stable.v2 as nw
-
     return nw.Int64() if dtype == schema.WHOLE else nw.String()
+
+
+class Period(NamedTuple):
+    """The instants at which payments were created, from the first to before the second; None is no bound."""
+
+    since: datetime | None
+    before: datetime | None
+
+    @property
+    def is_all(self) -> bool:
+        """Whether the period has no bound, so that payments without a date belong to it too."""
+        return self.since is None and self.before is None
+
+    def list_files(self, payments: Sequence[Entry]) -> list[Entry]:
+        """Return the files, newest first, that can hold payments of the period. A file begins with a day of UTC."""
+        starts: list[date | None] = [*list_starts(payments), None]
+        found = []
+        for entry, (start, end) in zip(payments, pairwise(starts), strict=True):
+            is_later = start is not None and self.before is not None and as_instant(start) >= self.before
+            is_earlier = end is not None and self.since is not None and as_instant(end) <= self.since
+            if not is_later and not is_earlier:
+                found.append(entry)
+        return found[::-1]
+
+    def filter_rows(self, frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+        """Return the rows of the period, by ``created_us``, of which files have statistics for every engine."""
+        created = nw.col("created_us")
+        if self.since is not None:
+            frame = frame.filter(created >= to_microseconds(self.since))
+        if self.before is not None:
+            frame = frame.filter(created < to_microseconds(self.before))
+        return frame
+
+
+def parse_period(since: datetime | date | str | None, before: datetime | date | str | None) -> Period:
+    """Return the period between two bounds from the user.
+
+    Raises
+    ------
+    ConfigurationError
+        A bound is not an instant, or the period ends before it begins.
+    """
+    period = Period(_parse_bound("since", since), _parse_bound("before", before))
+    if period.since is not None and period.before is not None and period.before < period.since:
+        raise ConfigurationError(
+            f"before={str(before)[:40]!r} is earlier than since={str(since)[:40]!r}: exchange them."
+        )
+    return period
+
+
+def check_columns(columns: Iterable[str] | None, available: Collection[str]) -> list[str]:
+    """Return the columns to read, all that there are for None.
+
+    Raises
+    ------
+    ConfigurationError
+        They are not names of different columns that there are.
+    """
+    if columns is None:
+        return list(available)
+    if isinstance(columns, str):
+        raise ConfigurationError(f"columns is a list of names: write columns=[{columns[:40]!r}].")
+    try:
+        names = list(columns)
+    except TypeError:
+        raise ConfigurationError(f"columns is a list of names, not {describe_type(columns)}: name some.") from None
+    if not names:
+        raise ConfigurationError("columns is empty: name at least one, or leave it out to read all.")
+    for place, name in enumerate(names):
+        if not isinstance(name, str) or name not in available:
+            near = get_close_matches(name, available, n=1) if isinstance(name, str) else []
+            meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(available)}."
+            raise ConfigurationError(f"columns: the archive has no {name!r}; {meant}")
+        if name in names[:place]:
+            raise ConfigurationError(f"columns names {name!r} twice: name it once.")
+    return names
+
+
+def _parse_bound(name: str, value: datetime | date | str | None) -> datetime | None:
+    if value is None:
+        return None
+    with contextlib.suppress(ValueError, TypeError, OverflowError, AttributeError):
+        return in_utc(as_instant(value))
+    raise ConfigurationError(f"{name}: {str(value)[:40]!r} is no date or datetime like 2024-05-31T18:30:00Z.")
+
+
+class Engine(NamedTuple):
+    """Functions of an engine.
+
+    Attributes
+    ----------
+    read : callable
+        Returns columns of Parquet files, of which each has them; nothing is read before the query.
+    load : callable
+        Returns a table in memory as a frame of the engine.
+    finish : callable
+        Returns the result of a scan from a lazy frame and its dtypes.
+    """
+
+    read: Callable[[list[str], list[str]], Any]
+    load: Callable[[pl.DataFrame], Any]
+    finish: Callable[[nw.LazyFrame[Any], Mapping[str, str]], Any]
+
+
+@contextlib.contextmanager
+def open_engine(name: str, spark: object = None) -> Iterator[Engine]:
+    """Give an engine; Spark in a session of the user's own, if there is one.
+
+    Raises
+    ------
+    ConfigurationError
+        It is unknown, or not installed; or a session is given with another engine, or is none.
+    """
+    if not isinstance(name, str) or name not in _ENGINES:
+        raise ConfigurationError(f"engine can be {', '.join(_ENGINES)}, not {name!r}.")
+    if spark is not None and name != "spark":
+        raise ConfigurationError(f"spark is a session for engine='spark', not for {name!r}: leave it out.")
+    if spark is not None and not hasattr(spark, "createDataFrame"):
+        raise ConfigurationError(f"spark is a SparkSession, not {describe_type(spark)}: leave it out for a local one.")
+    try:
+        yield _ENGINES[name]() if spark is None else _open_spark(spark)
+    except ModuleNotFoundError as error:
+        instead = "pip install pyspark brings it" if name == "spark" else how_to_install("engines")
+        raise ConfigurationError(f"{error.name} is not installed: {instead}.") from None
+
+
+def _open_polars() -> Engine:
+    # A folder named like "account_id=7" is no partition: its name must not replace a column.
+    return Engine(
+        lambda paths, columns: pl.scan_parquet(paths, glob=False, hive_partitioning=False).select(columns),
+        lambda table: table.lazy(),
+        lambda frame, _: frame.to_native(),
+    )
+
+
+def _open_pandas() -> Engine:
+    refuse_marked()
+    return _open_polars()._replace(
+        finish=lambda frame, dtypes: frame_of_polars(frame.to_native().collect(engine="streaming"), dtypes)
+    )
+
+
+def _open_duckdb() -> Engine:
+    import duckdb
+
+    # A new connection, because the zone in which it computes months is a setting of the connection.
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    return Engine(
+        lambda paths, columns: connection.read_parquet(
+            [glob.escape(path) for path in paths], hive_partitioning=False
+        ).select(*columns),
+        lambda table: connection.from_arrow(table.to_arrow()),
+        lambda frame, _: frame.to_native(),
+    )
+
+
+def _open_spark(own: Any = None) -> Engine:  # noqa: ANN401 - pyspark need not be there
+    session = _find_spark(own)
+    return Engine(
+        lambda paths, columns: session.read.parquet(*(_SPARK_PATTERN.sub(r"\\\g<0>", path) for path in paths)).select(
+            *columns
+        ),
+        lambda table: session.createDataFrame(table.to_arrow()),
+        lambda frame, _: frame.to_native(),
+    )
+
+
+def _find_spark(own: Any) -> Any:  # noqa: ANN401 - pyspark need not be there
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession() if own is None else own
+    if session is None:
+        builder = SparkSession.builder.master("local[*]").appName("p2p_analytics").config(_SPARK_ZONE, "UTC")
+        # Other machines must not reach the driver.
+        for setting in ("spark.driver.host", "spark.driver.bindAddress"):
+            builder = builder.config(setting, "127.0.0.1")
+        session = builder.config("spark.ui.enabled", "false").getOrCreate()
+    if session.conf.get(_SPARK_ZONE) not in {"UTC", "Etc/UTC"}:
+        raise ConfigurationError(
+            f'The Spark session is in another zone, which changes months: spark.conf.set("{_SPARK_ZONE}", "UTC").'
+        )
+    return session
+
+
+_ENGINES: Final[Mapping[str, Callable[[], Engine]]] = {
+    "pandas": _open_pandas, "polars": _open_polars, "duckdb": _open_duckdb, "spark": _open_spark,
+}  # fmt: skip

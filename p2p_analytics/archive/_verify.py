@@ -6,6 +6,10 @@ import contextlib
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from p2p_analytics import records
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of
@@ -14,9 +18,6 @@ from p2p_analytics.frames.build import payments_frame
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
-
-    import pandas as pd
-    import pyarrow as pa
 
     from p2p_analytics.client import Client
     from p2p_analytics.privacy import Mask
@@ -59,16 +60,11 @@ def list_payments(
 
 def limit_to(archived: pa.Table, since: datetime | None) -> pa.Table:
     """Return the rows of payments made since a date; without one, all rows."""
-    import pyarrow.compute as pc
-
     return archived if since is None else archived.filter(pc.greater_equal(archived["date_created"], since))
 
 
 def find_differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.DataFrame:
     """Return one row per payment that differs, as `Archive.verify` describes it."""
-    import pandas as pd
-    import pyarrow as pa
-
     both = frame_of(pa.concat_tables(archived)).merge(
         listed, on=_KEY, how="outer", suffixes=("", "_listed"), indicator="side"
     )

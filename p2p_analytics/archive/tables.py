@@ -5,32 +5,44 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
+
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import MICROSECONDS, arrow_type, repeat_text
 from p2p_analytics.frames.merge import FETCHED_AT
+from p2p_analytics.statements import RECONCILIATION
+from p2p_analytics.statements import rows as stored
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     Constants = dict[str, str | None]  # texts by the column that holds them in every row
 
-BATCH: Final = "batch"  # the number of the import that wrote a row of a statement
-MERGED: Final = 0  # the number for what comes with a merge
 MATCHED: Final = "counterparty_matched"  # in histories: how a name in a statement became a person
-_STATEMENTS: Final = {**schema.PAYMENTS, **schema.STATEMENT, **MICROSECONDS, **schema.ORIGIN, BATCH: schema.WHOLE}
+_DTYPES: Final = {stored.TEXT: schema.TEXT, stored.WHOLE: schema.WHOLE, stored.INSTANT: schema.INSTANT}
 SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     "payments": {**schema.PAYMENTS, **MICROSECONDS, FETCHED_AT: schema.INSTANT},
     "people": schema.PEOPLE,
     "friends": schema.FRIENDS,
     "problems": schema.PROBLEMS,
-    "statements": _STATEMENTS,
-    "statement_versions": _STATEMENTS,  # of payments with several: the rows that they are made of
-    "statement_problems": {**schema.PROBLEMS, **schema.PLACE, BATCH: schema.WHOLE},
-    "statement_balances": {**schema.BALANCES, BATCH: schema.WHOLE},
+    "rows": {name: _DTYPES[kind] for name, kind in stored.ROWS.items()},
+    "edits": {**schema.PAYMENTS, **schema.STATEMENT},
+    "view_payments": {**schema.PAYMENTS, **schema.STATEMENT, MATCHED: schema.TEXT, **MICROSECONDS},
+    "view_outline": {
+        "payment_id": schema.TEXT,
+        "file": schema.TEXT,
+        "line": schema.WHOLE,
+        "kind": schema.TEXT,
+        "digest": schema.WHOLE,
+    },
+    "view_problems": schema.PROBLEMS,
+    "view_people": schema.PEOPLE,
+    "view_reconciliation": RECONCILIATION,
 }
 _OWN_TEXTS: Final = {"payment_id", "note", "refund_payment_id"}  # the other texts repeat
 _INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_us"}  # neighbours differ little
@@ -38,15 +50,11 @@ _INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_u
 
 def arrow_schema(kind: str) -> pa.Schema:
     """Return the schema of all files of a kind: text, integers and UTC microseconds, which every engine reads."""
-    import pyarrow as pa
-
     return pa.schema([(name, arrow_type(dtype)) for name, dtype in SCHEMAS[kind].items()])
 
 
-def encode_parquet(kind: str, table: pa.Table, metadata: Mapping[bytes, str]) -> pa.Buffer:
+def encode_parquet(kind: str, table: pa.Table, metadata: Mapping[bytes, bytes]) -> pa.Buffer:
     """Return rows as the content of a file of a kind."""
-    import pyarrow.parquet
-
     columns = arrow_schema(kind)
     instants = [name for name in columns.names if name in _INSTANTS]
     sink = pyarrow.BufferOutputStream()
@@ -66,8 +74,6 @@ def encode_parquet(kind: str, table: pa.Table, metadata: Mapping[bytes, str]) ->
 
 def read_constants(file: pq.ParquetFile, names: Collection[str]) -> Constants:
     """Return the value of each text column that has the same value, or none, in all rows; it need not be decoded."""
-    import pyarrow as pa
-
     if file.num_row_groups != 1:
         return {}
     group = file.metadata.row_group(0)
@@ -87,8 +93,6 @@ def read_constants(file: pq.ParquetFile, names: Collection[str]) -> Constants:
 
 def with_large_texts(rows: pa.Table) -> pa.Table:
     """Return rows with large texts, as pandas has them."""
-    import pyarrow as pa
-
     large = {pa.string(): pa.large_string()}
     return rows.cast(pa.schema([(field.name, large.get(field.type, field.type)) for field in rows.schema]))
 
@@ -98,8 +102,6 @@ def join_payments(parts: Sequence[tuple[pa.Table, Constants]], lengths: Sequence
 
     A part is a file's columns, and the text of each column that has the same one in all rows.
     """
-    import pyarrow as pa
-
     longest = max(lengths)
     repeat = functools.cache(functools.partial(repeat_text, length=longest))  # files share the memory of constants
     tables = []
@@ -112,6 +114,4 @@ def join_payments(parts: Sequence[tuple[pa.Table, Constants]], lengths: Sequence
 
 def pending_ids(payments: pa.Table) -> tuple[str, ...]:
     """Return the ids of pending payments, which can still change."""
-    import pyarrow.compute as pc
-
     return tuple(payments.filter(pc.equal(payments["status"], Status.PENDING.value))["payment_id"].to_pylist())

@@ -40,7 +40,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 
 
 def _run_command(options: argparse.Namespace) -> None:
-    from p2p_analytics.archive.collection import PaymentColumns, write_archive
+    from p2p_analytics.archive.writer import PaymentColumns, write_archive
     from p2p_analytics.display import format_count
     from p2p_analytics.sandbox.town.crowd import Crowd
 

@@ -96,11 +96,11 @@ def read_csv(
 ) -> pd.DataFrame:
     """Return the frame of a CSV file that `to_csv` wrote, or that a spreadsheet saved again.
 
-    The columns of payments, people, friends and problems get their documented dtypes independently of the data.
+    The columns of payments, people and friends get their documented dtypes independently of the data.
     Other columns are text if their cells are quoted or their name ends in ``_id`` or ``_phone``; the rest is inferred:
     whole numbers are ``Int64``, other numbers ``float64``, true and false ``boolean``, instants
     ``datetime64[us, UTC]``, dates ``datetime64[us]``, and everything else, also categoricals, is text. A column without
-    values has the dtype that its name has in the tables of the analyses or of `units`, else it is text.
+    values has the dtype that its name has in problems or in the tables of the analyses or of `units`, else it is text.
 
     Parameters
     ----------

@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 
 # In files of payments for engines that compute with numbers alone: both dates, and their difference.
 MICROSECONDS: Final = {"created_us": schema.WHOLE, "completed_us": schema.WHOLE, "settle_us": schema.WHOLE}
-_KNOWN: Final = {**schema.PROBLEMS, **schema.FRIENDS, **schema.PEOPLE, **schema.PAYMENTS, **MICROSECONDS}
+_OF_PROBLEMS: Final = dict.fromkeys(("field", "value", "problem"), schema.TEXT)
+_KNOWN: Final = {**_OF_PROBLEMS, **schema.FRIENDS, **schema.PEOPLE, **schema.PAYMENTS, **MICROSECONDS}
 _ENDINGS: Final = {"_id": schema.TEXT, "_phone": schema.TEXT, "_cents": schema.WHOLE}
 _FLOAT: Final = "float64"
 _DATE: Final = "date"
 _CHUNK_ROWS: Final = 16_384  # of constant columns
-# Columns of `units` and of the analyses. Only without values is the type known by the name alone: another table may
-# hold something else under it.
+# Columns of problems, of `units` and of the analyses. Only without values is the type known by the name alone: another
+# table may hold something else under it.
 _WITHOUT_VALUES: Final = {
+    **schema.PROBLEMS,
     **schema.STATEMENT,
     **{name.removesuffix("_cents"): _FLOAT for name in schema.PAYMENTS if name.endswith("_cents")},
     **dict.fromkeys(("sent", "received", "net", "running_net", "share", "share_of_sent", "share_of_amount"), _FLOAT),

@@ -10,7 +10,16 @@ from p2p_analytics.frames._columns import frame_of_columns
 from p2p_analytics.frames.arrow import pandas_array, repeat_text
 from p2p_analytics.frames.merge import has_repeats, sort_newest_first
 from p2p_analytics.frames.perspective import Perspective, perspective
-from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PAYMENTS, PROBLEMS, SOURCE_API
+from p2p_analytics.frames.schema import (
+    FRIENDS,
+    INCOMPLETE,
+    KIND_PAYMENT,
+    PAYMENTS,
+    PROBLEMS,
+    SOURCE_API,
+    UNEXPECTED,
+    UNREADABLE,
+)
 from p2p_analytics.records import Description, InternTables, payment_columns
 from p2p_analytics.vocabulary import Action
 
@@ -74,7 +83,7 @@ def problems_frame(problems: Iterable[Problem]) -> pd.DataFrame:
     """Return the PROBLEMS frame: one row per problem, in the order given."""
     rows = list(problems)
     columns: dict[str, list[Any]] = {name: [None] * len(rows) for name in PROBLEMS} | {
-        "code": ["incomplete" if row.incomplete else "unreadable" if row.unreadable else "unexpected" for row in rows],
+        "code": [INCOMPLETE if row.incomplete else UNREADABLE if row.unreadable else UNEXPECTED for row in rows],
         "payment_id": [row.record_id for row in rows],
         "field": [row.field for row in rows],
         "value": [row.value for row in rows],

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 from p2p_analytics.frames.arrow import is_among, table_of
 from p2p_analytics.frames.merge import sort_newest_first
 from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, PROBLEMS, STATEMENT, TEXT, set_dtypes
 from p2p_analytics.vocabulary import Action, Status
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 # Of a payment that both know, these are the service's alone: a statement knows names, not people.
 SIDES: Final = ("actor_", "target_", "counterparty_")
 _OWN_SIDES: Final = (("actor_id", "actor_username"), ("target_user_id", "target_user_username"))
+_OWN_ACCOUNT: Final = ("account_id", "source")
 OUTCOME: Final = ("status", "date_completed")
 # Of a payment that the service lists, a statement cannot say something else.
 COMPARED: Final = ("amount_cents", "direction", "currency")
@@ -40,8 +42,6 @@ def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFram
     DataFrame
         PAYMENTS, STATEMENT (null for payments that no statement holds) and further columns, newest payment first.
     """
-    import pandas as pd
-
     columns = list(dict.fromkeys([*PAYMENTS, *STATEMENT, *statements.columns, *listed.columns]))
     places = pd.Index(statements["payment_id"]).get_indexer(pd.Index(listed["payment_id"]))
     is_shared = places >= 0
@@ -66,8 +66,6 @@ def refuse_rows(statements: pd.DataFrame, listed: pd.DataFrame) -> tuple[pd.Data
 
 def list_refused(statements: pd.DataFrame, contradictions: pd.DataFrame) -> pd.DataFrame:
     """Return PROBLEMS, one for each value that contradicts the service, with the index and in the order of the rows."""
-    import pandas as pd
-
     dtypes: dict[Any, Any] = dict(PROBLEMS)
     problems = [pd.DataFrame(columns=[*dtypes])]
     for name in COMPARED:
@@ -85,8 +83,6 @@ def find_contradictions(statements: pd.DataFrame, service: pd.DataFrame) -> pd.D
 
     The frames have the same index.
     """
-    import pandas as pd
-
     found = {}
     for name in COMPARED:
         one, other = statements[name], service[name]
@@ -94,6 +90,51 @@ def find_contradictions(statements: pd.DataFrame, service: pd.DataFrame) -> pd.D
             one, other = one.abs(), other.abs()
         found[name] = (one != other).fillna(value=False).astype(bool) & one.notna() & other.notna()
     return pd.DataFrame(found)
+
+
+def select_edits(given: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """Return what a user has edited: rows of PAYMENTS and STATEMENT that are not known, and values that differ.
+
+    Of a known payment, only the id and the values that differ are filled; a null is not an edit, nor is the account.
+    """
+    columns = {**PAYMENTS, **STATEMENT}
+    own = set_dtypes(given.reindex(columns=[*columns]), columns).reset_index(drop=True)
+    if own.equals(known.reset_index(drop=True)):
+        return own.iloc[:0]
+    places = pd.Index(known["payment_id"]).get_indexer(pd.Index(own["payment_id"]))
+    is_known = places >= 0
+    before = set_dtypes(known.reindex(columns=[*columns]), columns).take(places[is_known]).set_axis(own.index[is_known])
+    edited = own[is_known]
+    differs = {
+        name: (edited[name] != before[name]).fillna(value=True).astype(bool) & edited[name].notna()
+        for name in columns
+        if name not in {"payment_id", *_OWN_ACCOUNT}
+    }
+    is_edited = pd.DataFrame(differs, index=edited.index).any(axis="columns")
+    values = {name: edited[name].where(flags) for name, flags in differs.items()}
+    values |= dict.fromkeys(_OWN_ACCOUNT, pd.Series(index=edited.index, dtype=TEXT))
+    return pd.concat([own[~is_known], edited.assign(**values)[is_edited]], ignore_index=True)
+
+
+def lay_over(payments: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
+    """Return payments with edits as `select_edits` returns them; a pending payment can have ended meanwhile."""
+    if edits.empty:
+        return payments
+    edits = edits.drop_duplicates("payment_id", ignore_index=True)
+    places = pd.Index(payments["payment_id"]).get_indexer(pd.Index(edits["payment_id"]))
+    known, new = edits[places >= 0], edits[places < 0]
+    under = payments.iloc[places[places >= 0]]
+    values = known.set_axis(under.index)
+    has_ended = is_pending(values) & values["status"].notna() & ~is_pending(under)
+    laid = {
+        name: values[name].where(values[name].notna() & ~(has_ended & (name in OUTCOME)), under[name])
+        for name in under.columns
+        if name in values and name != "payment_id"
+    }
+    edited = set_dtypes(under.assign(**laid), under.dtypes.to_dict())
+    others = payments.drop(index=under.index)
+    rows = [others, edited, set_dtypes(new.reindex(columns=payments.columns), payments.dtypes.to_dict())]
+    return sort_frame(pd.concat(rows, ignore_index=True))
 
 
 def rename_account(rows: pd.DataFrame, account: str, username: str | None) -> pd.DataFrame:
@@ -109,9 +150,6 @@ def rename_account(rows: pd.DataFrame, account: str, username: str | None) -> pd
 
 def sort_frame(payments: pd.DataFrame) -> pd.DataFrame:
     """Return PAYMENTS newest first, in the order of `sort_newest_first`."""
-    import numpy as np
-    import pyarrow as pa
-
     keys = table_of(payments[["date_created", "payment_id"]].reset_index(drop=True))
     rows = sort_newest_first(keys.append_column("row", pa.array(np.arange(len(payments)))))
     return payments.take(rows["row"].to_numpy()).reset_index(drop=True)

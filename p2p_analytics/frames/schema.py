@@ -95,6 +95,11 @@ PROBLEMS: Final[Mapping[str, str]] = {
     "last_day": INSTANT, "cents": WHOLE, "currency": TEXT, "other_file": TEXT, "problem": TEXT,
 }  # fmt: skip
 
+# Codes of problems of records of the service: the list may lack records, a value is lost, or it is kept.
+INCOMPLETE: Final = "incomplete"
+UNREADABLE: Final = "unreadable"
+UNEXPECTED: Final = "unexpected"
+
 # Codes of problems of statement files: the balances and the rows do not agree, or something is missing before a file.
 DOES_NOT_ADD_UP: Final = "does_not_add_up"
 GAP: Final = "gap"

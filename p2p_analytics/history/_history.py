@@ -15,6 +15,7 @@ from p2p_analytics.frames.people import list_sides, mark_friends, merge_people, 
 from p2p_analytics.frames.row_currencies import count_currencies, is_in_currency, list_currencies
 from p2p_analytics.frames.schema import (
     PEOPLE,
+    PROBLEMS,
     list_files_after_gaps,
     list_wrong_files,
     require,
@@ -50,7 +51,7 @@ class History:
     fetched_at : datetime
         "Data as of", aware UTC: the time of the oldest response that could have changed since.
     problems : DataFrame
-        One row per unexpected value in a record: payment_id, field, value, problem; with statements also file and line.
+        PROBLEMS: one row per unexpected value in a record or a statement file, and per file that does not add up.
     private : bool
         Whether its names, notes, ids and amounts are invented and its dates are days.
     strict : bool
@@ -65,8 +66,8 @@ class History:
     Raises
     ------
     SchemaError
-        A part is no pandas frame or lacks a column: ``payment_id`` of the payments or problems, ``user_id`` of the
-        friends, or one of PEOPLE other than ``is_friend``, which is computed; or a ``payment_id`` is repeated.
+        A part is no pandas frame or lacks a column: ``payment_id`` of the payments, ``user_id`` of the friends, one of
+        PROBLEMS, or one of PEOPLE other than ``is_friend``, which is computed; or a ``payment_id`` is repeated.
     """
 
     me: Me
@@ -84,7 +85,7 @@ class History:
         people = cast("pd.DataFrame | None", self.people)
         _require_frame("payments", self.payments, ["payment_id"])
         _require_frame("friends", self.friends, ["user_id"])
-        _require_frame("problems", self.problems, ["payment_id"])
+        _require_frame("problems", self.problems, list(PROBLEMS))
         require_unique_ids(self.payments, what="History")
         if people is not None:
             _require_frame("people", people, [name for name in PEOPLE if name != "is_friend"])

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from p2p_analytics.errors import SchemaError
+from p2p_analytics.frames.schema import INCOMPLETE, UNEXPECTED, UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +18,8 @@ Unit: TypeAlias = Literal["D", "M"]
 _INTEGER_BYTES: Final = 8
 NOT_SHOWN: Final = "not shown in privacy mode"
 _QUOTES: Final = re.compile(r"[\"'\d]")  # a sentence without them quotes no value
+_CODE: Final = re.compile(r"[a-z]+(_[a-z]+)*")  # of a problem
+_OF_RECORDS: Final = (INCOMPLETE, UNREADABLE, UNEXPECTED)
 _ROW_IDS: Final = ("payment_id", "user_id")  # the first of them that a table has identifies its rows
 
 
@@ -46,6 +49,17 @@ def split_name(name: str) -> dict[str, str]:
 def hide_quotes(problem: str) -> str:
     """Return the description of a problem, or a placeholder if it may quote the value."""
     return NOT_SHOWN if _QUOTES.search(problem) else problem
+
+
+def mask_sentences(problems: pd.DataFrame) -> dict[str, pd.Series[Any]]:
+    """Return the codes of PROBLEMS, and the sentences: for a file, only the words of the code.
+
+    The sentence about a file can quote other files, people, ids and amounts.
+    """
+    codes = map_values(to_text(problems["code"]), lambda code: code if _CODE.fullmatch(code) else NOT_SHOWN)
+    words = codes.str.replace("_", " ").fillna(NOT_SHOWN)
+    sentences = map_values(to_text(problems["problem"]), hide_quotes)
+    return {"code": codes, "problem": sentences.where(codes.isin(_OF_RECORDS), words)}
 
 
 def replace_text(text: str | None, form: Callable[[str], str]) -> str | None:

@@ -24,6 +24,7 @@ from p2p_analytics.privacy._columns import (
     hide_quotes,
     map_rows,
     map_values,
+    mask_sentences,
     reorder,
     replace_text,
     restore_dtype,
@@ -165,7 +166,7 @@ class Mask:
     def frame(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the masked frame, with the same columns and dtypes.
 
-        Made for PAYMENTS, FRIENDS, problems and the tables of the analyses. A column of another name is treated as
+        Made for PAYMENTS, FRIENDS, PROBLEMS and the tables of the analyses. A column of another name is treated as
         notes if it holds text, and as amounts if it holds numbers; a word that neither the document nor this package
         knows is treated as a note. Booleans and column names stay. Instants become the start of their day or, in
         strict mode, of their month, in UTC. ``about``, pictures and ``date_joined`` are null.
@@ -188,9 +189,9 @@ class Mask:
         masked: dict[str, pd.Series[Any]] = self._mask_counterparties(plain)
         for prefix, id_name in _PEOPLE.items():
             masked |= self._mask_people(plain, prefix, id_name)
+        if set(PROBLEMS) <= set(plain.columns):
+            masked |= mask_sentences(plain)
         forms = self._suffix_forms()
-        if not set(PROBLEMS) <= set(plain.columns):
-            del forms["problem"]  # free text, not a sentence of this package
         if "file" in plain:
             masked |= self._mask_statement_columns(plain)
         if set(_EXPOSURE) <= set(plain.columns):
@@ -378,7 +379,6 @@ class Mask:
             "email": self._pseudonyms.email,
             "phone": self._pseudonyms.phone,
             "value": lambda _text: _HIDDEN,
-            "problem": hide_quotes,
         }
 
     def _mask_units(self, units: float, payment_id: str = "") -> float:

@@ -12,6 +12,7 @@ from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import GAP
 from p2p_analytics.money import add_units
 from p2p_analytics.report._people import Label, label_people, name_in_figures
+from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 MARKDOWN: Final = "markdown"
 _KINDS: Final = ("html", MARKDOWN)
+_UTC: Final = find_zone("UTC")
 _MOST_PEOPLE: Final = 15
 _MOST_GAPS: Final = 5
 _LONGEST_TEXT: Final = 200  # characters of a note
@@ -125,14 +127,19 @@ def build_months(flow: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def build_gaps(problems: pd.DataFrame, *, private: bool) -> dict[str, Any]:
+def build_gaps(problems: pd.DataFrame, *, strict: bool) -> dict[str, Any]:
     """Return the template's variables for the gaps between statement files."""
     gaps = problems[problems["code"] == GAP]
-    texts = []
-    for file, first, last in gaps[["file", "first_day", "last_day"]].itertuples(index=False, name=None):
-        days = dict.fromkeys(f"{day:%Y-%m-%d}" for day in (first, last) if day == day)  # noqa: PLR0124 - NaT
-        texts.append(f"before {file}" if private or not days else f"before {file}, {' to '.join(days)}")
-    return limit_gaps(texts)
+    places = zip(gaps["file"], format_days(gaps, strict=strict), strict=True)
+    return limit_gaps([", ".join(filter(None, (f"before {file}", days))) for file, days in places])
+
+
+def format_days(problems: pd.DataFrame, *, strict: bool) -> list[str]:
+    """Return the first and last day of each problem as text, in strict privacy mode the months; empty if unknown."""
+    format_day = display.format_month if strict else display.format_day
+    days = problems[["first_day", "last_day"]].itertuples(index=False, name=None)
+    known = [dict.fromkeys(format_day(day, _UTC) for day in pair if day == day) for pair in days]  # noqa: PLR0124 - NaT
+    return [" to ".join(each) for each in known]
 
 
 def limit_gaps(gaps: Sequence[str]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from p2p_analytics.report._page import (
     build_people,
     describe_privacy,
     draw_parts,
+    format_days,
     is_sum_unknown,
     measure_amounts,
     name_shown,
@@ -120,8 +121,8 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
         | build_months(flow)
         | _build_requests(ages, requests)
         | _build_reminders(requests, history, zone, as_instant(as_of))
-        | _build_problems(history.problems)
-        | build_gaps(history.problems, private=history.private)
+        | _build_problems(history.problems, strict=history.strict)
+        | build_gaps(history.problems, strict=history.strict)
     )
     options = {"spending_over_time": {"by": "category", "every": own["period"]}}
     parts = build_sections(chosen, history, payments, lambda name: build(name, **options.get(name, {})), zone=zone)
@@ -212,13 +213,13 @@ def _build_reminders(requests: pd.DataFrame, history: History, zone: ZoneInfo, a
     return {"reminders": write_reminders(listed, history, zone, as_of)["text"].tolist()}
 
 
-def _build_problems(problems: pd.DataFrame) -> dict[str, Any]:
+def _build_problems(problems: pd.DataFrame, *, strict: bool) -> dict[str, Any]:
     first = [DOES_NOT_ADD_UP, GAP]
     shown = problems.sort_values("code", key=lambda codes: ~codes.isin(first), kind="stable")
     shown = shown.head(plots.count_shown(len(shown), _MOST_PROBLEMS))
     return {
-        "problems": to_rows(shown),
-        "have_places": "file" in shown and bool(shown["file"].notna().any()),
+        "problems": to_rows(shown.assign(days=format_days(shown, strict=strict))),
+        "have_places": bool(shown["file"].notna().any()),
         "problem_count": len(problems),
         "problem_record_count": int(problems["payment_id"].nunique(dropna=False)),
     }

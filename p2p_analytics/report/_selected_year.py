@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
 from p2p_analytics import display, settings
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, GAP, select_payments
+from p2p_analytics.report._page import format_days
 from p2p_analytics.report._range import begin_day, find_moments, select_days, select_until
 from p2p_analytics.times import END_US, FIRST_US, MICROSECOND, find_zone, from_microseconds, parse_as_of
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from zoneinfo import ZoneInfo
 
     import pandas as pd
@@ -144,7 +144,6 @@ def select_year(
     before = replace(known, problems=problems)
     before = before.masked(strict=mode == settings.STRICT) if mode else before
     chosen = select_days(before, date(number, 1, 1), date(number, 12, 31), zone).history
-    format_day = display.format_month if before.strict else display.format_day
     return SelectedYear(
         number,
         chosen,
@@ -153,7 +152,7 @@ def select_year(
         zone,
         end,
         since=history.since,
-        gaps=_list_gaps(problems, lambda instant: format_day(instant, find_zone("UTC"))),
+        gaps=_list_gaps(problems, strict=before.strict),
         is_whole=not bool(compared["code"].isin(_OF_FILES).any()),
         undecided=_find_undecided(chosen, moment) if history.private else None,
         has_later=len(_find_settled(until)) < len(_find_settled(history)),
@@ -171,15 +170,10 @@ def _select_overlapping(problems: pd.DataFrame, first: datetime, after: datetime
     return problems[is_wanted.fillna(value=True).astype(bool)].reset_index(drop=True)
 
 
-def _list_gaps(problems: pd.DataFrame, format_day: Callable[[datetime], str]) -> list[str]:
+def _list_gaps(problems: pd.DataFrame, *, strict: bool) -> list[str]:
     """Return the days of each gap between statement files as text, each once."""
-    gaps = problems.loc[problems["code"] == GAP, ["first_day", "last_day"]]
-    texts = []
-    for first, last in gaps.itertuples(index=False, name=None):
-        is_known = first == first and last == last  # noqa: PLR0124 - NaT
-        days = dict.fromkeys(format_day(day + _ONE_DAY / 2) for day in (first, last)) if is_known else ()
-        texts.append(" to ".join(days) or "days that are not known")
-    return [*dict.fromkeys(texts)]
+    days = format_days(problems[problems["code"] == GAP], strict=strict)
+    return [*dict.fromkeys(each or "days that are not known" for each in days)]
 
 
 def _list_years(history: History, zone: ZoneInfo) -> list[int]:

@@ -7,6 +7,7 @@ from p2p_analytics.statements._statements import (
     describe_balances,
     find_common_handle,
     list_other_accounts,
+    list_refused,
     list_services,
     list_skipped,
     read_statements,
@@ -17,12 +18,14 @@ from p2p_analytics.statements.formats.cells import parse_instants, parse_money
 from p2p_analytics.statements.formats.format import Reading, StatementFormat, Table
 from p2p_analytics.statements.ledger.continuity import OtherRow
 from p2p_analytics.statements.ledger.derive import View, derive
+from p2p_analytics.statements.ledger.reconcile import RECONCILIATION
 from p2p_analytics.statements.problems import Problem, frame_problems, list_unreadable
 from p2p_analytics.statements.reading.registry import list_formats, register_format
 from p2p_analytics.statements.reading.sources import find_paths
 from p2p_analytics.statements.rows import ROWS, SERVICE, Collected, FileInfo, complete_rows
 
 __all__ = [
+    "RECONCILIATION",
     "ROWS",
     "SERVICE",
     "Collected",
@@ -45,6 +48,7 @@ __all__ = [
     "frame_problems",
     "list_formats",
     "list_other_accounts",
+    "list_refused",
     "list_services",
     "list_skipped",
     "list_unreadable",

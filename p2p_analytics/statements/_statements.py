@@ -1,11 +1,10 @@
-"""The Statements class: payments, files, reconciliation and problems of statement files; and the call that reads them."""
+"""The Statements class, and the call that reads statement files: payments, reconciliation, problems and files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Final, NamedTuple
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import pandas as pd
 import polars as pl
@@ -15,6 +14,7 @@ from p2p_analytics.display import PRIVATE, STRICT, clean_line, format_count
 from p2p_analytics.errors import ConfigurationError, StatementError
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames.arrow import is_among
+from p2p_analytics.frames.merge_sources import select_edits
 from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, list_files_after_gaps, list_wrong_files, parse_dtype
 from p2p_analytics.handles import fold_name, normalize_account
 from p2p_analytics.history import History
@@ -22,7 +22,7 @@ from p2p_analytics.privacy import NOT_SHOWN, Mask, is_masked
 from p2p_analytics.statements.collect import collect
 from p2p_analytics.statements.formats.cells import has_zone
 from p2p_analytics.statements.ledger.derive import derive
-from p2p_analytics.statements.problems import OTHER_ACCOUNTS, SKIPPED, frame_problems
+from p2p_analytics.statements.problems import OTHER_ACCOUNTS, REFUSED, SKIPPED, frame_problems
 from p2p_analytics.statements.reading.registry import find_service
 from p2p_analytics.statements.rows import Collected
 from p2p_analytics.times import EPOCH, find_zone
@@ -31,9 +31,14 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
+    from typing import IO
+    from zoneinfo import ZoneInfo
 
     from p2p_analytics.records import Me
-    from p2p_analytics.statements.ledger.derive import View
+
+    Content: TypeAlias = bytes | IO[bytes]
+    StatementFile: TypeAlias = str | os.PathLike[str] | Content | tuple[str, Content] | Mapping[str, Any]
+    StatementFiles: TypeAlias = StatementFile | Iterable[StatementFile]
 
 _MOST_FILES: Final = 5
 _QUIET: Final = "color:var(--jp-content-font-color2,inherit);font-size:.85em"
@@ -43,12 +48,15 @@ _CARD: Final = (
 )
 
 
-def read_statements(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+def read_statements(  # noqa: PLR0913 - each is an independent option of a public function
+    paths: StatementFiles,
     *,
     tz: str | ZoneInfo = "UTC",
     account: str | None = None,
+    member: str | None = None,
     skip_others: bool = False,
+    on_bad_file: Literal["raise", "refuse"] = "raise",
+    exclude: str | Iterable[str] = (),
     on_progress: Callable[[int, int], object] | None = None,
 ) -> Statements:
     """Return the payments of statement files, reconciled to the cent.
@@ -62,19 +70,28 @@ def read_statements(
 
     Parameters
     ----------
-    paths : path, or iterable of paths
+    paths : path, bytes, binary file or upload, or iterable of them
         Files, folders (their own files, not those of folders in them, as ``folder/**/*.csv`` does), zip archives, and
         patterns such as ``~/Downloads/*.csv``. A file that is named must be a statement; another file that a folder, an
-        archive or a pattern leads to is skipped, and listed in the problems.
+        archive or a pattern leads to is skipped, and listed in the problems. Files in memory are bytes, binary files,
+        pairs of a name and one of these, or the ``value`` of an ``ipywidgets.FileUpload``.
     tz : str or ZoneInfo
         Zone of datetimes in files that name none. A local time that the clock shows twice is the first one.
     account : str, optional
         Name of the account of all files. A file that names another one, such as a former handle or an e-mail address,
         or that names none and has another holder, is listed in the problems. By default the account is the one that the
         file names.
+    member : str, optional
+        Name of the account holder among the members of shared groups, such as those of Splitwise; by default
+        ``account``.
     skip_others : bool
         Whether a named file without the header of a statement is skipped, too, as for a list of files of which some may
         be others.
+    on_bad_file : {"raise", "refuse"}
+        Whether a file that is damaged, was rounded by a spreadsheet or needs ``member`` is an error, or is listed in
+        the problems with the reason. If every file is refused, the first reason is raised.
+    exclude : str or iterable of str
+        Glob patterns of files to leave out, compared with the name and the path of each file.
     on_progress : callable, optional
         Called with the number of files that are read, and of all files. By default a terminal and a notebook show a
         bar.
@@ -82,22 +99,35 @@ def read_statements(
     Raises
     ------
     StatementError
-        A file cannot be read, is no statement or was damaged, for example by a spreadsheet; or none of the files found
-        is a statement.
+        A file cannot be read, is not a statement or was damaged, for example by a spreadsheet; or none of the files
+        found is a statement.
+    MemberNeededError
+        The file of a shared group does not name the account holder.
     ConfigurationError
-        An argument is of another type, or the zone is unknown.
+        An argument is of another type, the zone is unknown, or a pattern of ``exclude`` matches no file.
     """
     zone = find_zone(tz)
     if zone.key is None or not has_zone(zone.key):
         raise ConfigurationError(f"tz must be a zone name like 'America/New_York' or 'UTC', not {tz!r}.")
     if account is not None and not (isinstance(account, str) and account.strip().removeprefix("@")):
         raise ConfigurationError(f"account is the name of an account, not {account!r}.")
+    if member is not None and not (isinstance(member, str) and member.strip()):
+        raise ConfigurationError(f"member is the name of a member of a group, not {member!r}.")
     refuse_marked()
     mode = settings.privacy()
     name = account and account.strip().removeprefix("@")
     try:
         statements = build_statements(
-            collect(paths, tz=zone, account=name, skip_others=skip_others, on_progress=on_progress)
+            collect(
+                paths,
+                tz=zone,
+                account=name,
+                member=member,
+                skip_others=skip_others,
+                on_bad_file=on_bad_file,
+                exclude=exclude,
+                on_progress=on_progress,
+            )
         )
     except (StatementError, ConfigurationError):
         if not mode:
@@ -122,7 +152,6 @@ def build_statements(collected: Collected) -> Statements:
         _holders=view.holders,
         _unnamed=view.unnamed,
         _collected=collected,
-        _view=view,
     )
 
 
@@ -135,14 +164,18 @@ class OtherFile(NamedTuple):
 
 
 def select_row_problems(problems: pd.DataFrame) -> pd.DataFrame:
-    """Return the problems of statements without those of skipped files, which are of no account."""
-    return problems[problems["code"] != SKIPPED]
+    """Return the problems of statements without skipped and refused files, which are of no account."""
+    return problems[~problems["code"].isin([SKIPPED, REFUSED])]
 
 
 def list_skipped(problems: pd.DataFrame) -> list[tuple[str, str]]:
     """Return the skipped files, and why each is skipped."""
-    rows = problems.loc[problems["code"] == SKIPPED, ["file", "problem"]].itertuples(index=False, name=None)
-    return [(file, reason.removeprefix("skipped: ")) for file, reason in rows]
+    return list(problems.loc[problems["code"] == SKIPPED, ["file", "value"]].itertuples(index=False, name=None))
+
+
+def list_refused(problems: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return the refused files, and why each is refused."""
+    return list(problems.loc[problems["code"] == REFUSED, ["file", "value"]].itertuples(index=False, name=None))
 
 
 def list_other_accounts(problems: pd.DataFrame, payments: pd.DataFrame) -> tuple[OtherFile, ...]:
@@ -201,9 +234,9 @@ def describe_balances(reconciliation: pd.DataFrame) -> str:
 
 
 def _hide_reasons(problems: pd.DataFrame) -> pd.DataFrame:
-    """Return problems without the reasons of skipped files, which quote names and columns."""
-    is_skipped = problems["code"] == SKIPPED
-    return problems.assign(problem=problems["problem"].mask(is_skipped, f"skipped: {NOT_SHOWN}"))
+    """Return problems without the reasons of skipped and refused files, which quote names and columns."""
+    is_unread = problems["code"].isin([SKIPPED, REFUSED])
+    return problems.assign(problem=problems["problem"].mask(is_unread, problems["code"] + f": {NOT_SHOWN}"))
 
 
 def _name_files(files: list[str]) -> str:
@@ -244,7 +277,6 @@ class Statements:
     _holders: Mapping[str, Me] = field(default_factory=dict, repr=False)
     _unnamed: frozenset[str] = field(default=frozenset(), repr=False)
     _collected: Collected | None = field(default=None, repr=False)  # what was read; None in privacy mode
-    _view: View | None = field(default=None, repr=False)  # what followed from it, before the user's edits
 
     @property
     def accounts(self) -> list[str]:
@@ -323,33 +355,22 @@ class Statements:
             files=self.files[~is_of_other].reset_index(drop=True),
             _holders={chosen: self._holders[chosen]},
             _collected=self._select_rows(chosen, of_others),
-            _view=self._view if len(self._holders) == 1 else None,
         )
 
     def collect(self) -> tuple[Collected, pd.DataFrame]:
-        """Return the rows of the files, and the rows of `payments` that the user has edited, for `Archive.import_`.
+        """Return the rows of the files, and what the user has edited in `payments`, for `Archive.import_`.
 
         Rows of transactions that the user has removed from `payments` are left out.
         """
         collected = self._collected
         if collected is None:
             raise ConfigurationError("These statements do not hold the rows of their files: read the files again.")
-        view = self._view or derive(collected)
-        key = ["account_id", "payment_id"]
-        kept = pl.DataFrame(self.payments[key].rename(columns={"account_id": "account"}).astype(object).to_dict("list"))
-        kept = kept.cast({"account": pl.String, "payment_id": pl.String})
-        is_kept = view.ids["payment_id"].is_null() | view.ids.join(
-            kept.with_columns(is_kept=pl.lit(value=True)), on=kept.columns, how="left", maintain_order="left"
-        )["is_kept"].fill_null(value=False)
-        if self.payments is not view.payments and not self.payments.equals(view.payments):
-            columns = view.payments.columns
-            before = view.payments.set_index(key, drop=False)
-            own = self.payments.set_index(key, drop=False).reindex(columns=columns)
-            before = before.reindex(own.index)
-            is_same = ((own == before).fillna(value=False).astype(bool) | (own.isna() & before.isna())).all(axis="columns")
-            edits = own[~is_same.to_numpy()].reset_index(drop=True)
-        else:
-            edits = view.payments.iloc[:0]
+        view = derive(collected)
+        is_kept = view.ids["payment_id"].is_null() | view.ids["payment_id"].is_in(self.payments["payment_id"].tolist())
+        own = dict(list(self.payments.groupby("account_id", sort=False)))
+        read = dict(list(view.payments.groupby("account_id", sort=False)))
+        parts = [select_edits(part, read.get(account, part.iloc[:0])) for account, part in own.items()]
+        edits = pd.concat(parts, ignore_index=True) if parts else view.payments.iloc[:0]
         return collected._replace(rows=collected.rows.filter(is_kept)), edits
 
     def masked(self, *, key: bytes | None = None, strict: bool = False) -> Statements:
@@ -381,7 +402,6 @@ class Statements:
             strict=strict,
             _holders={str(me.user.id): me for me in holders.values()},
             _collected=None,
-            _view=None,
             _unnamed=frozenset(str(me.user.id) for name, me in holders.items() if name in self._unnamed),
         )
 
@@ -411,7 +431,7 @@ class Statements:
     def _count(self) -> list[str]:
         people = int((self.payments["kind"] == KIND_PAYMENT).sum())
         problems = len(select_row_problems(self.problems))
-        skipped = len(self.problems) - problems
+        skipped, refused = (int((self.problems["code"] == code).sum()) for code in (SKIPPED, REFUSED))
         return [
             format_count(self.files["file"].nunique(), "file", "files"),
             format_count(len(self._holders), "account", "accounts"),
@@ -420,6 +440,7 @@ class Statements:
             describe_balances(self.reconciliation),
             format_count(problems, "problem", "problems"),
             *([f"{format_count(skipped, 'file', 'files')} skipped"] if skipped else []),
+            *([f"{format_count(refused, 'file', 'files')} refused"] if refused else []),
         ]
 
     def _choose(self, account: str | None) -> str:
@@ -445,9 +466,10 @@ class Statements:
 
     def _select_rows(self, account: str, of_others: set[str]) -> Collected | None:
         """Return the rows, files and problems of an account."""
-        collected, view = self._collected, self._view
-        if collected is None or view is None or len(self._holders) == 1:
+        collected = self._collected
+        if collected is None or len(self._holders) == 1:
             return collected
+        view = derive(collected)
         is_own = (view.ids["account"] == account).fill_null(value=False)
         rows = collected.rows.filter(is_own & ~pl.col("file").cast(pl.String).is_in(list(of_others)))
         files = tuple(info for info in collected.files if info.file not in of_others)

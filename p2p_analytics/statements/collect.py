@@ -1,4 +1,4 @@
-"""Files to ROWS: bytes are split into cells, and the formats turn cells into rows. Nothing is derived from rows here."""
+"""Files to ROWS: bytes are split into cells, and the formats turn cells into rows. Nothing is derived from rows."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from zoneinfo import ZoneInfo
 import msgspec
 import polars as pl
 
-from p2p_analytics.errors import StatementError
+from p2p_analytics.errors import ConfigurationError, MemberNeededError, StatementError
 from p2p_analytics.progress import loading_bar
 from p2p_analytics.statements.formats.bank_columns import is_bank_header
 from p2p_analytics.statements.formats.format import NoHeaderError, Table
-from p2p_analytics.statements.problems import SKIPPED, Problem
+from p2p_analytics.statements.problems import REFUSED, SKIPPED, Problem
 from p2p_analytics.statements.reading.registry import HeaderFinder, describe_nearest, find_service
-from p2p_analytics.statements.reading.sources import find_files, read_batches
+from p2p_analytics.statements.reading.sources import Exclusions, find_files, read_batches
 from p2p_analytics.statements.reading.tables import LINE, has_header, open_text, read_together, split_file
 from p2p_analytics.statements.rows import ROWS, Collected, FileInfo, encode_rows, polars_schema
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Sequence
 
+    from p2p_analytics.statements.formats.format import Reading
     from p2p_analytics.statements.reading.registry import Header
     from p2p_analytics.statements.reading.sources import Source
     from p2p_analytics.statements.reading.tables import Opened, Part
@@ -34,6 +34,7 @@ _BATCH_ROWS: Final = 100_000  # that become ROWS together
 _BATCH_PARTS: Final = 500
 _MOST_ROWS: Final = 5_000_000  # of all files
 _NOTICE: Final = "notice"
+_CLOSING: Final = "ending"  # the field of the balance in a closing row
 _EXPORTED: Final = frozenset({"payment_id", "flow_cents"})  # columns that no statement has
 _OF_BANK: Final = (
     "If they are those of a bank account, p2p.match_bank pairs its rows with the transfers of your statements: import "
@@ -41,30 +42,42 @@ _OF_BANK: Final = (
 )
 
 
-def collect(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+def collect(  # noqa: PLR0913 - the options of `read_statements`
+    paths: object,
     *,
     tz: ZoneInfo = _UTC,
     account: str | None = None,
+    member: str | None = None,
     skip_others: bool = False,
+    on_bad_file: str = "raise",
+    exclude: str | Iterable[str] = (),
     on_progress: Callable[[int, int], object] | None = None,
 ) -> Collected:
     """Return the rows of files, what each file says, and problems; the parameters are those of `read_statements`."""
-    collector = _Collector(tz, account, skip_others=skip_others)
-    entries = find_files(paths)
+    if on_bad_file not in {"raise", "refuse"}:
+        raise ConfigurationError(f"on_bad_file is 'raise' or 'refuse', not {on_bad_file!r}.")
+    collector = _Collector(tz, account, member, skip_others=skip_others, is_refusing=on_bad_file == "refuse")
+    exclusions = Exclusions(exclude)
+    entries = find_files(paths, exclusions)
     with contextlib.nullcontext(on_progress) if on_progress is not None else loading_bar(unit="files") as show:
-        for sources in read_batches(entries, show):
+        for sources in read_batches(entries, show, exclusions):
             collector.add(sources)
+    exclusions.require_used()
     return collector.finish()
 
 
 class _Collector:
     """Collects the rows of files."""
 
-    def __init__(self, tz: ZoneInfo, account: str | None, *, skip_others: bool) -> None:
+    def __init__(
+        self, tz: ZoneInfo, account: str | None, member: str | None, *, skip_others: bool, is_refusing: bool
+    ) -> None:
         self._tz = tz
         self._account = account
+        self._member = member
         self._skip_others = skip_others
+        self._is_refusing = is_refusing
+        self._first_refusal: StatementError | None = None
         self._finder = HeaderFinder()
         self._pending: dict[tuple[str, tuple[str, ...]], list[Part]] = {}
         self._pending_rows = self._pending_parts = self._count = 0
@@ -85,12 +98,15 @@ class _Collector:
     def _try_open(self, source: Source) -> Opened | None:
         """Return the text of a file, None if there is an error, which has its place among those of other files."""
         with contextlib.suppress(StatementError):
-            return open_text(source.content, source.name, self._finder) if source.skipped is None else None
+            return None if source.skipped or source.error else open_text(source.content, source.name, self._finder)
         return None
 
     def _add_file(self, source: Source, opened: Opened | None, cells: pl.DataFrame | None) -> None:
         if source.skipped is not None:
             self._skip(source, source.skipped)
+            return
+        if source.error is not None:
+            self._refuse(source.name, source.label, StatementError(source.error))
             return
         try:
             opened = opened or open_text(source.content, source.name, self._finder)
@@ -100,8 +116,9 @@ class _Collector:
             is_other = isinstance(error, NoHeaderError) or not has_header(source.content, self._finder)
             if not is_other or (source.is_named and not self._skip_others):
                 error.args = (reason,)
-                raise
-            self._skip(source, reason.replace(source.name, source.label))
+                self._refuse(source.name, source.label, error)
+            else:
+                self._skip(source, reason.replace(source.name, source.label))
             return
         if opened.text.is_windows:
             self._problems.append(Problem("not_utf8", source.label, 1))
@@ -115,6 +132,8 @@ class _Collector:
     def finish(self) -> Collected:
         """Return the rows of the files that were added."""
         self._flush()
+        if not self._files and self._first_refusal is not None:
+            raise self._first_refusal
         if not self._files:
             reason = next((problem.details[0] for problem in reversed(self._problems)), "")
             reason = reason.removesuffix(".") or "there are no files"
@@ -136,10 +155,22 @@ class _Collector:
         self._labels[name] = label
         self._taken.add(label)
         skipped = source.skipped and source.skipped.replace(source.name, label)
-        return source._replace(name=name, label=label, skipped=skipped)
+        error = source.error and source.error.replace(source.name, name)
+        return source._replace(name=name, label=label, skipped=skipped, error=error)
 
     def _skip(self, source: Source, reason: str) -> None:
-        self._problems.append(Problem(SKIPPED, source.label, details=(reason,)))
+        self._problems.append(Problem(SKIPPED, source.label, value=reason, details=(reason,)))
+
+    def _refuse(self, name: str, label: str, error: StatementError) -> None:
+        """Raise the error of a file that is needed, or list the file as refused, with the members to choose from."""
+        if not self._is_refusing:
+            raise error
+        self._first_refusal = self._first_refusal or error
+        reason, members = str(error).replace(name, label), error.members if isinstance(error, MemberNeededError) else ()
+        field = "member" if members else "file"
+        self._files.pop(label, None)
+        self._problems = [problem for problem in self._problems if problem.file != label]
+        self._problems.append(Problem(REFUSED, label, field=field, value=reason, details=(reason, *members)))
 
     def _add_part(self, part: Part, digest: str) -> None:
         statement_format = part.header.format
@@ -154,6 +185,8 @@ class _Collector:
             digest=digest,
         )
         self._add_problems(part.problems)
+        if part.cells.is_empty() and not _has_closing_row(part.header):
+            self._problems.append(Problem("no_rows", label))
         if part.ragged or part.overfull:
             self._irregular[label] = (part.ragged, part.overfull)
         self._pending.setdefault((statement_format.name, part.header.names), []).append(part)
@@ -168,32 +201,56 @@ class _Collector:
 
         From here on, files have their labels. The formats know their paths, which errors quote.
         """
-        for parts in self._pending.values():
-            statement_format = parts[0].header.format
-            table = _join_parts(parts, self._tz, self._account)
-            reading = statement_format.read_table(table)
-            rows = reading.rows
-            if self._tz.key != "UTC":  # ids are made of the start, and must not depend on the zone of the caller
-                in_utc = statement_format.read_table(replace(table, tz=_UTC)).rows
-                rows = rows.with_columns(in_utc.select(start=pl.coalesce("start", "date")).to_series())
-            labels = {part.file: self._labels[part.file] for part in parts}
-            self._rows.append(encode_rows(rows.with_columns(pl.col("file").replace(labels))))
-            self._add_problems(reading.problems)
-            for path, label in labels.items():
-                start, end = reading.periods.get(path, (None, None))
-                self._files[label] = msgspec.structs.replace(
-                    self._files[label],
-                    period_start=start,
-                    period_end=end,
-                    product=reading.subaccounts.get(path, ""),
-                    snapshot_at=reading.snapshots.get(path),
-                )
+        for pending in self._pending.values():
+            for parts, reading in self._read(pending):
+                self._add_reading(parts, reading)
         self._pending.clear()
         self._pending_rows = self._pending_parts = 0
+
+    def _read(self, parts: list[Part]) -> list[tuple[list[Part], Reading]]:
+        """Return what the format makes of parts with one header; files with an error are found by binary search."""
+        table = _join_parts(parts, self._tz, self._account, self._member)
+        statement_format = parts[0].header.format
+        try:
+            reading = statement_format.read_table(table)
+            if self._tz.key != "UTC":  # ids are made of the start, and must not depend on the zone of the caller
+                in_utc = statement_format.read_table(replace(table, tz=_UTC)).rows
+                start = in_utc.select(start=pl.coalesce("start", "date")).to_series()
+                reading = reading._replace(rows=reading.rows.with_columns(start))
+        except StatementError as error:
+            if self._is_refusing and len(parts) > 1:
+                half = len(parts) // 2
+                return [*self._read(parts[:half]), *self._read(parts[half:])]
+            self._refuse(parts[0].file, self._labels[parts[0].file], error)
+            return []
+        return [(parts, reading)]
+
+    def _add_reading(self, parts: Sequence[Part], reading: Reading) -> None:
+        labels = {part.file: self._labels[part.file] for part in parts}
+        self._rows.append(encode_rows(reading.rows.with_columns(pl.col("file").replace(labels))))
+        self._add_problems(reading.problems)
+        if _has_closing_row(parts[0].header):
+            is_closing = (pl.col("kind") == _NOTICE) & pl.col("closing_cents").is_not_null()
+            closed = set(reading.rows.filter(is_closing)["file"])
+            closed |= {problem.file for problem in reading.problems if problem.field == _CLOSING}  # it cannot be read
+            self._problems += [Problem("cut_off", label) for path, label in labels.items() if path not in closed]
+        for path, label in labels.items():
+            start, end = reading.periods.get(path, (None, None))
+            self._files[label] = msgspec.structs.replace(
+                self._files[label],
+                period_start=start,
+                period_end=end,
+                product=reading.subaccounts.get(path, ""),
+                snapshot_at=reading.snapshots.get(path),
+            )
 
     def _add_problems(self, problems: Iterable[Problem]) -> None:
         labels = self._labels
         self._problems += [problem._replace(file=labels.get(problem.file, problem.file)) for problem in problems]
+
+
+def _has_closing_row(header: Header) -> bool:
+    return header.format.has_closing_row and _CLOSING in header.positions
 
 
 def _is_broken(rows: pl.DataFrame, file: str, ragged: set[int], overfull: set[int]) -> bool:
@@ -218,7 +275,7 @@ def _advise(error: StatementError) -> str:
     return f" {_OF_BANK if is_bank_header(error.columns) else describe_nearest(error.columns)}"
 
 
-def _join_parts(parts: list[Part], tz: ZoneInfo, account: str | None) -> Table:
+def _join_parts(parts: list[Part], tz: ZoneInfo, account: str | None, member: str | None) -> Table:
     header: Header = parts[0].header
     joined = pl.concat([part.cells for part in parts], rechunk=True)
     counts = pl.Series([part.cells.height for part in parts], dtype=pl.Int64)
@@ -235,7 +292,7 @@ def _join_parts(parts: list[Part], tz: ZoneInfo, account: str | None) -> Table:
             while unique in extras:
                 unique, number = f"{name} ({number})", number + 1
             extras[unique] = joined[str(position)]
-    return Table(cells, {part.file: part.preamble for part in parts}, header.names, extras, tz, account)
+    return Table(cells, {part.file: part.preamble for part in parts}, header.names, extras, tz, account, member)
 
 
 def _concatenate(batches: list[pl.DataFrame]) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -15,9 +15,9 @@ from p2p_analytics.money import to_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import date
 
 SKIPPED: Final = "skipped"
+REFUSED: Final = "refused"
 COPY: Final = "copy"
 POSSIBLE_DOUBLE: Final = "possible_double"
 NOT_AN_AMOUNT: Final = "not_an_amount"
@@ -28,6 +28,9 @@ OTHER_ACCOUNTS: Final = frozenset({"other_account", "other_holder", "name_as_han
 # {0} and {1} are the details of a problem.
 _SENTENCES: Final = MappingProxyType({
     SKIPPED: "skipped: {0}",
+    REFUSED: "refused: {0}",
+    "cut_off": "the file has no closing row with the ending balance, so it may be cut off: download it again",
+    "no_rows": "the file has a header and no rows: if there were payments in its period, download it again",
     "not_utf8": "the text is not UTF-8, and was read as Windows-1252",
     "row_width": "the row has {0} cells, the header {1}",
     "open_quote": "a quote is never closed: the rest of the file is in this cell",

@@ -28,8 +28,8 @@ def service(start_service, payment) -> Service:
 @pytest.fixture
 def archive(service, tmp_path, monkeypatch) -> Archive:
     """Return an archive of the service's payments, in several files."""
-    monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 12)
-    monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 10)
+    monkeypatch.setattr("p2p_analytics.archive._service.MOST_ROWS", 12)
+    monkeypatch.setattr("p2p_analytics.archive._service._USUAL_ROWS", 10)
     synced = p2p.open_archive(tmp_path / "archive")
     with service.client() as client:
         assert synced.sync(client).added == 60

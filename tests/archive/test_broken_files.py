@@ -29,13 +29,13 @@ PLACES = {"oldest": 0, "middle": 2, "newest": -1}
 @pytest.fixture(autouse=True)
 def small_files(monkeypatch) -> None:
     """Fill a file with a few payments."""
-    monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 120)
-    monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 100)
+    monkeypatch.setattr("p2p_analytics.archive._service.MOST_ROWS", 120)
+    monkeypatch.setattr("p2p_analytics.archive._service._USUAL_ROWS", 100)
 
 
 def payment_files(archive: Archive) -> list[Path]:
     """Return the paths of an archive's files of payments, oldest first."""
-    return [archive.path / entry.name for entry in archive._folder.read_manifest().payments]
+    return [archive.path / entry.name for entry in archive._folder.read_manifest().service.payments]
 
 
 def ids(archive: Archive) -> set[str]:
@@ -126,8 +126,8 @@ class Service:
 @pytest.fixture
 def service(start_service, payment, monkeypatch) -> Service:
     """Serve forty payments, ten in each of four files."""
-    monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 12)
-    monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 10)
+    monkeypatch.setattr("p2p_analytics.archive._service.MOST_ROWS", 12)
+    monkeypatch.setattr("p2p_analytics.archive._service._USUAL_ROWS", 10)
     dates = {str(number): f"2024-{number // 10 + 1:02}-{number % 10 + 1:02}T12:00:00" for number in range(40)}
     return Service(start_service, {key: payment(key, date_created=date) for key, date in dates.items()})
 
@@ -158,7 +158,7 @@ def test_one_payment_less_is_refused_until_a_refresh(service, tmp_path, payment,
         assert archive.sync(client).set_aside == (file.name,)
         assert ids(archive) == set(service.rows)
         file = payment_files(archive)[PLACES[place]]
-        held = archive._folder.read_manifest().payments[PLACES[place]].rows
+        held = archive._folder.read_manifest().service.payments[PLACES[place]].rows
         file.write_bytes(b"broken")
         del service.rows[gone]
         assert archive.sync(client, refresh=True, on_bad_record="report").set_aside == (file.name,)
@@ -192,8 +192,9 @@ def of_another_version(archive: Archive, kind: str, change: Callable[[pa.Table],
         entry, name=_manifest.build_file_name(kind, entry.start, digest), size=len(body), sha256=digest
     )
     (archive.path / replaced.name).write_bytes(body)
-    files = {"payments": (*manifest.payments[:-1], replaced)} if kind == "payments" else {kind: replaced}
-    folder.commit(msgspec.structs.replace(manifest, **files), None)
+    service = manifest.service
+    files = {"payments": (*service.payments[:-1], replaced)} if kind == "payments" else {kind: replaced}
+    folder.commit(msgspec.structs.replace(manifest, service=msgspec.structs.replace(service, **files)), None)
     return replaced.name
 
 

@@ -19,8 +19,8 @@ DONE, KILLED = 0, -signal.SIGKILL
 @pytest.fixture
 def small_files(monkeypatch) -> None:
     """Limit a file to a few payments."""
-    monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 4)
-    monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 3)
+    monkeypatch.setattr("p2p_analytics.archive._service.MOST_ROWS", 4)
+    monkeypatch.setattr("p2p_analytics.archive._service._USUAL_ROWS", 3)
 
 
 def states(history: p2p.History) -> list[tuple[str, str]]:

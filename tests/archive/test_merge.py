@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import p2p_analytics as p2p
-from p2p_analytics.archive import _merge
+from p2p_analytics.archive import _service
 from p2p_analytics.archive.tables import arrow_schema
 from p2p_analytics.frames.merge import keep_newest
 
@@ -56,12 +56,12 @@ def test_files_hold_whole_days_and_every_row(dates: list[datetime | None], most:
     """Cut into files, each row is in the one that its date says, none is lost, and no file is empty."""
     rows = [{"payment_id": str(number), "date_created": moment} for number, moment in enumerate(dates)]
     rows = keep_newest(table([row | {"fetched_at": EPOCH} for row in rows]))
-    before = _merge.MOST_ROWS, _merge._USUAL_ROWS
-    _merge.MOST_ROWS, _merge._USUAL_ROWS = most, most
+    before = _service.MOST_ROWS, _service._USUAL_ROWS
+    _service.MOST_ROWS, _service._USUAL_ROWS = most, most
     try:
-        pieces = _merge.split_rows(rows, None)
+        pieces = _service.split_rows(rows, None)
     finally:
-        _merge.MOST_ROWS, _merge._USUAL_ROWS = before
+        _service.MOST_ROWS, _service._USUAL_ROWS = before
     starts = [start for start, _ in pieces]
     assert starts[0] is None
     assert starts[1:] == sorted(set(starts[1:]))
@@ -81,13 +81,13 @@ def test_changes_are_counted() -> None:
     new = table(
         [{"payment_id": "1", "status": "settled"}, {"payment_id": "2"}, {"payment_id": "3"}, {"payment_id": "4"}]
     )
-    assert _merge.count_changes(old, new) == (1, 1)
+    assert _service._count_changes(old, new) == (1, 1)
 
 
 def test_columns_of_one_value_in_each_file(tmp_path, history_of, payment, monkeypatch) -> None:
     """A text that all rows of a file share, another in the next file, none in the third, or several, are restored."""
-    monkeypatch.setattr(_merge, "MOST_ROWS", 2)
-    monkeypatch.setattr(_merge, "_USUAL_ROWS", 2)
+    monkeypatch.setattr(_service, "MOST_ROWS", 2)
+    monkeypatch.setattr(_service, "_USUAL_ROWS", 2)
     notes = ["rent", "rent", "taxi", "taxi", None, None, "rent", None, "a", "b"]
     items = [
         payment(number, note=note, date_created=f"2024-05-{number // 2 + 10}T1{number % 2}:00:00")
@@ -97,4 +97,4 @@ def test_columns_of_one_value_in_each_file(tmp_path, history_of, payment, monkey
     archive.merge(history_of(*items))
     restored = archive.history().payments.sort_values("payment_id", key=lambda ids: ids.astype(int))
     assert [note if isinstance(note, str) else None for note in restored["note"]] == notes
-    assert [entry.rows for entry in archive._folder.read_manifest().payments] == [2, 2, 2, 2, 2]
+    assert [entry.rows for entry in archive._folder.read_manifest().service.payments] == [2, 2, 2, 2, 2]

@@ -12,11 +12,12 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.archive import _rewrite
+from p2p_analytics.archive import _service
 from p2p_analytics.errors import ArchiveError, ConfigurationError, ServerError
 
 if TYPE_CHECKING:
@@ -118,22 +119,21 @@ def test_a_refresh_without_a_manifest_keeps_the_payments(service, archive) -> No
 
 def test_the_problem_of_an_unlisted_payment_is_shown_in_privacy_mode() -> None:
     """Privacy mode hides sentences with a digit or a quotation mark, so this sentence has none."""
-    assert not any(character.isdigit() or character in "'\"" for character in _rewrite._UNLISTED)
+    assert not any(character.isdigit() or character in "'\"" for character in _service._UNLISTED)
 
 
 def test_a_refresh_corrects_a_wrong_sync_time(service, archive, payment) -> None:
     """A refresh starts from the service's newest payment, not from the time in the manifest."""
     manifest = archive._folder.read_manifest()
-    changed = {name: getattr(manifest, name) for name in manifest.__struct_fields__}
-    changed["synced_to"] = datetime(2900, 1, 1, tzinfo=UTC)
-    archive._folder.commit(type(manifest)(**changed), manifest)
+    service_then = msgspec.structs.replace(manifest.service, synced_to=datetime(2900, 1, 1, tzinfo=UTC))
+    archive._folder.commit(msgspec.structs.replace(manifest, service=service_then), manifest)
     service.payments["new"] = payment("new", date_created="2024-12-31T00:00:00")
     with service.client() as client:
         archive.sync(client, refresh=True)
         service.payments["newer"] = payment("newer", date_created="2025-01-31T00:00:00")
         assert archive.sync(client).added == 1
     written = json.loads((archive.path / "manifest.json").read_bytes())
-    assert written["synced_to"] == "2025-01-31T00:00:00Z"
+    assert written["service"]["synced_to"] == "2025-01-31T00:00:00Z"
 
 
 def test_a_refresh_that_is_killed_at_any_step(service, archive, change_archive) -> None:

@@ -30,8 +30,8 @@ ENGINES = ["pandas", "polars", "duckdb"]
 def small_files() -> Iterator[None]:
     """Fill a file with two payments."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 2)
-        patch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 2)
+        patch.setattr("p2p_analytics.archive._service.MOST_ROWS", 2)
+        patch.setattr("p2p_analytics.archive._service._USUAL_ROWS", 2)
         yield
 
 

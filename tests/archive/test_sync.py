@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.archive import _baseline
+from p2p_analytics.archive import _service
 from p2p_analytics.client.desk import PaymentDesk
 from p2p_analytics.errors import ArchiveError, PaginationError, RecordError, ServerError
 from support.servers import sandbox_fixture
@@ -84,7 +84,7 @@ def test_friends_are_asked_for_when_their_number_or_the_day_changes(server, tmp_
 
     with client_of(server) as client:
         assert [list_requests(), list_requests()] == [True, False]
-        monkeypatch.setattr(_baseline, "_FRIENDS_VALID", timedelta(0))
+        monkeypatch.setattr(_service, "_FRIENDS_VALID", timedelta(0))
         assert list_requests()
         monkeypatch.undo()
         assert not list_requests()
@@ -98,8 +98,8 @@ def test_friends_are_asked_for_when_their_number_or_the_day_changes(server, tmp_
 @pytest.mark.parametrize("kind", ["payments", "friends", "problems", "manifest"])
 def test_what_is_broken_is_set_aside_and_loaded_anew(server, tmp_path, monkeypatch, kind, damage) -> None:
     """The next sync names it, keeps it under another name, and leaves the archive whole."""
-    monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 100)
-    monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 100)
+    monkeypatch.setattr("p2p_analytics.archive._service.MOST_ROWS", 100)
+    monkeypatch.setattr("p2p_analytics.archive._service._USUAL_ROWS", 100)
     archive = p2p.open_archive(tmp_path)
     with client_of(server) as client:
         archive.sync(client)
@@ -220,7 +220,7 @@ def test_an_unreadable_record_stops_a_sync_unless_it_is_to_be_reported(start_ser
         assert not (tmp_path / "manifest.json").exists()
         assert archive.sync(client, on_bad_record="report")[:3] == (1, 0, ())
     assert archive.history().problems["field"].tolist() == ["amount"]
-    assert json.loads((tmp_path / "manifest.json").read_bytes())["synced_to"] == "2024-05-01T12:00:00Z"
+    assert json.loads((tmp_path / "manifest.json").read_bytes())["service"]["synced_to"] == "2024-05-01T12:00:00Z"
 
 
 def test_a_list_without_the_newest_known_payment_is_no_answer(start_service, tmp_path, payment) -> None:
@@ -244,7 +244,7 @@ def test_a_payment_dated_ahead_hides_no_later_one(start_service, tmp_path, payme
     archive = p2p.open_archive(tmp_path)
     with open_scripted_client(start_service, state) as client:
         archive.sync(client)
-    assert archive._folder.read_manifest().synced_to == archive.history().fetched_at
+    assert archive._folder.read_manifest().service.synced_to == archive.history().fetched_at
 
 
 def test_in_privacy_mode_an_error_quotes_nothing(start_service, tmp_path, payment, monkeypatch) -> None:

@@ -23,7 +23,7 @@ from pandas.testing import assert_frame_equal
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.export import read_csv, read_parquet, to_csv, to_parquet
 from p2p_analytics.frames import schema
-from support.frames import frame_from_columns
+from support.frames import frame_from_columns, frame_from_rows
 from support.hostile_texts import TRIGGERS
 
 if TYPE_CHECKING:
@@ -165,6 +165,18 @@ def test_schema_dtypes_hold_whatever_the_data(tmp_path: Path, columns: dict[str,
     for write, read in ((to_csv, read_csv), (to_parquet, read_parquet)):
         write(frame, tmp_path / "f")
         assert_frame_equal(read(tmp_path / "f"), frame)
+
+
+def test_problems_come_back(tmp_path: Path) -> None:
+    """Days, cents and lines of problems keep their dtypes; another table may use the names for something else."""
+    day = datetime(2024, 2, 1, tzinfo=UTC)
+    gap = {"code": "gap", "file": "=1.csv", "first_day": day, "last_day": day, "cents": -5, "currency": "USD"}
+    odd = {"code": "unexpected", "line": 7, "payment_id": "007", "field": "status", "value": "1", "problem": "odd"}
+    own = pd.DataFrame({"line": ["M4"], "cents": [1.5], "first_day": np.array(["2024-05-01"], "datetime64[us]")})
+    for frame in (*(frame_from_rows(rows, schema.PROBLEMS) for rows in ([gap, odd], [odd])), own):
+        for write, read in ((to_csv, read_csv), (to_parquet, read_parquet)):
+            write(frame, tmp_path / "f")
+            assert_frame_equal(read(tmp_path / "f"), frame)
 
 
 @pytest.mark.parametrize("write", [to_csv, to_parquet])

@@ -11,6 +11,7 @@ from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS, require
 from p2p_analytics.records import Payment, Payments, Problem, Refund, Target, User
+from support.frames import problem_rows
 
 ME = User(id="7", username="me", display_name="Me Myself")
 THEO = User(id="8", username="theo", display_name="Theo", date_joined=datetime(2013, 2, 10, 21, 58, 5, tzinfo=UTC))
@@ -111,9 +112,16 @@ def test_friends_keep_the_service_order() -> None:
 
 
 def test_problems_are_a_frame_too() -> None:
-    """One row per problem with its payment, field, value and description."""
-    frame = problems_frame([Problem("1", "status", "held", "unknown")])
-    assert frame.to_dict("records") == [{"payment_id": "1", "field": "status", "value": "held", "problem": "unknown"}]
+    """One row per problem with its code, payment, field, value and description; the columns of files are null."""
+    found = [
+        Problem("1", "status", "held", "unknown"),
+        Problem("2", "amount", "x", "is no number", unreadable=True),
+        Problem(None, "date_created", "2024", "others may be missing", incomplete=True),
+    ]
+    frame = problems_frame(found)
+    assert problem_rows(frame) == [(each.record_id, each.field, each.value, each.problem) for each in found]
+    assert frame["code"].tolist() == ["unexpected", "unreadable", "incomplete"]
+    assert frame.drop(columns=["code", "payment_id", "field", "value", "problem"]).isna().all(axis=None)
     assert {name: str(dtype) for name, dtype in problems_frame([]).dtypes.items()} == dict(PROBLEMS)
 
 

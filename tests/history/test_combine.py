@@ -233,7 +233,9 @@ def test_a_statement_that_contradicts_the_service(history_of, payment, stated, t
     assert list_values(payments["fee_cents"].sort_index()) == [None, 3, None]
     assert list_values(payments.loc["1", ["amount_cents", "direction", "currency"]]) == [500, "out", "USD"]
     assert payments.loc["1", ["tip_cents", "file", "line"]].isna().all()
-    problem = {"payment_id": "1", "field": field, "value": value, "file": "may.csv", "line": 4}
+    problem = {
+        "code": "contradicts_service", "payment_id": "1", "field": field, "value": value, "file": "may.csv", "line": 4,
+    }  # fmt: skip
     (told,) = found.problems.to_dict("records")
     assert {name: told[name] for name in problem} == problem
     assert told["problem"].startswith("contradicts what the service says")

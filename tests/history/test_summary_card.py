@@ -14,7 +14,7 @@ import pytest
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
 from p2p_analytics.history import History
 from p2p_analytics.records import Me, User
-from support.frames import frame_from_columns
+from support.frames import frame_from_columns, frame_from_rows
 
 EVIL = '<img src=x onerror="alert(1)"> & $a$ \u202eb'
 MOMENT = datetime(2024, 6, 30, 12, 5, tzinfo=UTC)
@@ -47,7 +47,7 @@ def history(rows: list[dict[str, Any]], *, problems: int = 0, balance: int | Non
         payments=frame_from_columns(columns, PAYMENTS, len(rows)),
         friends=pd.DataFrame({name: pd.Series(["2"], dtype=dtype) for name, dtype in FRIENDS.items()}),
         fetched_at=MOMENT,
-        problems=pd.DataFrame({name: pd.Series([EVIL] * problems, dtype=dtype) for name, dtype in PROBLEMS.items()}),
+        problems=frame_from_rows([{name: EVIL for name in PROBLEMS if PROBLEMS[name] == "str"}] * problems, PROBLEMS),
     )
 
 

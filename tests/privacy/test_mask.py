@@ -17,7 +17,7 @@ from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
 from p2p_analytics.privacy import Mask
 from p2p_analytics.privacy._pseudonyms import _FIRSTS, _THINGS, Pseudonyms
-from support.frames import frame_from_rows
+from support.frames import frame_from_rows, problem_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -242,13 +242,14 @@ def test_problems_say_where_but_not_what(service) -> None:
     """Field and payment are listed; the value is hidden, and so is a description that would quote it."""
     service[1]["/v1/payments"]["data"] = [payment(14, action="Dudelsack"), payment(13, amount=98.765)]
     problems = load(service, on_bad_record="report").masked(key=KEY).problems
-    assert problems.to_numpy().tolist() == [
-        [
+    assert problem_rows(problems) == [
+        (
             Pseudonyms(KEY).identifier("550055005500550014"), "action", "hidden",
             "a word the document does not know; direction and flow stay empty",
-        ],
-        [Pseudonyms(KEY).identifier("550055005500550013"), "amount", "hidden", "not shown in privacy mode"],
+        ),
+        (Pseudonyms(KEY).identifier("550055005500550013"), "amount", "hidden", "not shown in privacy mode"),
     ]  # fmt: skip
+    assert problems["code"].tolist() == ["unexpected", "unreadable"]
 
 
 @pytest.mark.parametrize("schema", [PAYMENTS, FRIENDS, PROBLEMS], ids=["payments", "friends", "problems"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import traceback
 import zipfile
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -13,8 +14,10 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import cli, settings
 from p2p_analytics.errors import ArchiveError, StatementError
+from p2p_analytics.frames.schema import PROBLEMS
 from p2p_analytics.privacy import Mask
 from support.archives.statements import row, statements_of
+from support.frames import frame_from_rows
 from support.privacy.masking import KEY, find_secrets, render_table
 from support.statements.hostile import OWNER, SAMPLES, write_json
 
@@ -68,14 +71,15 @@ def test_nothing_of_a_file_is_in_anything(tmp_path: Path) -> None:
     """Statements of every format, masked as a whole; without the mask, each secret is there."""
     folder = fill_folder(tmp_path / "Downloads", list(SAMPLES))
     statements = p2p.read_statements(folder, account=OWNER)
-    skipped = statements.problems["problem"].str.startswith("skipped: ").sum()
+    skipped = statements.problems["code"].eq("skipped").sum()
     assert {secret for _, secret in find_secrets(list_contents(statements), SECRETS)} == set(SECRETS)
     for strict in (False, True):
         masked = statements.masked(key=KEY, strict=strict)
         assert find_secrets(list_contents(masked), [*SECRETS, str(tmp_path)]) == []
-        assert masked.problems["problem"].eq("skipped: not shown in privacy mode").sum() == skipped == 2
-        of_accounts = [masked.history(account).problems["problem"] for account in masked.accounts]
-        assert not any(problems.str.startswith("skipped").any() for problems in of_accounts)
+        assert masked.problems["code"].eq("skipped").sum() == skipped == 2
+        assert masked.problems["problem"].equals(masked.problems["code"].str.replace("_", " "))
+        of_accounts = [masked.history(account).problems["code"] for account in masked.accounts]
+        assert not any(codes.eq("skipped").any() for codes in of_accounts)
 
 
 @pytest.mark.usefixtures("_private")
@@ -85,7 +89,7 @@ def test_privacy_mode_masks_what_is_read(tmp_path: Path) -> None:
     assert statements.private
     assert find_secrets(list_contents(statements), [*SECRETS, str(tmp_path)]) == []
     assert len(statements.files) == 3
-    assert statements.problems["problem"].str.startswith("skipped: ").sum() == 2
+    assert statements.problems["code"].eq("skipped").sum() == 2
 
 
 def write_unreadable(folder: Path) -> list[Path]:
@@ -217,3 +221,27 @@ def test_ones_own_money_stays_known() -> None:
     assert len(others) == 4
     assert "balance" not in others
     assert find_secrets({"frame": render_table(masked)}, ["Venmo", "Nora", "Cash", "Visa", "1559", "Sand"]) == []
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_problems_of_files_name_no_file_day_or_amount(strict: bool) -> None:  # noqa: FBT001 - a parameter
+    """The code stays, also as the sentence; files are invented, days are reduced, and the cents are an amount."""
+    morning = datetime(2024, 5, 17, 9, tzinfo=UTC)
+    gap = {
+        "code": "gap", "file": "Volodya.csv", "line": 7, "field": "balance", "first_day": morning, "last_day": morning,
+        "cents": -123456, "currency": "USD", "other_file": "April of Volodya.csv",
+        "problem": "a file or rows may be missing after April of Volodya",
+    }  # fmt: skip
+    own = {**gap, "code": "Volodya paid", "payment_id": "9", "other_file": "Volodya.csv"}
+    given = frame_from_rows([gap, own, {**gap, "cents": None, "currency": "Volodya"}], PROBLEMS)
+    masked = Mask(KEY, strict=strict).frame(given)
+    assert find_secrets({"problems": render_table(masked)}, ["Volodya", "April", "1234.56", "123456"]) == []
+    assert masked["code"].tolist() == ["not shown in privacy mode", "gap", "gap"]
+    assert masked["problem"].tolist() == masked["code"].tolist()
+    day = pd.Timestamp(2024, 5, 1 if strict else 17, tz="UTC")
+    assert (masked[["first_day", "last_day"]] == day).all(axis=None)
+    assert (masked["cents"].dropna() < 0).all()
+    assert masked["cents"].isna().tolist() == [False, False, True]
+    assert masked["line"].isna().all()
+    assert masked["currency"].tolist()[:2] == ["USD", "USD"]
+    assert masked.loc[0, "file"] == masked.loc[0, "other_file"] == masked.loc[1, "file"] != masked.loc[1, "other_file"]

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
-from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, PAYMENTS, set_dtypes
+from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, PAYMENTS, PROBLEMS, set_dtypes
 from p2p_analytics.report import render_report
 from p2p_analytics.sandbox.town import build
 from support.analyses.towns import view_payments
+from support.frames import frame_from_rows
 from support.reports import AS_OF, ask, list_findings, parse_findings, pay, report_history, select_section, spread
 
 if TYPE_CHECKING:
@@ -208,8 +209,7 @@ def test_years_of_incomplete_data_are_not_compared() -> None:
     assert select_section(list_findings(rows), "monthly_flow") == [
         "Spending in 2024 until the end of May is 50.0% above that of the same months of 2023."
     ]
-    place = {"payment_id": None, "field": "balance", "value": None, "file": "may.csv", "line": None}
-    problems = pd.DataFrame([{**place, "problem": DOES_NOT_ADD_UP}])
+    problems = frame_from_rows([{"code": DOES_NOT_ADD_UP, "field": "balance", "file": "may.csv"}], PROBLEMS)
     assert select_section(list_findings(rows, problems), "monthly_flow") == []
 
 

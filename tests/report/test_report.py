@@ -188,9 +188,12 @@ def test_an_emptyreport_history() -> None:
 def test_problems_are_listed() -> None:
     """Records that could not be read fully are counted, listed, and escaped."""
     problems = [
-        {"payment_id": "7", "field": "amount", "value": "<b>12.345</b>", "problem": "has a fraction of a cent"},
-        {"payment_id": "7", "field": "note", "value": None, "problem": "is no text"},
-    ]
+        {
+            "code": "unreadable", "payment_id": "7", "field": "amount", "value": "<b>12.345</b>",
+            "problem": "has a fraction of a cent",
+        },
+        {"code": "unreadable", "payment_id": "7", "field": "note", "value": None, "problem": "is no text"},
+    ]  # fmt: skip
     page = ParsedPage(render_report(report_history(PAYMENT_ROWS, problems), as_of=AS_OF))
     assert "1 record could not be read fully" in page.text
     assert "7 amount <b>12.345</b> has a fraction of a cent" in page.text

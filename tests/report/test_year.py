@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
-from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FOLLOWS_A_GAP
+from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, GAP
 from p2p_analytics.report import render_report, render_year
 from p2p_analytics.times import parse_instant
 from support.reports import ParsedPage, payment_row, report_history
@@ -192,72 +192,79 @@ def test_a_masked_history_knows_days_or_months_only() -> None:
         assert "hides which" not in render_year(history.masked(strict=strict), as_of=as_of, year=2023)
 
 
-def _gap(file: str, value: str) -> dict[str, Any]:
-    return {"payment_id": None, "field": "balance", "file": file, "value": value, "problem": FOLLOWS_A_GAP}
+def _problem(code: str, file: str, days: tuple[str, str] | None, **fields: Any) -> dict[str, Any]:
+    """Return a problem of a file about days, with a sentence that names others."""
+    first, last = (pd.Timestamp(day, tz="UTC") for day in days or (None, None))
+    return {
+        "code": code, "file": file, "field": "balance", "first_day": first, "last_day": last, "currency": "USD",
+        "problem": "after 'x, 2023-01-01 to 2023-12-31: .csv', which differs by $3.21", **fields,
+    }  # fmt: skip
 
 
-def _with_gaps(*gaps: tuple[str, str], difference: str = "") -> History:
-    problems = [_gap(*gap) for gap in gaps]
-    if difference:
-        problems.append(_gap("d.csv", difference) | {"problem": DOES_NOT_ADD_UP})
+def _gap(file: str, days: tuple[str, str] | None, cents: int | None = None) -> dict[str, Any]:
+    return _problem(GAP, file, days, cents=cents, other_file="x.csv")
+
+
+def _with_problems(*problems: dict[str, Any]) -> History:
     earlier = [_pay(30, "2021-12-01", 100, BEN), _pay(31, "2022-03-01", 900, BEN)]
-    history = report_history([*ROWS, *earlier])
-    return replace(
-        history, problems=pd.DataFrame(problems, columns=["payment_id", "field", "file", "value", "problem"])
-    )
+    return report_history([*ROWS, *earlier], list(problems))
 
 
-NAMED = "after 'x, 2023-01-01 to 2023-12-31: .csv', USD, "
-OF_2023 = NAMED + "2023-01-31 to 2023-03-01: 28 days are in no file, the balance changed by $87.65"
-OF_2022 = NAMED + "2022-02-05 to 2022-07-06: 4 months without rows, the balance changed by $65.43"
+OF_2023 = ("2023-02-01", "2023-02-28")
+OF_2022 = ("2022-02-05", "2022-07-06")
 
 
 def test_only_the_gaps_of_the_year_are_named() -> None:
     """By their days, without balances and names of files; those of the year before end the comparison with it."""
-    history = _with_gaps(("secret.csv", OF_2023), ("hidden.csv", OF_2022))
+    history = _with_problems(_gap("secret.csv", OF_2023, 8765), _gap("hidden.csv", OF_2022, 6543))
     days = {2022: "5 Feb 2022 to 6 Jul 2022", 2023: "1 Feb 2023 to 28 Feb 2023", 2024: None}
     for year, expected in days.items():
         text = ParsedPage(render_year(history, as_of=AS_OF, year=year, privacy=False)).text
         assert text.count("leave out what no file has") == (2 if expected else 0)
         for each in filter(None, days.values()):
             assert text.count(f"leave out what no file has: {each} .") == (2 if each == expected else 0)
-        assert not any(words in text for words in ("secret", "hidden", "x, 2023", "87.65", "65.43", "may be missing"))
+        assert not any(words in text for words in ("secret", "hidden", "x, 2023", "87.65", "65.43", "x.csv"))
+        assert "may be missing" not in text
     whole = "Spending in 2024 until the end of May is"
-    assert whole in render_year(_with_gaps(("b.csv", OF_2022)), as_of=AS_OF, privacy=False)
-    assert whole not in render_year(_with_gaps(("b.csv", OF_2023)), as_of=AS_OF, privacy=False)
+    assert whole in render_year(_with_problems(_gap("b.csv", OF_2022)), as_of=AS_OF, privacy=False)
+    assert whole not in render_year(_with_problems(_gap("b.csv", OF_2023)), as_of=AS_OF, privacy=False)
     private = ParsedPage(render_year(history, as_of=AS_OF, year=2022)).text
     assert "leave out what no file has: 5 Feb 2022 to 6 Jul 2022 ." in private
     strict = ParsedPage(render_year(history, as_of=AS_OF, year=2022, privacy="strict")).text
     assert "leave out what no file has: Feb 2022 to Jul 2022 ." in strict
-    masked = ParsedPage(render_year(history.masked(), as_of=AS_OF, year=2024)).text
-    assert "leave out what no file has: days that are not known ." in masked
+    for is_strict, days_of_2022 in ((False, "5 Feb 2022 to 6 Jul 2022"), (True, "Feb 2022 to Jul 2022")):
+        masked = history.masked(strict=is_strict)
+        assert f"has: {days_of_2022} ." in ParsedPage(render_year(masked, as_of=AS_OF, year=2022)).text
+        assert "leave out what no file has" not in ParsedPage(render_year(masked, as_of=AS_OF, year=2024)).text
 
 
 @pytest.mark.parametrize(
-    ("value", "years"),
+    ("days", "years"),
     [
-        ("after 'a.csv', USD, 2023-10-31 to 2024-01-01: 61 days are in no file, the balance changed by $1.00", [2023]),
-        ("after 'a.csv', USD, 2023-12-31 to 2024-01-01: the balance changed by $1.00", [2023, 2024]),
-        ("after 'a.csv', USD, 2022-12-31 to 2024-01-02: 1 day is in no file", [2023, 2024]),
-        ("after 'a.csv', USD, 2023-99-31 to 2024-01-02: 1 day is in no file", [2022, 2023, 2024]),  # no such day
+        (("2023-11-01", "2023-12-31"), [2023]),
+        (("2023-12-31", "2024-01-01"), [2023, 2024]),
+        (("2023-01-01", "2024-01-01"), [2023, 2024]),
+        (("2024-01-01", "2024-01-01"), [2024]),
+        (None, [2022, 2023, 2024]),
     ],
 )
-def test_the_days_of_a_gap(value: str, years: list[int]) -> None:
-    """Periods that files name are in the files; the day of a row can have further rows. Without days it may be any."""
-    history = _with_gaps(("b.csv", value))
+def test_the_days_of_a_gap(days: tuple[str, str] | None, years: list[int]) -> None:
+    """Both days are included, and a gap without days can be of any year."""
+    history = _with_problems(_gap("b.csv", days))
     pages = {year: render_year(history, as_of=AS_OF, year=year, privacy=False) for year in (2022, 2023, 2024)}
     assert [year for year, page in pages.items() if "leave out what no file has" in page] == years
+    assert all(("days that are not known" in pages[year]) == (days is None) for year in years)
 
 
 def test_a_file_of_another_year_that_does_not_add_up() -> None:
     """It is named on the page of its own year, and ends the comparison of the next one."""
-    value = "venmo_csv, USD, {}: differ by $3.21, which without x, 2022-01-01 to 2024-12-31: would explain"
     words = "do not add up: d.csv."
-    for days, named in (("2023-02-01 to 2023-02-28", {2023}), ("2022-05-05", {2022}), ("no dates", {2022, 2023, 2024})):
-        history = _with_gaps(difference=value.format(days))
+    in_2022 = ("2022-05-05", "2022-05-05")
+    for days, named in ((("2023-02-01", "2023-02-28"), {2023}), (in_2022, {2022}), (None, {2022, 2023, 2024})):
+        history = _with_problems(_problem(DOES_NOT_ADD_UP, "d.csv", days, cents=321))
         pages = {year: render_year(history, as_of=AS_OF, year=year, privacy=False) for year in (2022, 2023, 2024)}
         assert {year for year, page in pages.items() if words in page} == named
-        assert ("Spending in 2024" in pages[2024]) == (days == "2022-05-05")
+        assert ("Spending in 2024" in pages[2024]) == (days == in_2022)
 
 
 def test_data_that_begins_within_the_year() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import socket
 import zipfile
@@ -12,8 +13,11 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, StatementError
-from p2p_analytics.statements import Problem, _cells, _read, _sources, _tables
+from p2p_analytics.statements import Problem, problems
+from p2p_analytics.statements.reading import sources, tables
 
+# The package has a function of the module's name.
+_COLLECT = importlib.import_module("p2p_analytics.statements.collect")
 _SAMPLES = Path(__file__).parent / "samples"
 _A = (_SAMPLES / "gen_a_2018.csv").read_bytes()
 _HEADER = _A.removeprefix(b"\xef\xbb\xbf").splitlines(keepends=True)[0]
@@ -40,15 +44,15 @@ def pack(folder: Path, members: dict[str, bytes], name: str = "s.zip") -> Path:
     ("content", "message"),
     [
         (b"", "it is empty"),
-        (b"a,b,c\n1,2,3\n", r"its columns are: a, b, c\."),
+        (b"a,b,c\n1,2,3\n", r"is not a statement \(columns: a, b, c\)\."),
         (_A.replace(b"Tutoring", b"Tut\0ring"), r"line 2: there is a NUL character"),
         (_A + b'"' + b"x" * 300_000 + b'"\n', r"line 8: the line has more than 256 kB"),
         (b"," * 1_000_000, "more than 256 kB"),
         (b"," * 5_000, "line 1: the row has 5,001 cells"),
         (_A + b"," * 5_000 + b"\n", "line 8: the row has 5,001 cells"),
         (_A + b'"' + b"x\n" * 100_000, "a cell is larger than a statement has"),
-        (b"\x89PNG\r\n\x1a\n\x81\x8d" + bytes(range(128, 256)), "is no text"),
-        (b"\x7fELF\0\0\xc3\xa9\xff", "is no text"),
+        (b"\x89PNG\r\n\x1a\n\x81\x8d" + bytes(range(128, 256)), "is not text"),
+        (b"\x7fELF\0\0\xc3\xa9\xff", "is not text"),
         (
             b"%PDF-1.7\n%\xc3\xa4\xff\n1 0 obj\n",
             "file.csv is a PDF, which cannot be read: download the CSV file instead",
@@ -85,14 +89,14 @@ def test_a_named_file_that_is_no_statement_is_refused(content, message, tmp_path
 def test_small_files_that_are_large_in_memory_are_refused(content, message, tmp_path, monkeypatch):
     """Short rows are filled to the width of the header: rows, cells and headers are bounded, not bytes alone."""
     if "more rows" in message:
-        monkeypatch.setattr(_tables, "_MOST_FILE_CELLS", 1_000)
+        monkeypatch.setattr(tables, "_MOST_FILE_CELLS", 1_000)
     with pytest.raises(StatementError, match=message):
         p2p.read_statements(write(tmp_path, "file.csv", content), account="ada")
 
 
 def test_the_rows_of_all_files_are_bounded(tmp_path, monkeypatch):
     """A zip archive of many files, each with few rows, cannot fill the memory either."""
-    monkeypatch.setattr(_read, "_MOST_ROWS", 100)
+    monkeypatch.setattr(_COLLECT, "_MOST_ROWS", 100)
     path = pack(tmp_path, {f"{number}.csv": _HEADER + b"1,,,,,,,,,,\n" * 51 for number in range(2)})
     with pytest.raises(StatementError, match=r"^The files have more than 100 rows together: read them in several"):
         p2p.read_statements(path, account="ada")
@@ -102,20 +106,20 @@ def test_problems_of_very_many_rows_are_counted_not_kept(tmp_path, monkeypatch):
     """Of 25,000 rows with an id alone, each of the five problems is listed 10,000 times, and 15,000 are counted."""
     content = _HEADER + b"".join(b"%d,,,,,,,,,,\n" % number for number in range(25_000))
     made = []
-    monkeypatch.setattr(_cells, "Problem", lambda *values: made.append(values) or Problem(*values))
-    problems = p2p.read_statements(write(tmp_path, "file.csv", content), account="ada").problems
-    of_dates = problems[problems["field"] == "datetime"]
+    monkeypatch.setattr(problems, "Problem", lambda *values, **named: made.append(values) or Problem(*values, **named))
+    listed = p2p.read_statements(write(tmp_path, "file.csv", content), account="ada").problems
+    of_dates = listed[listed["field"] == "datetime"]
     assert of_dates["problem"].to_list() == ["there is no date"] * 10_000 + [
         "15,000 more rows have the same problem: there is no date"
     ]
     assert of_dates["line"].iloc[-1] == 10_002
-    assert len(made) == len(problems) == 10_001 * problems["field"].nunique()
+    assert len(made) == len(listed) == 10_001 * listed["field"].nunique()
 
 
 def test_a_pattern_of_endless_files_is_refused(monkeypatch):
     """The names that match are counted while they are listed, not only when all are known."""
-    monkeypatch.setattr(_sources, "_MOST_FILES", 50)
-    monkeypatch.setattr(_sources.glob, "iglob", lambda *_, **__: (f"{number}.csv" for number in count()))
+    monkeypatch.setattr(sources, "_MOST_FILES", 50)
+    monkeypatch.setattr(sources.glob, "iglob", lambda *_, **__: (f"{number}.csv" for number in count()))
     with pytest.raises(StatementError, match=r"^\*\.csv leads to more than 50 files: name fewer of them\.$"):
         p2p.read_statements("*.csv")
 
@@ -239,8 +243,8 @@ def test_zip_archives_that_are_refused(members, message, tmp_path):
 
 def test_zip_bombs(tmp_path, monkeypatch):
     """Archives that unpack to more than the limits, also where they lie about it, are refused without unpacking all."""
-    monkeypatch.setattr(_sources, "LARGEST_FILE", 100_000)
-    monkeypatch.setattr(_sources, "_LARGEST_ARCHIVE", 150_000)
+    monkeypatch.setattr(sources, "LARGEST_FILE", 100_000)
+    monkeypatch.setattr(sources, "_LARGEST_ARCHIVE", 150_000)
     with pytest.raises(StatementError, match="unpacks to more"):
         p2p.read_statements(pack(tmp_path, {"a.csv": b"0" * 200_000}))
     with pytest.raises(StatementError, match="unpacks to more"):
@@ -260,16 +264,16 @@ def test_rows_that_are_packed_too_well(tmp_path, monkeypatch):
     content = _A + b"\n" + b"1,,,,,,,,,,\n" * 50_000
     path = pack(tmp_path, {"a.csv": content})
     assert len(content) > 100 * path.stat().st_size
-    monkeypatch.setattr(_sources, "_SMALL_ARCHIVE", 500_000)
+    monkeypatch.setattr(sources, "_SMALL_ARCHIVE", 500_000)
     with pytest.raises(StatementError, match="unpacks to more than statements have"):
         p2p.read_statements(path)
-    monkeypatch.setattr(_sources, "_SMALL_ARCHIVE", 700_000)
+    monkeypatch.setattr(sources, "_SMALL_ARCHIVE", 700_000)
     assert p2p.read_statements(path).files["rows"].tolist() == [50_006]
 
 
 def test_a_large_list_of_members_is_not_loaded(tmp_path, monkeypatch):
     """The list of a zip archive is measured before it is read."""
-    monkeypatch.setattr(_sources, "_LARGEST_DIRECTORY", 1_000)
+    monkeypatch.setattr(sources, "_LARGEST_DIRECTORY", 1_000)
     path = pack(tmp_path, {f"{number}.csv": b"" for number in range(100)})
     with pytest.raises(StatementError, match="lists more files than statements need"):
         p2p.read_statements(path)

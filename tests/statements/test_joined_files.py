@@ -34,7 +34,7 @@ def test_each_statement_of_a_joined_file_is_checked(tmp_path, order):
     assert statements.accounts == ["nora-quill"]
     # The word "Boost Cashback", and the years between the parts.
     assert statements.problems["field"].tolist() == ["type", *["balance"] * (len(order) - 1)]
-    assert statements.problems["value"].str.contains("months without rows").sum() == len(order) - 1
+    assert statements.problems["problem"].str.contains("months without rows").sum() == len(order) - 1
     files = statements.files.assign(transactions=statements.files["rows"] - statements.files["notice"])
     parts = [path.name, *(f"{path.name} (part {number})" for number in range(2, len(order) + 1))]
     assert files["file"].tolist() == parts
@@ -50,10 +50,10 @@ def test_a_row_before_the_second_header_that_is_no_title_stays_irregular(tmp_pat
     first, second = _read_sample("c_2021"), _read_sample("d_2024")
     row = ",2410000000000000999,2021-08-31T10:00:00,Payment,Complete,Ice cream,Theo Marsh,Nora Quill,+ $4.00"
     path = tmp_path / "joined.csv"
-    path.write_text(f"{first}{row}{',' * 13}\n{second}", "utf-8")
+    path.write_text(f"{first}{row}{',' * 13}moved\n{second}", "utf-8")
     statements = p2p.read_statements(path)
     assert statements.problems["field"].tolist() == ["row", "type", "balance", "balance"]
-    assert statements.problems["value"].str.contains("months without rows").sum() == 1  # from 2021 to 2024
+    assert statements.problems["problem"].str.contains("months without rows").sum() == 1  # from 2021 to 2024
     assert statements.reconciliation["reconciled"].tolist() == [False, True]
 
 

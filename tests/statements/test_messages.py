@@ -10,10 +10,9 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, StatementError
-from p2p_analytics.statements import _registry
+from p2p_analytics.statements.reading import registry
 
 SAMPLES = Path(__file__).parent / "samples"
-LOOKED_FOR = "none of its first 50 lines is the header of a known format"
 
 
 def _refuse(path: Path) -> str:
@@ -24,15 +23,15 @@ def _refuse(path: Path) -> str:
 
 def test_the_columns_of_another_table_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the formats that are known, or the columns that the nearest of them has in addition."""
-    monkeypatch.setattr(_registry, "_FORMATS", {})  # the documentation's example adds one
+    monkeypatch.setattr(registry, "_FORMATS", {})  # the documentation's example adds one
     path = tmp_path / "list.csv"
     path.write_text("Shop,Total\nMill,3\n", "utf-8")
     message = _refuse(path)
-    assert message.startswith(f"/list.csv is no statement: {LOOKED_FOR}; its columns are: Shop, Total. The known")
+    assert message.startswith(f"/list.csv is not a statement (columns: Shop, Total). The known")
     assert message.endswith("splitwise, wise.")
     path.write_text("Date,Category,Cost,Ada,Ben\n2024-01-01,Food,3,3,0\n", "utf-8")
     assert _refuse(path) == (
-        f"/list.csv is no statement: {LOOKED_FOR}; its columns are: Date, Category, Cost, Ada, Ben. "
+        f"/list.csv is not a statement (columns: Date, Category, Cost, Ada, Ben). "
         "The nearest format is splitwise, which also has the columns 'Description', 'Currency'."
     )
 
@@ -41,8 +40,8 @@ def test_many_columns_end_with_a_whole_name(tmp_path: Path) -> None:
     """Of 100 names of four characters, 300 characters hold 50 with their commas; the rest is an ellipsis."""
     path = tmp_path / "list.csv"
     path.write_text(",".join(f"c{at:03}" for at in range(100)) + "\n", "utf-8")
-    assert "; its columns are: c000, c001," in _refuse(path)
-    assert ", c048, c049, …. The known formats" in _refuse(path)
+    assert "(columns: c000, c001," in _refuse(path)
+    assert ", c048, c049, …). The known formats" in _refuse(path)
 
 
 def test_payments_that_were_exported_lead_to_read_csv(tmp_path: Path) -> None:
@@ -50,7 +49,7 @@ def test_payments_that_were_exported_lead_to_read_csv(tmp_path: Path) -> None:
     path = tmp_path / "payments.csv"
     p2p.to_csv(pd.DataFrame({"payment_id": ["1"], "flow_cents": [-5], "counterparty_name": ["Ada"]}), path)
     sentence = " They are those of payments that p2p_analytics wrote: read them with p2p.read_csv."
-    assert _refuse(path).endswith(f"; its columns are: payment_id, flow_cents, counterparty_name.{sentence}")
+    assert _refuse(path).endswith(f"(columns: payment_id, flow_cents, counterparty_name).{sentence}")
 
 
 def test_the_file_of_a_bank_leads_to_match_bank(tmp_path: Path) -> None:
@@ -59,7 +58,7 @@ def test_the_file_of_a_bank_leads_to_match_bank(tmp_path: Path) -> None:
     path.write_text("Date,Description,Amount\n2024-05-31,VENMO CASHOUT,196.50\n", "utf-8")
     message = _refuse(path)
     assert (
-        "; its columns are: Date, Description, Amount. If they are those of a bank account, p2p.match_bank" in message
+        "(columns: Date, Description, Amount). If they are those of a bank account, p2p.match_bank" in message
     )
     assert "nearest" not in message
 
@@ -69,7 +68,7 @@ def test_a_text_is_not_taken_for_a_table(tmp_path: Path) -> None:
     path = tmp_path / "notes.csv"
     path.write_text("# Notes\n\nRent, and then tea\nprint(frame[[1, 2, 3, 4]], end='')\n", "utf-8")
     assert _refuse(path) == (
-        f"/notes.csv is no statement: {LOOKED_FOR}. It begins with '# Notes'; download the statement as CSV."
+        f"/notes.csv is not a statement: it begins with '# Notes'. Download the statement as CSV."
     )
 
 
@@ -79,7 +78,7 @@ def test_a_column_that_a_statement_lost_is_named(tmp_path: Path) -> None:
     names = "Datetime,Type,Status,Note,From,To,Amount (total),Amount (tax),Beginning Balance"
     path.write_text(f"Account Statement - (@nora) ,,,,,,,,\nAccount Activity,,,,,,,,\n{names}\n", "utf-8")
     assert _refuse(path) == (
-        f"/list.csv is no statement: {LOOKED_FOR}; its columns are: {names.replace(',', ', ')}. "
+        f"/list.csv is not a statement (columns: {names.replace(',', ', ')}). "
         "The nearest format is statement_d, which also has the columns 'ID'."
     )
     path.write_text(f"a,b,c,d,e,f,g,h,i,j\n{names.replace('Type,', '')}\n", "utf-8")
@@ -98,11 +97,11 @@ def test_privacy_mode_quotes_no_cells(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "/file.csv is no statement: it is empty. Download the CSV file again."),
-        ("\n \n", "/file.csv is no statement: it is empty. Download the CSV file again."),
+        ("", "/file.csv is not a statement: it is empty. Download the CSV file again."),
+        ("\n \n", "/file.csv is not a statement: it is empty. Download the CSV file again."),
         (
             "<!DOCTYPE html>\n<html><body>Sign in</body></html>",
-            "/file.csv is no statement but a web page: sign in to the service, and download the CSV file.",
+            "/file.csv is not a statement but a web page: sign in to the service, and download the CSV file.",
         ),
     ],
     ids=["empty", "blank", "web page"],
@@ -115,12 +114,15 @@ def test_files_without_a_table(tmp_path: Path, content: str, message: str) -> No
 
 
 def test_a_workbook_is_refused_with_the_reason(tmp_path: Path) -> None:
-    """It is a zip archive by its bytes, but none of statements."""
+    """A workbook is a zip archive by its bytes."""
     path = tmp_path / "book.xlsx"
     with zipfile.ZipFile(path, "w") as book:
         book.writestr("[Content_Types].xml", "<x/>")
+    assert _refuse(path) == "/book.xlsx is a file of an office program: download the CSV file."
+    with zipfile.ZipFile(path, "w") as book:
+        book.writestr("[Content_Types].xml", "<x/>")
         book.writestr("xl/workbook.xml", "<x/>")
-    assert _refuse(path) == "/book.xlsx is a workbook of a spreadsheet, which rounds ids: download the CSV file."
+    assert _refuse(path) == "/book.xlsx is a damaged workbook: download it again, or as CSV."
 
 
 def test_a_folder_without_statements(tmp_path: Path) -> None:
@@ -128,7 +130,7 @@ def test_a_folder_without_statements(tmp_path: Path) -> None:
     end = "; name the CSV files, or the folder they are in."
     assert _refuse(tmp_path) == f"No statement was found: there are no files{end}"
     (tmp_path / "photo.png").write_bytes(b"")
-    assert _refuse(tmp_path) == (f"No statement was found: photo.png is no statement by the ending of its name{end}")
+    assert _refuse(tmp_path) == (f"No statement was found: photo.png is not a statement by the ending of its name{end}")
 
 
 def test_folders_in_a_folder_are_named_with_the_pattern_that_reads_them(

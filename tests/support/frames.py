@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from p2p_analytics.frames.schema import PROBLEMS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -20,6 +22,13 @@ def frame_from_columns(columns: Mapping[str, Sequence[Any]], schema: Mapping[str
 def frame_from_rows(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, str]) -> pd.DataFrame:
     """Return a frame of a schema from literal rows; missing values are null."""
     return frame_from_columns({name: [row.get(name) for row in rows] for name in schema}, schema, len(rows))
+
+
+def problem_rows(problems: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return the payment, field, value and sentence of each problem; the columns are those of PROBLEMS."""
+    assert {name: str(dtype) for name, dtype in problems.dtypes.items()} == dict(PROBLEMS)
+    shown = ("payment_id", "field", "value", "problem")
+    return list(zip(*(list_values(problems[name]) for name in shown), strict=True))
 
 
 def list_values(column: pd.Series) -> list[Any]:

@@ -23,7 +23,6 @@ from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-
     from p2p_analytics.statements.formats.format import Reading, Table
     from p2p_analytics.statements.problems import Problem
 import polars as pl
@@ -87,9 +86,7 @@ def read(table: Table) -> Reading:
     is_bitcoin = (currency == "BTC").fill_null(value=False)
     money, faults = read_money(_blank_bitcoin(table, is_bitcoin), _AMOUNTS)
     problems += faults
-    problems += list_problems(
-        list_places(table), is_bitcoin, cells["net"], field="net", code="bitcoin_amount"
-    )
+    problems += list_problems(list_places(table), is_bitcoin, cells["net"], field="net", code="bitcoin_amount")
     dates, faults = read_dates(table, cells["date"])
     problems += faults
     status, faults = read_statuses(table, cells["status"], _STATUSES)

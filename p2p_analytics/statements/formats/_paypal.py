@@ -18,7 +18,6 @@ from p2p_analytics.statements.formats.fields import (
 from p2p_analytics.statements.problems import list_problems
 
 if TYPE_CHECKING:
-
     from p2p_analytics.statements.formats.fields import Languages
     from p2p_analytics.statements.formats.format import Table
     from p2p_analytics.statements.problems import Problem

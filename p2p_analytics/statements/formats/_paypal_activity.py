@@ -19,7 +19,6 @@ from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-
     from p2p_analytics.statements.formats.fields import Languages
     from p2p_analytics.statements.formats.format import Reading, Table
     from p2p_analytics.statements.problems import Problem

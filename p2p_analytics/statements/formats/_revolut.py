@@ -22,7 +22,6 @@ from p2p_analytics.statements.formats.format import StatementFormat
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-
     from p2p_analytics.statements.formats.fields import Languages
     from p2p_analytics.statements.formats.format import Reading, Table
 

@@ -42,7 +42,12 @@ _ALWAYS: Final = ("id", "datetime", "type", "status", "from", "to", "total")
 
 TO_2018: Final = StatementFormat("statement_a", _TRANSACTION, _ALWAYS, read_personal, service=PERSONAL)
 TO_2020: Final = StatementFormat(
-    "statement_b", _TRANSACTION | _BALANCES, (*_ALWAYS, "beginning"), read_personal, service=PERSONAL
+    "statement_b",
+    _TRANSACTION | _BALANCES,
+    (*_ALWAYS, "beginning"),
+    read_personal,
+    service=PERSONAL,
+    has_closing_row=True,
 )
 OF_2021: Final = StatementFormat(
     "statement_c",
@@ -50,6 +55,7 @@ OF_2021: Final = StatementFormat(
     (*_ALWAYS, "beginning", "tip"),
     read_personal,
     service=PERSONAL,
+    has_closing_row=True,
 )
 FROM_2022: Final = StatementFormat(
     "statement_d",
@@ -57,6 +63,7 @@ FROM_2022: Final = StatementFormat(
     (*_ALWAYS, "beginning", "tax"),
     read_personal,
     service=PERSONAL,
+    has_closing_row=True,
 )
 BUSINESS: Final = StatementFormat(
     "statement_e",
@@ -67,4 +74,5 @@ BUSINESS: Final = StatementFormat(
     | _BUSINESS,
     ("id", "date", "time", "type", "status", "from", "to", "total"),
     read_business,
+    has_closing_row=True,
 )

@@ -108,7 +108,11 @@ def _read_instants(cells: pl.DataFrame, tz: ZoneInfo, order: Order | None) -> tu
         elif len(orders) > 1 and order is None:
             first = part.select("file", "line", "datetime", payment_id="id").head(1)
             problems += list_problems(
-                first, first["line"].is_not_null(), first["datetime"], field="datetime", code="ambiguous_date",
+                first,
+                first["line"].is_not_null(),
+                first["datetime"],
+                field="datetime",
+                code="ambiguous_date",
                 details=("month/day/year",),
             )
     is_day_first = cells["file"].is_in(day_first)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from p2p_analytics.display import clean_line
-from p2p_analytics.errors import StatementError
+from p2p_analytics.errors import MemberNeededError, StatementError
 from p2p_analytics.statements.formats.fields import (
     blank_cells,
     build_reading,
@@ -28,7 +28,6 @@ from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-
     from p2p_analytics.statements.formats.cells import Order
     from p2p_analytics.statements.formats.fields import Languages
     from p2p_analytics.statements.formats.format import Reading, Table
@@ -128,17 +127,19 @@ def _read_dates(table: Table) -> tuple[pl.Series, list[Problem]]:
 
 
 def _find_member(table: Table) -> tuple[str, dict[str, str]]:
-    """Return the member that ``account`` names, and the column of each member."""
+    """Return the member that ``member`` names, else ``account``, and the column of each member."""
     columns = {name: f"member_{position}" for position, name in enumerate(table.extras) if name.strip()}
     if not columns:
         raise StatementError(f"{_first_file(table)} has no column for a member: export the group from Splitwise again.")
-    wanted = (table.account or "").strip().casefold()
+    given = table.member or table.account
+    wanted = (given or "").strip().casefold()
     for name in columns:
         if name.strip().casefold() == wanted:
             return name, columns
-    fault = "does not say which member you are" if table.account is None else f"has no member {table.account!r}"
+    fault = "does not say which member you are" if given is None else f"has no member {given!r}"
     names = clean_line(", ".join(map(repr, columns)))[:_LONGEST_NAMES]
-    raise StatementError(f"{_first_file(table)} {fault}: name yours with account=... (--account), one of {names}.")
+    file = _first_file(table)
+    raise MemberNeededError(f"{file} {fault}: name yours with member=... (--member), one of {names}.", file, [*columns])
 
 
 def _first_file(table: Table) -> str:

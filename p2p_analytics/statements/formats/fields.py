@@ -135,9 +135,7 @@ def read_money(
             values = parse_money(text)
         if comma.any():
             values = parse_money(text, decimal_comma=True).zip_with(comma, values)
-        problems += list_unreadable(
-            list_places(table), cells[name], values, field=name, code=NOT_AN_AMOUNT
-        )
+        problems += list_unreadable(list_places(table), cells[name], values, field=name, code=NOT_AN_AMOUNT)
         read[name] = values.alias(name)
     return pl.DataFrame(read), problems
 
@@ -183,7 +181,11 @@ def read_dates(
         if order is None and len(possible) > 1:
             late = part.filter(pl.col("text").str.contains(r"^\s*[0-9]{1,2}[-/.]").fill_null(value=False))
             problems += list_problems(
-                late.head(1), late["text"].head(1).is_not_null(), late["text"].head(1), field=field, code="ambiguous_date",
+                late.head(1),
+                late["text"].head(1).is_not_null(),
+                late["text"].head(1),
+                field=field,
+                code="ambiguous_date",
                 details=(_READ_AS[taken],),
             )
     is_dmy = frame["file"].replace_strict(orders, return_dtype=pl.String) == "dmy"
@@ -193,7 +195,9 @@ def read_dates(
     if zones is not None and (values.is_null() & zones.is_not_null()).any():
         local, _ = read_dates(table, text, order=order, field=field)
         is_unknown = values.is_null() & zones.is_not_null() & local.is_not_null()
-        problems += list_problems(list_places(table), is_unknown, zones, field="zone", code="unknown_zone", details=(table.tz.key,))
+        problems += list_problems(
+            list_places(table), is_unknown, zones, field="zone", code="unknown_zone", details=(table.tz.key,)
+        )
         values = local.zip_with(is_unknown, values)
     problems += list_unreadable(list_places(table), text, values, field=field, code=NOT_A_DATE)
     return values.alias(field), problems

@@ -45,6 +45,8 @@ class Table:
         Zone of datetimes without one.
     account : str or None
         The account that the caller named.
+    member : str or None
+        The member of shared groups who is the account holder, if the caller named one.
     """
 
     cells: pl.DataFrame
@@ -53,6 +55,7 @@ class Table:
     extras: Mapping[str, pl.Series]
     tz: ZoneInfo
     account: str | None
+    member: str | None = None
 
 
 class Reading(NamedTuple):
@@ -100,6 +103,9 @@ class StatementFormat:
     repeats_ids : bool
         Whether rows of one file with one id and different amounts are different transactions, such as a payment and its
         refund. By default they are one, and a problem.
+    has_closing_row : bool
+        Whether a complete file with a column for the field ``ending`` has a row with the ending balance, also where
+        the period has no transactions. A file without that row is cut off.
     """
 
     name: str
@@ -108,6 +114,7 @@ class StatementFormat:
     read: Callable[[Table], Reading]
     service: str | None = None
     repeats_ids: bool = False
+    has_closing_row: bool = False
     _names: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

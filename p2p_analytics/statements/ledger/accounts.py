@@ -71,18 +71,24 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
             handles.setdefault(fold_name(name), set()).add(handle)
     spellings = {normalize_account(handle): handle for _, handle in sorted(of_files)}
     accounts: dict[str, set[str]] = {}  # of each service
-    if owner is not None and owner.username:
-        spellings[normalize_account(owner.username)] = owner.username
-        handles.setdefault(fold_name(owner.display_name), set()).add(owner.username)
-        accounts[SERVICE] = {owner.username}
+    of_holders = {name: set(found) for name, found in handles.items()}  # as files show them, without the service
+    if owner is not None:
+        own_name = owner.username or str(owner.id)
+        spellings |= {normalize_account(name): own_name for name in (owner.username, owner.id) if name}
+        handles.setdefault(fold_name(owner.display_name), set()).add(own_name)
+        accounts[SERVICE] = {own_name}
     if rows["is_handle"].all() and not given and owner is None:
         return NamedRows(rows.drop("is_given"), problems)
 
     def resolve(name: str) -> str:
         plain = name.strip().removeprefix("@")
-        return spellings.get(normalize_account(plain)) or find_handle(plain, handles) or plain
+        return spellings.get(normalize_account(plain)) or find_handle(plain, of_holders) or plain
 
+    accounts_given = {file: resolve(name) for file, name in given.items()}
     owners = _find_owners(rows.filter(~pl.col("is_handle")))
+    for file, name in owners.items():
+        if name is not None and file in given:
+            handles.setdefault(fold_name(name), set()).add(accounts_given[file])
     named = {
         file: find_handle(name, handles) or spellings.get(normalize_account(name), name)
         for file, name in owners.items()
@@ -93,7 +99,7 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
         for file, account in named.items()
         if has_other_name(account, owners[file] or "", handles)
     ]
-    named |= {file: resolve(name) for file, name in given.items()}
+    named |= accounts_given
     # Names that differ by case alone are one account, in small letters if a file has them.
     written = {normalize_account(name): name for name in sorted(named.values())}
     named = {

@@ -1,4 +1,4 @@
-"""Paths to the bytes of files: folders, patterns and zip archives, within bounded memory.
+"""Paths and uploads to the bytes of files: folders, patterns and zip archives, within bounded memory.
 
 A file that the caller names must be a statement. A file found in a folder, in a zip archive or by a pattern may be
 another one; the reader lists it as skipped.
@@ -6,21 +6,25 @@ another one; the reader lists it as skipped.
 
 from __future__ import annotations
 
+import contextlib
+import fnmatch
 import glob
+import io
 import os
 import zipfile
 import zlib
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.display import clean_line, join_first
 from p2p_analytics.errors import ConfigurationError, StatementError, describe_os_error, describe_type
 from p2p_analytics.files import NotRegularFileError, open_regular, to_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import IO
 
 LARGEST_FILE: Final = 256 * 2**20
@@ -31,18 +35,23 @@ _LARGEST_DIRECTORY: Final = 16 * 2**20  # the list of members of a zip archive
 _MOST_FILES: Final = 100_000
 _BATCH_BYTES: Final = 4 * 2**20
 _SUFFIXES: Final = frozenset({".csv", ".tsv", ".txt", ".json"})
+_BOOK: Final = ".xlsx"
 _ZIP: Final = ".zip"
 _ZIP_MAGIC: Final = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
-_WORKBOOK: Final = "[Content_Types].xml"  # a member of every file of an office program
+_OFFICE: Final = "[Content_Types].xml"  # a member of every file of an office program
+_WORKBOOK: Final = "xl/workbook.xml"
 _END_OF_DIRECTORY: Final = b"PK\x05\x06"
 _END_BYTES: Final = 22
 _LONGEST_COMMENT: Final = 2**16
 _ENCRYPTED: Final = 0x1
 _PLAIN_METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_BYTES: Final = (bytes, bytearray, memoryview)
+_PAIR: Final = 2  # a name and a content
+_BY_ENDING: Final = "is not a statement by the ending of its name"
 
 
 class Source(NamedTuple):
-    """The bytes of one file, or the reason why it is skipped.
+    """The bytes of one file, or the reason why it is skipped or cannot be read.
 
     Attributes
     ----------
@@ -52,11 +61,13 @@ class Source(NamedTuple):
     label : str
         The shortest name that no other file of the call has, for frames, which the caller may pass on.
     content : bytes
-        Empty for a skipped file.
+        Empty for a file that is skipped or cannot be read.
     is_named : bool
         Whether the caller named this file, so that it must be a statement.
     skipped : str or None
         The reason why the file is not read.
+    error : str or None
+        The reason why a file that is needed cannot be read.
     """
 
     name: str
@@ -64,18 +75,41 @@ class Source(NamedTuple):
     content: bytes
     is_named: bool
     skipped: str | None = None
+    error: str | None = None
 
 
 class _Entry(NamedTuple):
-    """A file, or a folder with folders in it, which are not read."""
+    """A file, or a folder with folders in it, which are not read; the file may be open or uploaded."""
 
     path: Path
     is_named: bool
     label: str = ""
     folders: tuple[str, ...] = ()
+    file: Any = None
 
 
-def find_files(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[_Entry]:
+class Exclusions:
+    """Glob patterns of the files that the caller leaves out, matched with the name and the path of each file."""
+
+    def __init__(self, patterns: str | Iterable[str]) -> None:
+        self._patterns = [patterns] if isinstance(patterns, str) else list(patterns or ())
+        if not all(isinstance(each, str) and each for each in self._patterns):
+            raise ConfigurationError("exclude is a pattern such as '*-old.csv', or several of them.")
+        self._used: set[str] = set()
+
+    def has(self, path: PurePath) -> bool:
+        """Return whether a file is left out."""
+        found = [each for each in self._patterns if path.match(each) or fnmatch.fnmatch(str(path), each)]
+        self._used.update(found)
+        return bool(found)
+
+    def require_used(self) -> None:
+        """Raise a ConfigurationError if a pattern has matched no file."""
+        if unused := [each for each in self._patterns if each not in self._used]:
+            raise ConfigurationError(f"No file matches exclude={unused[0]!r}: check the pattern.")
+
+
+def find_files(paths: object, exclusions: Exclusions | None = None) -> list[_Entry]:
     """Return the files of paths, each once: named files first in the caller's order, those of a folder by name.
 
     A folder means its own files, then an entry for the folders in it, which are not read. A path with ``*``, ``?`` or
@@ -86,17 +120,20 @@ def find_files(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]])
     StatementError
         A path or pattern leads to no file, or to too many.
     ConfigurationError
-        A path is neither text nor a Path, or there is none.
+        An item is neither a path nor a binary file, or there is none.
     """
     entries: dict[str, _Entry] = {}
-    for path in _list_paths(paths):
-        for entry in _expand(path):
-            key = os.path.realpath(entry.path)
+    for number, item in enumerate(_list_items(paths), 1):
+        for entry in _open_item(item, number):
+            if exclusions and not entry.folders and exclusions.has(entry.path):
+                continue
+            # Two uploads can have one name, or the name of a file.
+            key = os.path.realpath(entry.path) if entry.file is None else f"\0{number}"
             entries[key] = entry._replace(is_named=entry.is_named or (key in entries and entries[key].is_named))
             if len(entries) > _MOST_FILES:
-                raise StatementError(f"{show_name(path)} leads to more than {_MOST_FILES:,} files: name fewer of them.")
-    labels = shorten_paths([entry.path for entry in entries.values()])
-    return [entry._replace(label=label) for entry, label in zip(entries.values(), labels, strict=True)]
+                raise StatementError(f"{show_name(item)} leads to more than {_MOST_FILES:,} files: name fewer of them.")
+    labels = iter(shorten_paths([entry.path for entry in entries.values() if entry.file is None]))
+    return [entry._replace(label=next(labels) if entry.file is None else str(entry.path)) for entry in entries.values()]
 
 
 def find_paths(paths: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
@@ -121,75 +158,60 @@ def shorten_paths(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
             lengths[at] += 1
 
 
-def read_batches(entries: Sequence[_Entry], on_progress: Callable[[int, int], object]) -> Iterator[list[Source]]:
-    """Yield the files of entries, several small ones at a time, and those before an error before it is raised.
+def read_batches(
+    entries: Sequence[_Entry], on_progress: Callable[[int, int], object], exclusions: Exclusions | None = None
+) -> Iterator[list[Source]]:
+    """Yield the files of entries, several small ones at a time.
 
     ``on_progress`` gets the number of entries with files that the caller has taken all.
-
-    Raises
-    ------
-    StatementError
-        As `read_sources` does.
     """
     batch: list[Source] = []
     size = reported = 0
-    try:
-        for number, entry in enumerate(entries, 1):
-            for source in read_sources(entry):
-                batch.append(source)
-                size += len(source.content)
-                if size > _BATCH_BYTES:
-                    yield batch
-                    batch, size = [], 0
-                    for done in range(reported + 1, number):
-                        on_progress(done, len(entries))
-                    reported = number - 1
-    except StatementError:
-        yield batch
-        raise
+    for number, entry in enumerate(entries, 1):
+        for source in read_sources(entry, exclusions):
+            batch.append(source)
+            size += len(source.content)
+            if size > _BATCH_BYTES:
+                yield batch
+                batch, size = [], 0
+                for done in range(reported + 1, number):
+                    on_progress(done, len(entries))
+                reported = number - 1
     yield batch
     for done in range(reported + 1, len(entries) + 1):
         on_progress(done, len(entries))
 
 
-def read_sources(entry: _Entry) -> Iterator[Source]:
-    """Yield the file of an entry, the members of a zip archive, or the reason why folders are skipped.
+def read_sources(entry: _Entry, exclusions: Exclusions | None = None) -> Iterator[Source]:
+    """Yield the file of an entry, the members of a zip archive, or the reason why nothing of it is read.
 
-    Raises
-    ------
-    StatementError
-        A named file cannot be read, is too large, or is a zip archive that is not safe to unpack.
+    That is an error for a named file, such as one that is too large, and for a damaged member of a zip archive.
     """
     name = show_name(entry.path)
     suffix = entry.path.suffix.lower()
+    unread = Source(name, entry.label, b"", is_named=entry.is_named)
     if entry.folders:
-        yield Source(entry.label, entry.label, b"", is_named=False, skipped=_describe_folders(entry))
+        yield unread._replace(name=entry.label, skipped=_describe_folders(entry))
         return
-    if not entry.is_named and suffix not in _SUFFIXES | {_ZIP}:
-        yield Source(
-            name, entry.label, b"", is_named=False, skipped=f"{name} is no statement by the ending of its name"
-        )
+    if not entry.is_named and suffix not in _SUFFIXES | {_BOOK, _ZIP}:
+        yield unread._replace(skipped=f"{name} {_BY_ENDING}")
         return
-    is_begun = False
+    reason = None
     try:
         with _open(entry) as file:
             start = file.read(4)
             file.seek(0)
             if start in _ZIP_MAGIC:
-                for source in _read_archive(file, name, entry):
-                    is_begun = True
-                    yield source
+                yield from _read_archive(file, name, entry, exclusions)
             else:
-                yield Source(name, entry.label, read_bounded(file, name), is_named=entry.is_named)
+                yield unread._replace(content=read_bounded(file, name))
     except StatementError as error:
-        if entry.is_named or is_begun:  # an archive is not read in part
-            raise
-        yield Source(name, entry.label, b"", is_named=False, skipped=str(error))
+        reason = str(error)
     except OSError as error:
-        reason = error.reason if isinstance(error, NotRegularFileError) else describe_os_error(error)
-        if entry.is_named:
-            raise StatementError(f"{name} cannot be read: {reason}.") from None
-        yield Source(name, entry.label, b"", is_named=False, skipped=f"{name} cannot be read: {reason}")
+        cause = error.reason if isinstance(error, NotRegularFileError) else describe_os_error(error)
+        reason = f"{name} cannot be read: {cause}."
+    if reason is not None:
+        yield unread._replace(error=reason) if entry.is_named else unread._replace(skipped=reason.removesuffix("."))
 
 
 def read_bounded(file: IO[bytes], name: str) -> bytes:
@@ -207,18 +229,42 @@ def show_name(path: str | os.PathLike[str]) -> str:
     return clean_line(os.fsencode(path).decode("utf-8", "replace")) or "?"
 
 
-def _list_paths(paths: object) -> list[str | os.PathLike[str]]:
-    if isinstance(paths, str | os.PathLike):
-        return [paths]
-    try:
-        listed: list[str | os.PathLike[str]] = list(paths)  # type: ignore[call-overload]
-    except TypeError:
-        raise ConfigurationError(
-            f"paths is a file, folder or pattern, or several of them, not {describe_type(paths)}."
-        ) from None
+def _list_items(paths: object) -> list[Any]:
+    """Return the files of a call; text files and frames are never iterated, because errors would quote their lines."""
+    if isinstance(paths, Mapping) and all(isinstance(each, Mapping) for each in paths.values()):
+        listed: list[Any] = [{**each, "name": name} for name, each in paths.items()]  # ipywidgets before version 8
+    elif isinstance(paths, str | os.PathLike | Mapping) or _find_content(paths) or not isinstance(paths, Iterable):
+        listed = [paths]
+    else:
+        listed = [paths] if hasattr(paths, "read") or hasattr(paths, "columns") else list(paths)
     if not listed:
         raise ConfigurationError("paths is empty: name a statement file, or a folder of them.")
     return listed
+
+
+def _find_content(item: Any) -> tuple[object, Any] | None:  # noqa: ANN401 - what a caller passes
+    """Return the name and the content of a file that is open or uploaded; None for other objects."""
+    name, file = getattr(item, "name", None), item
+    if isinstance(item, Mapping):
+        name, file = item.get("name"), item.get("content")
+    elif isinstance(item, tuple) and len(item) == _PAIR and isinstance(item[0], str):
+        name, file = item
+    is_binary = hasattr(file, "read") and not hasattr(file, "encoding")  # which files of text have
+    return (name, file) if is_binary or isinstance(file, _BYTES) else None
+
+
+def _open_item(item: Any, number: int) -> Iterable[_Entry]:  # noqa: ANN401 - what a caller passes
+    """Return the files that a path leads to, or the one that is open or uploaded."""
+    if isinstance(item, str | os.PathLike):
+        return _expand(item)
+    found = _find_content(item)
+    if found is None:
+        raise ConfigurationError(
+            "A statement file is a path, bytes, a binary file, a pair of a name and bytes, or the value of a "
+            f"FileUpload, not {describe_type(item)}."
+        )
+    name = show_name(PurePath(found[0]).name) if isinstance(found[0], str) and found[0].strip() else f"file {number}"
+    return [_Entry(Path(name), is_named=True, file=found[1])]
 
 
 def _expand(given: str | os.PathLike[str]) -> Iterator[_Entry]:
@@ -258,12 +304,21 @@ def _describe_folders(entry: _Entry) -> str:
 
 
 def _open(entry: _Entry) -> IO[bytes]:
-    # A link in a folder may lead to any file of the machine; one that the caller names is meant.
-    return open_regular(entry.path, follow_links=entry.is_named)
+    if entry.file is None:
+        # A link in a folder may lead to any file of the machine; one that the caller names is meant.
+        return open_regular(entry.path, follow_links=entry.is_named)
+    if isinstance(entry.file, _BYTES):
+        return io.BytesIO(entry.file)
+    try:
+        with contextlib.suppress(AttributeError, OSError):  # a file that can only be read once
+            entry.file.seek(0)  # in a notebook, a cell may run again
+        return io.BytesIO(entry.file.read(LARGEST_FILE + 1))
+    except (TypeError, ValueError):  # it is closed, or has text
+        raise ConfigurationError(f"{entry.label} cannot be read: open it with mode 'rb'.") from None
 
 
-def _read_archive(file: IO[bytes], name: str, entry: _Entry) -> Iterator[Source]:
-    """Yield the members of a zip archive; others than statements, by their names, are skipped."""
+def _read_archive(file: IO[bytes], name: str, entry: _Entry, exclusions: Exclusions | None) -> Iterator[Source]:
+    """Yield a workbook, or the members of a zip archive; others than statements, by their names, are skipped."""
     _require_small_directory(file, name)
     try:
         archive = zipfile.ZipFile(file)
@@ -271,17 +326,25 @@ def _read_archive(file: IO[bytes], name: str, entry: _Entry) -> Iterator[Source]
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, ValueError, EOFError, OverflowError):
         raise StatementError(f"{name} is a damaged zip archive: download it again.") from None
     with archive:
-        if any(member.filename == _WORKBOOK for member in members):
-            raise StatementError(f"{name} is a workbook of a spreadsheet, which rounds ids: download the CSV file.")
-        _require_safe(members, name, file.seek(0, os.SEEK_END))
+        names = {member.filename for member in members}
+        if _OFFICE in names and _WORKBOOK not in names:
+            raise StatementError(f"{name} is a file of an office program: download the CSV file.")
+        _require_safe(members, name, file.seek(0, os.SEEK_END), is_workbook=_WORKBOOK in names)
+        if _WORKBOOK in names:
+            file.seek(0)
+            yield Source(name, entry.label, read_bounded(file, name), is_named=entry.is_named)
+            return
         for member in sorted(members, key=lambda member: member.filename):
             inner, label = (f"{folder}/{show_name(member.filename)}" for folder in (name, entry.label))
-            if Path(member.filename).suffix.lower() not in _SUFFIXES:
-                reason = f"{inner} is no statement by the ending of its name"
-                yield Source(inner, label, b"", is_named=False, skipped=reason)
+            if exclusions and exclusions.has(PurePath(inner)):
                 continue
-            is_named = entry.is_named and len(members) == 1
-            yield Source(inner, label, _read_member(archive, member, inner), is_named=is_named)
+            unread = Source(inner, label, b"", is_named=entry.is_named and len(members) == 1)
+            suffix = Path(member.filename).suffix.lower()
+            if suffix not in _SUFFIXES:
+                reason = "is a workbook in a zip archive: unpack it" if suffix == _BOOK else _BY_ENDING
+                yield unread._replace(is_named=False, skipped=f"{inner} {reason}")
+                continue
+            yield _read_member(archive, member, unread)
 
 
 def _require_small_directory(file: IO[bytes], name: str) -> None:
@@ -305,7 +368,7 @@ def _require_small_directory(file: IO[bytes], name: str) -> None:
         raise StatementError(f"{name} lists more files than statements need: unpack it and name its statements.")
 
 
-def _require_safe(members: list[zipfile.ZipInfo], name: str, size: int) -> None:
+def _require_safe(members: list[zipfile.ZipInfo], name: str, size: int, *, is_workbook: bool) -> None:
     """Raise a StatementError for archives that are made to do harm, and for what this reader cannot unpack."""
     total = 0
     for member in members:
@@ -316,7 +379,7 @@ def _require_safe(members: list[zipfile.ZipInfo], name: str, size: int) -> None:
         suffix = Path(member.filename).suffix.lower()
         if suffix == _ZIP:
             raise StatementError(f"{name} holds another zip archive, {inner!r}: unpack it and name its statements.")
-        if suffix not in _SUFFIXES:
+        if suffix not in _SUFFIXES and not is_workbook:
             continue
         if member.flag_bits & _ENCRYPTED:
             raise StatementError(f"{name} is encrypted: unpack it and name its statements.")
@@ -324,13 +387,19 @@ def _require_safe(members: list[zipfile.ZipInfo], name: str, size: int) -> None:
             raise StatementError(f"{name} is packed in an unusual way: unpack it and name its statements.")
         total += member.file_size
         is_bomb = total > max(_SMALL_ARCHIVE, _MOST_PACKED * size)
-        if member.file_size > LARGEST_FILE or total > _LARGEST_ARCHIVE or is_bomb:
+        if member.file_size > LARGEST_FILE or total > (LARGEST_FILE if is_workbook else _LARGEST_ARCHIVE) or is_bomb:
             raise StatementError(f"{name} unpacks to more than statements have: do not trust this file.")
 
 
-def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> bytes:
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, unread: Source) -> Source:
     try:
         with archive.open(member) as file:
-            return read_bounded(file, name)
+            content = read_bounded(file, unread.name)
+    except StatementError as error:
+        return unread._replace(error=str(error))
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, RuntimeError, OSError):
-        raise StatementError(f"{name} is damaged inside its zip archive: download it again.") from None
+        return unread._replace(error=f"{unread.name} is damaged inside its zip archive: download it again.")
+    if content.startswith(_ZIP_MAGIC):  # which could be made to unpack without an end
+        reason = f"{unread.name} is a zip archive or workbook in a zip archive: unpack it"
+        return unread._replace(error=f"{reason}.") if unread.is_named else unread._replace(skipped=reason)
+    return unread._replace(content=content)

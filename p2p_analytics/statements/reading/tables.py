@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import re
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -18,7 +20,7 @@ from p2p_analytics.statements.formats.json_cells import FIELDS, PREFIX, build_ce
 from p2p_analytics.statements.problems import Problem
 from p2p_analytics.statements.reading.quick_csv import read_regular, to_frame
 from p2p_analytics.statements.reading.registry import list_names
-from p2p_analytics.statements.reading.text import Text, begins_as_json, decode_start, to_utf8
+from p2p_analytics.statements.reading.text import ZIPPED, Text, begins_as_json, decode_start, read_sheets, to_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,6 +37,10 @@ _MOST_IRREGULAR: Final = 10_000  # rows of a file with too many or too few cells
 _MOST_PARTS: Final = 1_000  # of a file
 _CHUNK: Final = 20_000  # rows that are Python objects at a time
 _LONGEST_NAMES: Final = 300  # characters of column names in a message
+# A date or an amount, which no column is named; a member of a group can be named by a phone number.
+_VALUE: Final = re.compile(
+    r"\W*(?:[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[T ].*)?|[0-9]{1,3}(?:[,.' ]?[0-9]{3})*[.,][0-9]{2})\W*"
+)
 _WEB_PAGE: Final = ("<!doctype", "<html")
 _END: Final = "\x01"  # the last line, longer if a text has one, which an open quote would contain
 
@@ -54,7 +60,7 @@ class Part:
     cells : polars.DataFrame
         ``line``, and one text column for each position of the header, named by its number.
     ragged : set of int
-        Lines with too few cells, or with more that are empty.
+        Lines with too few cells.
     overfull : set of int
         Lines with too many cells.
     problems : list of Problem
@@ -95,12 +101,28 @@ def open_text(content: bytes, name: str, finder: HeaderFinder) -> Opened:
     NoHeaderError
         None of the first lines is the header of a known format; the message lists the columns.
     StatementError
-        The bytes are no text, or a row is larger than a statement has.
+        The bytes are not text, or a row is larger than a statement has.
     """
+    if content.startswith(ZIPPED):
+        return _open_workbook(content, name, finder)
     text = to_utf8(content, name)
     if begins_as_json(content) and not has_csv_header(content, finder):
         return Opened(text, None)
     return Opened(text, _find_header(text.utf8, name, finder))
+
+
+def _open_workbook(content: bytes, name: str, finder: HeaderFinder) -> Opened:
+    """Return the first sheet with the header of a known format; the error of another workbook names its columns."""
+    sheets = read_sheets(content, name)
+    chosen = next((sheet for sheet in sheets if has_csv_header(sheet.utf8, finder)), sheets[0])
+    text = to_utf8(chosen.utf8, name)
+    body = _find_header(text.utf8, name, finder)
+    if chosen.rounded_line is not None:
+        raise StatementError(
+            f"{name}, line {chosen.rounded_line}: a number has more than the 15 digits that a workbook keeps, so the "
+            "last ones are lost: download the CSV file instead."
+        )
+    return Opened(text, body)
 
 
 def read_together(files: Sequence[Opened | None], finder: HeaderFinder) -> list[pl.DataFrame | None]:
@@ -163,6 +185,10 @@ def _split_json(utf8: bytes, name: str, finder: HeaderFinder) -> list[Part]:
 
 def has_header(content: bytes, finder: HeaderFinder) -> bool:
     """Return whether a file that cannot be read begins as a statement."""
+    if content.startswith(ZIPPED):
+        with contextlib.suppress(StatementError):
+            return any(has_csv_header(sheet.utf8, finder) for sheet in read_sheets(content, ""))
+        return False
     is_json = begins_as_json(content) and '"transactions"' in decode_start(content)
     return is_json or has_csv_header(content, finder)
 
@@ -190,6 +216,7 @@ def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
                 _require_width(row, name, reader.line_num)
                 header = finder.find(row)
                 if header is not None:
+                    _require_names(header, name, reader.line_num)
                     start = len(head[: lines.tell()].encode())
                     return _Body(header, preamble, delimiter, utf8[start:], reader.line_num + 1)
                 preamble.append(row)
@@ -223,13 +250,12 @@ def _choose_header(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], bool]:
 def _describe_missing_header(name: str, columns: Sequence[str], *, is_header: bool) -> str:
     found = _join_names(columns)
     if not found:
-        return f"{name} is no statement: it is empty. Download the CSV file again."
+        return f"{name} is not a statement: it is empty. Download the CSV file again."
     if _is_web_page(columns):
-        return f"{name} is no statement but a web page: sign in to the service, and download the CSV file."
-    looked_for = f"none of its first {_HEAD_LINES} lines is the header of a known format"
+        return f"{name} is not a statement but a web page: sign in to the service, and download the CSV file."
     if not is_header:
-        return f"{name} is no statement: {looked_for}. It begins with {found!r}; download the statement as CSV."
-    return f"{name} is no statement: {looked_for}; its columns are: {found}."
+        return f"{name} is not a statement: it begins with {found!r}. Download the statement as CSV."
+    return f"{name} is not a statement (columns: {found})."
 
 
 def _is_web_page(columns: Sequence[str]) -> bool:
@@ -257,6 +283,22 @@ def _require_width(row: Sequence[str], name: str, line: int) -> None:
         )
 
 
+def _require_names(header: Header, name: str, line: int) -> None:
+    """Raise a StatementError if a header continues with values, or repeats the name of a column that is read."""
+    if any(map(_VALUE.fullmatch, header.names)):
+        raise StatementError(
+            f"{name}, line {line}: rows of the file have lost their line ends and continue the header: download the "
+            "file again."
+        )
+    read = {normalize_name(header.names[position]) for position in header.positions.values()} - {""}
+    counts = Counter(map(normalize_name, header.names))
+    repeated = [each for each in header.names if normalize_name(each) in read and counts[normalize_name(each)] > 1]
+    if repeated:
+        raise StatementError(
+            f"{name}, line {line}: there are two columns {repeated[0]!r}: download the file again, or remove one."
+        )
+
+
 def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
     """Yield the parts of a text below its first header, row by row, with rows of any number of cells."""
     end = _END
@@ -278,10 +320,13 @@ def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
                 is_header = sum(normalize_name(cell) in names for cell in row if cell) > 1
                 header = finder.find(row) if is_header else None
                 if header is None:
+                    if not any(row[builder.width :]):  # empty surplus cells shift nothing
+                        del row[builder.width :]
                     size.add_row(len(row), builder.width)
                     builder.add(begin, row)
                 else:
                     size.add_part()
+                    _require_names(header, name, begin)
                     preamble = builder.remove_preamble()
                     yield builder.finish()
                     builder = _PartBuilder(f"{name} (part {size.parts})", header, preamble)
@@ -350,7 +395,7 @@ class _PartBuilder:
     def report_width(self, line: int, row: list[str]) -> None:
         """Report a row with too many or too few cells."""
         surplus = row[self.width :]
-        (self._part.overfull if any(surplus) else self._part.ragged).add(line)
+        (self._part.overfull if surplus else self._part.ragged).add(line)
         self._part.problems.append(
             Problem(
                 "row_width", self._part.file, line, None, "row", _join_names(surplus) or None,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import p2p_analytics as p2p
 from p2p_analytics import cli
-from p2p_analytics.archive.imports import people as people_module
-from p2p_analytics.archive.imports.people import Alias, PeopleFile, read_aliases, write_aliases
+from p2p_analytics.archive import _people as people_module
+from p2p_analytics.archive._people import Alias, PeopleFile, read_aliases, write_aliases
 from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.frames.schema import PEOPLE
 from support.archives.statements import row, statements_of

@@ -75,7 +75,7 @@ def test_errors_have_the_path(tmp_path: Path) -> None:
     """An error is for the caller, who needs to find the file."""
     path = tmp_path / "a.csv"
     path.write_text("x,y\n1,2\n", "utf-8")
-    with pytest.raises(StatementError, match=f"^{path} is no statement"):
+    with pytest.raises(StatementError, match=f"^{path} is not a statement"):
         p2p.read_statements(path)
 
 

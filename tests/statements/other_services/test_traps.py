@@ -161,7 +161,7 @@ def test_splitwise_needs_the_member(account, message):
     """A group is the same file for all members, so the caller has to say who is asking."""
     with pytest.raises(StatementError) as error:
         read_text(_SPLITWISE + "2024-05-01,Tea,Tea,3,EUR,1.50,-1.50\n", name="team.csv", account=account)
-    assert str(error.value) == f"{message}: name yours with account=... (--account), one of 'Nora Quill', 'Theo Marsh'."
+    assert str(error.value) == f"{message}: name yours with member=... (--member), one of 'Nora Quill', 'Theo Marsh'."
 
 
 def test_cells_of_members_that_do_not_add_up():

@@ -6,19 +6,22 @@ import hashlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+import polars as pl
 
-from p2p_analytics.frames.merge_sources import sort_frame
-from p2p_analytics.frames.schema import PAYMENTS, PROBLEMS, STATEMENT
-from p2p_analytics.records import Me, User
-from p2p_analytics.statements import Statements
-from support.frames import frame_from_rows
+from p2p_analytics.statements import (
+    ROWS,
+    Collected,
+    FileInfo,
+    Problem,
+    Statements,
+    build_statements,
+    complete_rows,
+)
+from p2p_analytics.statements.rows import encode_rows, polars_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
-
-BOOKKEEPING = {"lock", "batches.json"}  # which an import and its undo may leave different
-PROBLEM_COLUMNS = {"file": "str", "line": "Int64", **PROBLEMS}
 
 
 def row(payment_id: int | str, name: str = "Bo", **fields: Any) -> dict[str, Any]:
@@ -40,28 +43,33 @@ def row(payment_id: int | str, name: str = "Bo", **fields: Any) -> dict[str, Any
     }  # fmt: skip
 
 
-def statements_of(*rows: dict[str, Any], account: str = "ada", **fields: Any) -> Statements:
-    """Return the statements of an account with these rows."""
-    payments = sort_frame(frame_from_rows(rows, {**PAYMENTS, **STATEMENT}))
-    names = list(dict.fromkeys([each["file"] for each in rows])) or ["empty.csv"]
-    newest = payments["date_created"].max()
-    files = pd.DataFrame({"file": names, "format": "own", "account": account}).astype("str")
-    holders = {
-        each: Me(user=User(id=each, username=each.removeprefix("@"), display_name="Ada"))
-        for each in {account, *payments["account_id"]}
-    }
-    problems = fields.pop("problems", frame_from_rows([], PROBLEM_COLUMNS))
-    return Statements(
-        payments=payments,
-        reconciliation=frame_from_rows([], {"account": "str", "reconciled": "boolean"}),
-        problems=problems,
-        files=files.assign(period_end=newest),
-        _holders=holders,
-        **fields,
-    )
+def statements_of(*rows: dict[str, Any], account: str = "ada", problems: Sequence[Problem] = ()) -> Statements:
+    """Return the statements of an account with these rows, as if a file had them."""
+    read = [_to_row(each) for each in rows]
+    names = list(dict.fromkeys(each["file"] for each in rows)) or ["empty.csv"]
+    handles = {each["file"]: each["account_id"] for each in rows}
+    files = tuple(
+        FileInfo(
+            file=name, format="own", service="own", account_service="own", digest=f"{name} {len(rows)} {rows}",
+            account=None if name in handles else account,
+        )
+        for name in names
+    )  # fmt: skip
+    frame = complete_rows(pl.DataFrame(read, schema=polars_schema(), strict=False))
+    return build_statements(Collected(encode_rows(frame), files, tuple(problems)))
+
+
+def _to_row(given: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of ROWS with the values of a row of PAYMENTS and STATEMENT."""
+    names = {
+        "account": "account_id", "date": "date_created", "from_name": "actor_display_name",
+        "to_name": "target_user_display_name", "counterparty_id": "counterparty_id",
+    }  # fmt: skip
+    known = {name: given.get(names.get(name, name)) for name in ROWS}
+    return known | {"owner": "Ada", "moved_cents": 0, "account": given["account_id"].removeprefix("@")}
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Return the digest of each file of an archive, except the lock and the journal."""
-    files = [path for path in folder.iterdir() if path.name not in BOOKKEEPING]
+    """Return the digest of each file of an archive, except the lock and cached tables."""
+    files = [path for path in folder.iterdir() if path.name != "lock" and not path.name.startswith("view_")]
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}

@@ -12,6 +12,8 @@ from bisect import bisect_left
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import pandas as pd
+
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.formulas import defuse_text, restore_text
@@ -19,8 +21,6 @@ from p2p_analytics.frames import schema
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    import pandas as pd
 
     from p2p_analytics.records import User
 
@@ -240,8 +240,6 @@ def list_people(
 
     ``usernames`` has the username of each user id. Lines of the user without effect come last, with no payments.
     """
-    import pandas as pd
-
     rows: list[tuple[str | int | None, ...]] = []
     for name, match in sorted(matches.items()):
         if name in counts:

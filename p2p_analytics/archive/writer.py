@@ -6,10 +6,13 @@ import os
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+import pyarrow as pa
+
 from p2p_analytics.archive import _manifest
 from p2p_analytics.archive._folder import ArchiveFolder
-from p2p_analytics.archive._manifest import Entry, Manifest
-from p2p_analytics.archive._merge import split_rows
+from p2p_analytics.archive._manifest import Entry, Manifest, Service
+from p2p_analytics.archive._service import split_rows
 from p2p_analytics.archive.tables import arrow_schema, encode_parquet, pending_ids
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.errors import ArchiveError, describe_os_error
@@ -28,9 +31,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from pathlib import Path
 
-    import numpy as np
     import pandas as pd
-    import pyarrow as pa
 
     Array = np.ndarray[Any, Any]
 
@@ -88,7 +89,7 @@ def write_archive(
         kind: _write(folder_path, kind, _tabulate(kind, frame), None, account)
         for kind, frame in (("people", seen), ("friends", friends_frame(friends)), ("problems", problems_frame([])))
     }
-    manifest = Manifest(
+    service = Service(
         me=Me(user=owner),
         fetched_at=fetched_at,
         synced_to=fetched_at,
@@ -97,6 +98,7 @@ def write_archive(
         people_at=fetched_at,
         **small,
     )
+    manifest = Manifest(service=service)
     body = folder.encode_manifest(manifest)
     _write_bytes(folder_path / _manifest.NAME, body)
     return rows.num_rows, len(body) + sum(entry.size for entry in manifest.entries)
@@ -104,9 +106,6 @@ def write_archive(
 
 def _build_rows(payments: PaymentColumns, fetched_at: datetime) -> pa.Table:
     """Return rows of the archive, newest first."""
-    import numpy as np
-    import pyarrow as pa
-
     order = np.lexsort((payments.numbers["payment_id"], payments.numbers["created_us"]))[::-1]
     length = len(order)
     columns: dict[str, Any] = {
@@ -155,9 +154,6 @@ def _describe_view(  # noqa: PLR0913, PLR0917 - the columns that decide it
     people: Sequence[User], actor: Array, target: Array, action: Array, actions: Sequence[str], cents: Array
 ) -> dict[str, pa.Array]:
     """Return the columns that depend on the viewer, worked out once for each other person, side and action."""
-    import numpy as np
-    import pyarrow as pa
-
     kinds = (action * len(people) + actor) * len(people) + target
     distinct, codes = np.unique(kinds, return_inverse=True)
     views = []
@@ -174,8 +170,6 @@ def _describe_view(  # noqa: PLR0913, PLR0917 - the columns that decide it
 
 
 def _take(values: Sequence[str | None], codes: Array) -> pa.Array:
-    import pyarrow as pa
-
     return pa.array(values, pa.string()).take(pa.array(codes))
 
 
@@ -186,7 +180,7 @@ def _tabulate(kind: str, frame: pd.DataFrame) -> pa.Table:
 
 def _write(path: Path, kind: str, table: pa.Table, start: date | None, account: str) -> Entry:
     """Write rows as a file of an archive."""
-    body = encode_parquet(kind, table, {b"p2p_analytics.account": account})
+    body = encode_parquet(kind, table, {b"p2p_analytics.account": account.encode()})
     digest = sha256(body).hexdigest()
     name = _manifest.build_file_name(kind, start, digest)
     _write_bytes(path / name, body)

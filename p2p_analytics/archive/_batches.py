@@ -1,0 +1,207 @@
+"""What an archive stores of statements: the rows of each import, and the payments that the user has edited or merged.
+
+The file of an import is never changed, and says by itself what it is, so that it can be read without the manifest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+from p2p_analytics.archive._manifest import EDITS, ROWS, Batch, BrokenFileError
+from p2p_analytics.archive.tables import arrow_schema
+from p2p_analytics.forks import refuse_marked
+from p2p_analytics.frames import schema
+from p2p_analytics.frames.arrow import table_of
+from p2p_analytics.frames.merge_sources import sort_frame
+from p2p_analytics.frames.schema import set_dtypes
+from p2p_analytics.records import Me
+from p2p_analytics.statements import Collected, FileInfo, Problem
+from p2p_analytics.statements.rows import encode_rows, polars_schema
+
+if TYPE_CHECKING:
+    from p2p_analytics.archive._folder import ArchiveFolder
+    from p2p_analytics.archive._manifest import Entry, Manifest
+
+_SAYS: Final = b"p2p_analytics.import"
+_HOLDER: Final = b"p2p_analytics.holder"
+
+
+class _Import(msgspec.Struct, frozen=True):
+    """What the file of an import says beside its rows."""
+
+    number: int
+    imported_at: datetime
+    counts: tuple[int, int, int, int]
+    files: tuple[FileInfo, ...]
+    problems: tuple[Problem, ...]
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """The holder of an account, and the date of the data."""
+
+    me: Me
+    fetched_at: datetime
+
+
+class Rows(NamedTuple):
+    """What an archive stores of statements.
+
+    Attributes
+    ----------
+    collected : Collected
+        The rows of all imports. A file that was imported again as it was is there once; another one of the same name
+        has a number behind it.
+    labels : tuple of dict
+        Of each import, the name of each of its files in ``collected``.
+    edits : DataFrame
+        PAYMENTS and STATEMENT of the payments that the user has edited or merged.
+    holder : Holder or None
+        The holder of the merged payments.
+    """
+
+    collected: Collected
+    labels: tuple[dict[str, str], ...]
+    edits: pd.DataFrame
+    holder: Holder | None
+
+
+def read_rows(folder: ArchiveFolder, manifest: Manifest) -> Rows:
+    """Return what an archive stores of statements.
+
+    Raises
+    ------
+    BrokenFileError
+        A file is broken.
+    ConfigurationError
+        This process was forked after its parent loaded Polars.
+    """
+    refuse_marked()
+    stored = [_read_import(folder, batch.rows) for batch in manifest.batches]
+    rows = Rows(Collected(encode_rows(pl.DataFrame(schema=polars_schema())), (), ()), (), _empty_edits(), None)
+    for said, frame in stored:
+        rows = add_import(rows, Collected(frame, said.files, said.problems), said.number)
+    edits = [batch.edits for batch in manifest.batches if batch.edits]
+    if manifest.edits is not None:
+        file = folder.open_file(manifest.edits)
+        rows = rows._replace(holder=msgspec.json.decode((file.metadata.metadata or {})[_HOLDER], type=Holder))
+        edits.append(manifest.edits)
+    for entry in edits:
+        rows = add_edits(rows, folder.read_frame(entry))
+    return rows
+
+
+def add_edits(rows: Rows, edits: pd.DataFrame) -> Rows:
+    """Return stored rows with further edits, of which each value is later than those of the same payment before."""
+    if edits.empty or rows.edits.empty:
+        return rows._replace(edits=rows.edits if edits.empty else edits)
+    joined = pd.concat([edits, rows.edits], ignore_index=True).groupby("payment_id", sort=False, as_index=False).first()
+    return rows._replace(edits=set_dtypes(joined.reindex(columns=edits.columns), edits.dtypes.to_dict()))
+
+
+def add_import(rows: Rows, given: Collected, number: int) -> Rows:
+    """Return stored rows with those of a further import."""
+    known = {(info.file, info.digest, info.account): info.file for info in rows.collected.files if info.digest}
+    known |= {
+        (original, info.digest, info.account): info.file
+        for info in rows.collected.files
+        for labels in rows.labels
+        for original, label in labels.items()
+        if label == info.file and info.digest
+    }
+    taken = {info.file for info in rows.collected.files}
+    labels: dict[str, str] = {}
+    files = []
+    for info in given.files:
+        again = known.get((info.file, info.digest, info.account))
+        label, count = info.file, 2
+        while again is None and label in taken:
+            label, count = f"{info.file} ({count})", count + 1
+        labels[info.file] = again or label
+        if again is None:
+            taken.add(label)
+            files.append(msgspec.structs.replace(info, file=label, batch=number))
+    added = {original: label for original, label in labels.items() if label in {info.file for info in files}}
+    file = pl.col("file").cast(pl.String)
+    own = given.rows
+    if len(added) < len(labels):
+        own = own.filter(file.is_in(list(added)))
+    if any(original != label for original, label in added.items()):
+        dtype = own["file"].dtype
+        own = own.with_columns(file.replace(added).cast(dtype).alias("file"))
+    problems = [
+        problem._replace(file=added.get(problem.file, problem.file))
+        for problem in given.problems
+        if problem.file in added
+    ]
+    before = rows.collected
+    joined = Collected(pl.concat([before.rows, own]), (*before.files, *files), (*before.problems, *problems))
+    return rows._replace(collected=joined, labels=(*rows.labels, labels))
+
+
+def write_import(  # noqa: PLR0913, PLR0917 - the rows, and what the file says beside them
+    folder: ArchiveFolder,
+    given: Collected,
+    account: str,
+    number: int,
+    imported_at: datetime,
+    counts: tuple[int, int, int, int],
+) -> Batch:
+    """Write the rows of an import to a new file, and return its entry in the manifest."""
+    files = {info.file for info in given.files}
+    problems = tuple(problem for problem in given.problems if problem.file in files)
+    says = _Import(number, imported_at, counts, given.files, problems)
+    columns = arrow_schema(ROWS)
+    plain = given.rows.with_columns(pl.col(pl.Categorical).cast(pl.String)).select(columns.names)
+    table = pa.table({name: plain[name].to_arrow(compat_level=pl.CompatLevel.oldest()) for name in columns.names}).cast(
+        columns
+    )
+    entry = folder.write(ROWS, table, account, metadata={_SAYS: msgspec.json.encode(says)})
+    return _describe(says, entry)
+
+
+def recover_imports(folder: ArchiveFolder) -> tuple[Batch, ...]:
+    """Return the imports whose files can be read, without a manifest."""
+    found = {}
+    for path in folder.list_own_files():
+        if path.name.startswith(f"{ROWS}-"):
+            with contextlib.suppress(BrokenFileError):
+                entry = folder.describe(path)
+                said, _ = _read_import(folder, entry)
+                found[said.number] = _describe(said, entry)
+    return tuple(found[number] for number in sorted(found))
+
+
+def write_edits(folder: ArchiveFolder, edits: pd.DataFrame, holder: Holder) -> Entry:
+    """Write the payments that the user has edited or merged."""
+    columns = arrow_schema(EDITS)
+    table = table_of(sort_frame(edits)[columns.names]).cast(columns)
+    return folder.write(EDITS, table, str(holder.me.user.id), metadata={_HOLDER: msgspec.json.encode(holder)})
+
+
+def _read_import(folder: ArchiveFolder, entry: Entry) -> tuple[_Import, pl.DataFrame]:
+    body = folder.read_content(entry)
+    said = folder.parse_content(entry, body).metadata.metadata or {}
+    rows: Any = pl.read_parquet(io.BytesIO(body)).select(*polars_schema())
+    return msgspec.json.decode(said[_SAYS], type=_Import), encode_rows(rows.cast(polars_schema()))
+
+
+def _describe(said: _Import, entry: Entry) -> Batch:
+    new, known, changed, refused = said.counts
+    return Batch(
+        number=said.number, imported_at=said.imported_at, files=tuple(info.file for info in said.files), rows=entry,
+        new=new, known=known, changed=changed, refused=refused,
+    )  # fmt: skip
+
+
+def _empty_edits() -> pd.DataFrame:
+    return pd.DataFrame(
+        {name: pd.Series(dtype=dtype) for name, dtype in {**schema.PAYMENTS, **schema.STATEMENT}.items()}
+    )

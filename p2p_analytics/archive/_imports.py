@@ -1,0 +1,433 @@
+"""Import of statements into an archive, and its undo. The plan of an import is the difference of two views."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import shlex
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from p2p_analytics import settings
+from p2p_analytics.archive import _manifest
+from p2p_analytics.archive._batches import (
+    Holder,
+    add_edits,
+    add_import,
+    read_rows,
+    recover_imports,
+    write_edits,
+    write_import,
+)
+from p2p_analytics.archive._manifest import BrokenFileError, Manifest
+from p2p_analytics.archive._view import (
+    NOT_COMPARED,
+    derive_statements,
+    derive_view,
+    find_key,
+    outline,
+    read_outline,
+    read_view,
+    write_outline,
+)
+from p2p_analytics.display import clean_line, join_first
+from p2p_analytics.errors import ArchiveError
+from p2p_analytics.frames.arrow import is_among, table_of
+from p2p_analytics.frames.merge_sources import CONTRADICTS
+from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, PAYMENTS, PROBLEMS, STATEMENT, TEXT
+from p2p_analytics.handles import normalize_account
+from p2p_analytics.privacy import Mask
+from p2p_analytics.statements import SERVICE, find_common_handle, list_other_accounts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from p2p_analytics.archive._batches import Rows
+    from p2p_analytics.archive._folder import ArchiveFolder
+    from p2p_analytics.archive._manifest import Batch
+    from p2p_analytics.archive._view import Statements as ArchiveStatements
+    from p2p_analytics.archive._view import View
+    from p2p_analytics.statements import Collected, OtherFile, Statements
+
+log = logging.getLogger(__name__)
+
+_COUNTS: Final = ("new", "known", "changed", "refused")
+_IMPORTS: Final = {
+    "number": "int64", "imported_at": INSTANT, "files": TEXT, **dict.fromkeys(_COUNTS, "int64"), "undoable": "bool",
+}  # fmt: skip
+_KEY: Final = "payment_id"
+# A row without one of these could not be read: a statement that has it changes the row.
+_NEVER_EMPTY: Final = ("status", "amount_cents", "flow_cents", "date_created")
+_DETAILS: Final = {"file": TEXT, "line": "Int64", _KEY: TEXT, "outcome": TEXT, "fields": TEXT}
+
+
+class ImportPlan(NamedTuple):
+    """Result of an import, or of its dry run: the difference of the archive's payments before and after it.
+
+    Each transaction of the statements is in exactly one of the first four counts, and so are transactions of earlier
+    imports that it changes.
+
+    Attributes
+    ----------
+    new : int
+        Number of transactions that the archive did not hold.
+    known : int
+        Number of transactions that it held already; what the statement knows more, such as a fee, is added.
+    changed : int
+        Number of transactions that it held with another value, such as pending payments that are settled now, or
+        without an amount, date or status, which could not be read; also refunds of earlier imports, if the statements
+        say now whether they come from a person or a merchant.
+    refused : int
+        Number of transactions that contradict the service's amount, currency or direction of the payment.
+    details : DataFrame
+        One row per changed, refused or removed transaction, by file and line: ``file``, ``line``, ``payment_id``,
+        ``outcome`` ("changed", "refused" or "removed") and ``fields``, the columns that differ, such as
+        "status, fee_cents".
+    kinds : DataFrame
+        The counts by kind, the most frequent first, after "payment": ``kind``, ``new``, ``known``, ``changed`` and
+        ``refused``.
+    problems : DataFrame
+        PROBLEMS that the archive lists after the import: those of the given files, and others that it did not list
+        before, such as a copy of a file of an earlier import.
+    new_services : tuple of str
+        The services, such as "cash_app", of which the archive had no payments, if it had those of others or if the
+        statements are of several; "statement" is the service of this package.
+    other_accounts : tuple of OtherFile
+        The files that name another account than the one with which the statements were read: ``file``, ``account``
+        and ``transactions``, the number of its transactions that count as those of the archive's account.
+    removed : int
+        Number of transactions of earlier files that a newer snapshot of their group does not have any more.
+    payments : DataFrame
+        PAYMENTS and STATEMENT of the new transactions, newest first.
+    """
+
+    new: int
+    known: int
+    changed: int
+    refused: int
+    details: pd.DataFrame
+    kinds: pd.DataFrame
+    problems: pd.DataFrame
+    new_services: tuple[str, ...] = ()
+    other_accounts: tuple[OtherFile, ...] = ()
+    removed: int = 0
+    payments: pd.DataFrame | None = None
+
+
+class Planned(NamedTuple):
+    """An import before it is written: the plan, the view after it with its outline, and what is to be stored."""
+
+    plan: ImportPlan
+    view: View
+    outline: pl.DataFrame
+    manifest: Manifest
+    given: Collected
+    edits: pd.DataFrame
+
+
+def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> Planned:
+    """Return an import before it is written; this changes nothing."""
+    return _plan(folder, statements, _read_state(folder, repair=repair))
+
+
+def write_planned(folder: ArchiveFolder, statements: Statements, planned: Planned, *, repair: bool) -> ImportPlan:
+    """Add statements to an archive as a batch that can be undone; call it within the lock.
+
+    New files are written first and then the manifest, so a crash leaves the old state or the new one.
+    """
+    state = _read_state(folder, repair=repair)
+    if state != planned.manifest:  # another process has written meanwhile
+        planned = _plan(folder, statements, state)
+    for name in _list_left_out(folder, state):
+        log.warning(
+            "The file %s of the archive %s was broken and is set aside: import all your statement files again.",
+            name, folder.path,
+        )  # fmt: skip
+        folder.set_aside(name)
+    if folder.read_bytes(_manifest.NAME) is None:
+        folder.commit(state, None)  # from here on, files without a manifest mean that it is lost
+    account, before = str(planned.view.me.user.id), planned.manifest
+    number = max((batch.number for batch in before.batches), default=0) + 1
+    plan = planned.plan
+    counts = plan.new, plan.known, plan.changed, plan.refused
+    with _remove_new_files(folder):
+        batch = write_import(folder, planned.given, account, number, datetime.now(UTC), counts)
+        if len(planned.edits):
+            holder = Holder(planned.view.me, planned.view.fetched_at)
+            batch = msgspec.structs.replace(batch, edits=write_edits(folder, planned.edits, holder))
+        after = msgspec.structs.replace(before, batches=(*before.batches, batch))
+        if after.service is None:
+            after = msgspec.structs.replace(after, account=account)
+        write_outline(folder, find_key(folder, after), planned.view, planned.outline)
+        folder.commit(after, before)
+    return plan
+
+
+@contextlib.contextmanager
+def _remove_new_files(folder: ArchiveFolder) -> Iterator[None]:
+    """Remove the files that a block has written if it fails, as on a full disk."""
+    before = {path.name for path in folder.list_own_files()}
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            for path in [path for path in folder.list_own_files() if path.name not in before]:
+                path.unlink()
+        raise
+
+
+def undo_import(folder: ArchiveFolder) -> Batch:
+    """Take the last import back, and return it; call it within the lock."""
+    manifest = require_import(folder)
+    *earlier, last = manifest.batches
+    left = msgspec.structs.replace(manifest, batches=tuple(earlier))
+    if left.has_statements and left.service is None:  # a later file can have shown the handle of the account
+        left = msgspec.structs.replace(left, account=str(read_view(folder, left).me.user.id))
+    folder.commit(left, None)
+    if not (left.service or left.has_statements):
+        folder.remove_file(_manifest.NAME)
+    return last
+
+
+def require_import(folder: ArchiveFolder) -> Manifest:
+    """Return the manifest; raise an ArchiveError if there is no import to undo."""
+    manifest = folder.read_manifest()
+    if manifest is None or not manifest.batches:
+        raise ArchiveError(f"{folder.path} holds no import to undo.")
+    return manifest
+
+
+def frame_batches(batches: Sequence[Batch], *, undoable: bool) -> pd.DataFrame:
+    """Return imports as `Archive.imports` describes them; the last one may be undoable."""
+    mask = Mask() if settings.privacy() else None
+    rows = [
+        {
+            "number": batch.number,
+            "imported_at": batch.imported_at,
+            "files": "; ".join(batch.files if mask is None else _mask_files(batch.files, mask)),
+            **{name: getattr(batch, name) for name in _COUNTS},
+            "undoable": undoable and batch is batches[-1],
+        }
+        for batch in batches
+    ]
+    return pd.DataFrame(rows, columns=list(_IMPORTS)).astype(_IMPORTS)
+
+
+def _mask_files(files: Sequence[str], mask: Mask) -> list[str]:
+    """Return invented names of files, the same as in masked statements."""
+    return mask.frame(pd.DataFrame({"file": list(files)}, dtype=TEXT))["file"].tolist()
+
+
+def _read_state(folder: ArchiveFolder, *, repair: bool) -> Manifest:
+    """Return the manifest before an import; one that is lost is made of the files that can be read.
+
+    Raises
+    ------
+    BrokenFileError
+        A file is broken, and not to be repaired; or only a sync can repair it.
+    """
+    try:
+        manifest = folder.read_manifest()
+    except BrokenFileError:
+        if not folder.holds_statements_only():
+            raise
+        manifest = None
+    if manifest is None:
+        return Manifest(batches=recover_imports(folder))
+    broken = [entry for entry in manifest.statement_entries if not folder.is_sound(entry)]
+    if not broken:
+        return manifest
+    if not repair:
+        folder.open_file(broken[0])
+    batches = tuple(batch for batch in manifest.batches if batch.rows not in broken)
+    edits = None if manifest.edits in broken else manifest.edits
+    return msgspec.structs.replace(manifest, batches=batches, edits=edits)
+
+
+def _list_left_out(folder: ArchiveFolder, state: Manifest) -> list[str]:
+    """Return the broken files that a state leaves out: of its manifest, and the manifest itself."""
+    try:
+        manifest = folder.read_manifest()
+    except BrokenFileError:
+        return [_manifest.NAME]
+    entries = manifest.statement_entries if manifest else ()
+    return [entry.name for entry in entries if entry not in state.statement_entries]
+
+
+def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> Planned:
+    """Return an import before it is written."""
+    if statements.private or settings.privacy():
+        raise ArchiveError(
+            "Statements in privacy mode hold invented names and amounts: import the original ones, with "
+            f"{settings.PRIVACY_VARIABLE}=0."
+        )
+    _require_ids(statements.payments)
+    given, edited = statements.collect()
+    stored = read_rows(folder, manifest)
+    rows = add_import(stored, given, number=max((batch.number for batch in manifest.batches), default=0) + 1)
+    rows = add_edits(rows, edited)
+    after = derive_statements(folder, manifest, rows, functools.partial(_require_account, folder, statements, manifest))
+    view = derive_view(folder, manifest, after)
+    own = outline(view.payments)
+    plan = _compare(folder, manifest, view, own, after, rows)
+    services = {SERVICE} if manifest.service else set[str]()
+    services |= {info.service for info in stored.collected.files}
+    given_services = tuple(sorted({info.service for info in given.files}))
+    is_news = bool(services) or len(given_services) > 1
+    new = tuple(name for name in given_services if name not in services) if is_news else ()
+    return Planned(plan._replace(new_services=new), view, own, manifest, given, edited)
+
+
+def _require_ids(payments: pd.DataFrame) -> None:
+    """Raise an ArchiveError if a payment has no id, or an id is repeated within an account."""
+    if payments[_KEY].isna().any():
+        raise ArchiveError("A payment without an id cannot be identified: leave it out of the statements.")
+    repeated = payments.duplicated(["account_id", _KEY])
+    if repeated.any():
+        raise ArchiveError(
+            f"The payment_id {payments.loc[repeated, _KEY].iloc[0]} is repeated: leave all of its rows out but one."
+        )
+
+
+def _require_account(
+    folder: ArchiveFolder,
+    statements: Statements,
+    manifest: Manifest,
+    accounts: Collection[str],
+    unnamed: Collection[str],
+) -> None:
+    """Raise an ArchiveError unless all rows, with those of an import, are of one account, that of the archive."""
+    service = manifest.service
+    own = None
+    if service is not None:
+        own = service.me.user.username or str(service.me.user.id)
+    elif manifest.has_statements:
+        own = manifest.account
+    names = set(accounts)
+    if not names or names & set(unnamed):
+        raise ArchiveError(
+            'The statements name no account: read them with yours, such as account="ada" (--account ada).'
+        )
+    if len(names) == 1 and (service is None or {*map(normalize_account, names)} == {normalize_account(own or "")}):
+        return
+    given = statements.accounts
+    if len(given) > 1 or own is None:
+        handle = find_common_handle(statements)
+        advice = f"; if they are one account, read the files again with account={handle!r}" if handle else ""
+        raise ArchiveError(
+            f"The statements are of {len(given)} accounts ({clean_line(', '.join(given))}), and an archive holds one "
+            f"account: import each into an archive of its own, as select_account() returns it{clean_line(advice)}."
+        )
+    holding, name = clean_line(own), clean_line(given[0])
+    files = join_first(statements.files["file"].unique().tolist())
+    raise ArchiveError(
+        f"The statements ({files}) are of the account {name}, and {folder.path} is the archive of {holding}: name "
+        f'another archive or, if the account is the same, read them with account="{holding}" '
+        f"(--account {shlex.quote(holding)})."
+    )
+
+
+def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the import
+    folder: ArchiveFolder,
+    manifest: Manifest,
+    view: View,
+    own: pl.DataFrame,
+    after: ArchiveStatements,
+    rows: Rows,
+) -> ImportPlan:
+    """Return the difference of the views before and after an import."""
+    before = read_outline(folder, manifest)
+    labels = set(rows.labels[-1].values())
+    of_given = rows.collected.rows["file"].cast(pl.String).is_in(list(labels))
+    given = after.view.ids.filter(of_given)[_KEY].drop_nulls().unique()
+    refused = after.refused[is_among(after.refused[_KEY], pd.Series(given.to_list()))]
+    wrong = after.problems[after.problems["code"] == CONTRADICTS].groupby(_KEY)["field"].agg(", ".join)
+    refused = refused.assign(fields=refused[_KEY].map(wrong))
+    both = own.join(before.payments.select(_KEY, pl.col("digest").alias("before")), on=_KEY, how="left")
+    is_refused = pl.col(_KEY).is_in(refused[_KEY].tolist())
+    is_given = pl.col(_KEY).is_in(given.implode())
+    held = both.filter(pl.col("before").is_not_null() & ~is_refused)
+    changed = _list_changes(folder, manifest, view, held.filter(pl.col("digest") != pl.col("before"))[_KEY])
+    new = both.filter(is_given & pl.col("before").is_null())
+    known = held.filter(is_given).join(changed, on=_KEY, how="anti")
+    removed = before.payments.clear()
+    if both["before"].count() < len(before.payments):
+        removed = before.payments.join(own, on=_KEY, how="anti")
+    columns = ["file", "line", _KEY, "kind", "fields"]
+    parts = {
+        "changed": changed.select(columns).to_pandas(),
+        "refused": refused[columns],
+        "removed": removed.with_columns(fields=pl.lit("")).select(columns).to_pandas(),
+    }
+    details = pd.concat(part.assign(outcome=outcome).astype(object) for outcome, part in parts.items())
+    counts = {
+        name: part["kind"].value_counts().to_dict()
+        if isinstance(part, pd.DataFrame)
+        else dict(part["kind"].value_counts().iter_rows())
+        for name, part in {"new": new, "known": known, "changed": changed, "refused": refused}.items()
+    }
+    problems = _select_problems(before.problems, view.problems, labels)
+    return ImportPlan(
+        len(new),
+        len(known),
+        len(changed),
+        len(refused),
+        details.sort_values(["file", "line", _KEY], ignore_index=True)[[*_DETAILS]].astype(_DETAILS),
+        _count_kinds(counts),
+        problems,
+        other_accounts=list_other_accounts(problems, view.payments),
+        removed=len(removed),
+        payments=view.payments[is_among(view.payments[_KEY], pd.Series(new[_KEY].to_list()))].reset_index(drop=True),
+    )
+
+
+def _list_changes(folder: ArchiveFolder, manifest: Manifest, view: View, ids: pl.Series) -> pl.DataFrame:
+    """Return the payments of some ids that have another value than before, and the names of these columns."""
+    names = [name for name in (*PAYMENTS, *STATEMENT) if name not in NOT_COMPARED]
+    columns = [_KEY, "file", "line", *names]
+    tables = [view.payments, *([read_view(folder, manifest).payments] if len(ids) else [view.payments])]
+    wanted = pd.Series(ids.to_list(), dtype=TEXT)
+    own, earlier = (
+        pl.DataFrame(pl.from_arrow(table_of(table.reindex(columns=columns)[is_among(table[_KEY], wanted)])))
+        for table in tables
+    )
+    both = own.join(earlier, on=_KEY, how="inner", suffix="_before", maintain_order="left")
+    differs = [pl.col(name).ne_missing(pl.col(f"{name}_before")) & ~_is_filled(name) for name in names]
+    words = [pl.when(each).then(pl.lit(name)) for name, each in zip(names, differs, strict=True)]
+    fields = pl.concat_str(words, separator=", ", ignore_nulls=True)
+    return both.filter(pl.any_horizontal(differs)).select(_KEY, "file", "line", "kind", fields=fields)
+
+
+def _is_filled(name: str) -> pl.Expr:
+    """Return whether a value was not known before, which is no change; an amount, date or status never is."""
+    return pl.lit(value=False) if name in _NEVER_EMPTY else pl.col(f"{name}_before").is_null()
+
+
+def _count_kinds(counts: dict[str, dict[str, int]]) -> pd.DataFrame:
+    """Return the ``kinds`` of an `ImportPlan`."""
+    kinds = {kind or KIND_PAYMENT for each in counts.values() for kind in each}
+    found = {kind: [each.get(kind, 0) for each in counts.values()] for kind in kinds}
+    order = sorted(kinds, key=lambda kind: (kind != KIND_PAYMENT, -sum(found[kind]), kind))
+    lines = [[kind, *found[kind]] for kind in order]
+    return pd.DataFrame(lines, columns=["kind", *_COUNTS]).astype({"kind": TEXT, **dict.fromkeys(_COUNTS, "int64")})
+
+
+def _select_problems(before: pd.DataFrame, after: pd.DataFrame, files: Collection[str]) -> pd.DataFrame:
+    """Return the problems of files, and the other ones that were not there before."""
+
+    def list_rows(problems: pd.DataFrame) -> list[tuple[Any, ...]]:
+        columns = problems[[*PROBLEMS]]
+        return list(columns.astype(object).where(columns.notna(), None).itertuples(index=False, name=None))
+
+    known = set(list_rows(before))
+    is_shown = [
+        row not in known or file in files or other in files
+        for row, file, other in zip(list_rows(after), after["file"], after["other_file"], strict=True)
+    ]
+    return after[np.array(is_shown, dtype=bool)].reset_index(drop=True)

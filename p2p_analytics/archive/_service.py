@@ -1,0 +1,358 @@
+"""The service's payments in an archive: which files a merge or sync changes, and what a sync starts from."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
+
+from p2p_analytics.archive import _manifest
+from p2p_analytics.archive._manifest import Entry, Service, list_starts
+from p2p_analytics.archive.tables import arrow_schema
+from p2p_analytics.display import format_count
+from p2p_analytics.errors import ArchiveError
+from p2p_analytics.frames import schema
+from p2p_analytics.frames.arrow import MICROSECONDS, frame_of, table_of, with_microseconds
+from p2p_analytics.frames.build import problems_frame
+from p2p_analytics.frames.merge import FETCHED_AT, keep_newest
+from p2p_analytics.frames.people import merge_people
+from p2p_analytics.handles import normalize_account
+from p2p_analytics.history import Baseline, MissingPeriod, merge_problems
+from p2p_analytics.records import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from p2p_analytics.archive._folder import ArchiveFolder
+    from p2p_analytics.history import History
+    from p2p_analytics.records import Me
+
+log = logging.getLogger(__name__)
+
+MOST_ROWS: Final = 18_000  # in one file: a change rewrites less than 2 % of a million rows, with few files
+_USUAL_ROWS: Final = 16_000
+_FRIENDS_VALID: Final = timedelta(days=1)
+_UNLISTED: Final = "is in the archive, but the service does not list it any more; it stays as it was"
+
+
+class Changes(NamedTuple):
+    """Result of a merge or sync.
+
+    Attributes
+    ----------
+    added : int
+        Number of payments that the archive did not hold.
+    changed : int
+        Number of payments with another status now.
+    set_aside : tuple of str
+        Broken files that were renamed and loaded again.
+    loaded : int
+        Number of payments that the merged history or the service's answers held.
+    """
+
+    added: int
+    changed: int
+    set_aside: tuple[str, ...] = ()
+    loaded: int = 0
+
+
+def build_baseline(  # noqa: PLR0913 - the old state, the user, and the kind of sync
+    folder: ArchiveFolder,
+    service: Service | None,
+    broken: Sequence[Entry],
+    me: Me,
+    *,
+    refresh: bool,
+    start: datetime | None,
+) -> Baseline:
+    """Return what an incremental load need not request again: payments, and friends if they are recent."""
+    pending = frozenset(name for entry in service.payments for name in entry.pending) if service else frozenset()
+    if service is None:
+        return Baseline(pending=pending, refresh=refresh, start=start)
+    starts = [*list_starts(service.payments), None]
+    missing = tuple(
+        MissingPeriod(_midnight(starts[place]), _midnight(starts[place + 1]), entry.rows)
+        for place, entry in enumerate(service.payments)
+        if entry in broken
+    )
+    if refresh:
+        return Baseline(pending=pending, missing=missing, refresh=True)
+    everything = any(entry in broken for entry in service.small.values())
+    if service.synced_to is not None:
+        if service.since is None or (start is not None and start >= service.since):
+            start = service.since  # the archive reaches back as far already
+        else:
+            everything = True
+    stay = (
+        not everything
+        and service.synced_to is not None
+        and timedelta(0) <= datetime.now(UTC) - service.friends_at < _FRIENDS_VALID
+        and service.friends.rows == me.user.friends_count
+    )
+    return Baseline(
+        since=service.synced_to,
+        pending=pending,
+        missing=missing,
+        friends=folder.read_frame(service.friends) if stay else None,
+        everything=everything,
+        start=start,
+    )
+
+
+def _midnight(day: date | None) -> datetime | None:
+    if day is None or day == date.min:  # the first file has no start
+        return None
+    return datetime.combine(day, time(), UTC)
+
+
+def build_rows(history: History) -> pa.Table:
+    """Return a history's payments as rows of the archive, with the time of the fetch."""
+    schema.require(history.payments.columns, schema.PAYMENTS, what="merge")
+    schema.require(history.friends.columns, schema.FRIENDS, what="merge")
+    schema.require(history.problems.columns, schema.PROBLEMS, what="merge")
+    if not history.me.user.id:
+        raise ArchiveError("The history names no account: an archive holds one account's, so set me.user.id.")
+    for name, instant in (("fetched_at", history.fetched_at), ("me.user.date_joined", history.me.user.date_joined)):
+        if instant is not None and instant.tzinfo is None:
+            raise ArchiveError(f"The history's {name} {instant} has no zone: give it one, such as UTC.")
+    payments = history.payments[history.payments["source"] != schema.SOURCE_STATEMENT]
+    # Read beside other archives, each row has to name its account, and in one way.
+    account = pd.Series(str(history.me.user.id), index=payments.index, dtype=schema.TEXT)
+    rows = table_of(payments[list(schema.PAYMENTS)].assign(account_id=account))
+    names = {normalize_account(name) for name in (history.me.user.id, history.me.user.username) if name}
+    foreign = {
+        name for name in history.payments["account_id"].dropna().unique() if normalize_account(name) not in names
+    }
+    if foreign:
+        raise ArchiveError(
+            f"The history of {history.me.user.id} holds payments of other accounts ({', '.join(sorted(foreign))}): an "
+            "archive holds one account's, so leave them out."
+        )
+    if rows["payment_id"].null_count:
+        raise ArchiveError("A payment without an id cannot be identified: leave it out of the history.")
+    moment = pa.scalar(history.fetched_at, pa.timestamp("us", "UTC"))
+    rows = with_microseconds(rows).append_column(FETCHED_AT, pa.repeat(moment, rows.num_rows))
+    return rows.cast(arrow_schema("payments"))
+
+
+def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind of load
+    folder: ArchiveFolder,
+    history: History,
+    rows: pa.Table,
+    previous: Service | None,
+    *,
+    synced_to: datetime | None,
+    without: Collection[str] = (),
+    baseline: Baseline | None = None,
+) -> tuple[Service, Changes]:
+    """Write the changed files, and return what the archive holds of the service then.
+
+    Without ``baseline`` it is a merge, else a sync or refresh. Without a previous state, readable files are recovered.
+    """
+    refresh = baseline is not None and baseline.refresh
+    account = str(history.me.user.id)
+    me, friends, people, problems = history.me, history.friends, history.people, history.problems
+    fetched_at = friends_at = history.fetched_at
+    kept, old, found = list[Entry](), dict[str, Entry](), list[pa.Table]()
+    if previous is None:
+        found = [*_recover(folder, "payments", history.me)]
+        people = merge_people([people, *(frame_of(table) for table in _recover(folder, "people", history.me))])
+    else:
+        kept = [entry for entry in previous.payments if entry.name not in without]
+        old = {kind: entry for kind, entry in previous.small.items() if entry.name not in without}
+        if not refresh:
+            synced_to = max(filter(None, (synced_to, previous.synced_to)), default=None)
+        is_known = baseline is not None and baseline.friends is not None
+        if baseline is None:
+            fetched_at, is_known = min(fetched_at, previous.fetched_at), fetched_at < previous.friends_at
+        if is_known:
+            friends, friends_at = folder.read_frame(previous.friends), previous.friends_at
+            me = previous.me if baseline is None else me
+        if "problems" in old:
+            problems = merge_problems(folder.read_frame(previous.problems), replace(history, problems=problems))
+        if "people" in old:
+            known, is_newer = folder.read_frame(previous.people), history.fetched_at >= previous.people_at
+            people = merge_people([people, known] if is_newer else [known, people])
+    if refresh:
+        ids = [table["payment_id"] for table in found] + [_read_ids(folder, entry) for entry in kept]
+        problems = _add_unlisted(problems, ids, rows, history, folder)
+        found = [_limit_fetched_at(table, history.fetched_at) for table in found]
+    newest_at = history.fetched_at if refresh else None
+    payments, changes = _write_payments(folder, pa.concat_tables([*found, rows]), kept, account, newest_at=newest_at)
+    service = Service(
+        me=me,
+        fetched_at=fetched_at,
+        friends_at=friends_at,
+        synced_to=synced_to,
+        payments=tuple(payments),
+        friends=write_table(folder, "friends", friends, old.get("friends"), account),
+        problems=write_table(folder, "problems", problems, old.get("problems"), account),
+        people=write_table(folder, "people", people, old.get("people"), account),
+        people_at=max([history.fetched_at, *([previous.people_at] if previous else [])]),
+        since=_find_start(baseline, previous, history),
+    )
+    return service, changes._replace(loaded=rows.num_rows)
+
+
+def find_broken(folder: ArchiveFolder, service: Service | None) -> list[Entry]:
+    """Return the broken files of the service."""
+    return [entry for entry in (service.entries if service else ()) if not folder.is_sound(entry)]
+
+
+def _recover(folder: ArchiveFolder, kind: str, me: Me) -> Iterator[pa.Table]:
+    """Yield the rows of all readable files of a kind, the newest file first; unreadable files are set aside."""
+    paths = [path for path in sorted(folder.list_own_files()) if path.name.startswith(f"{kind}-")]
+    for path in sorted(paths, key=lambda path: path.stat().st_mtime_ns, reverse=True):
+        body = folder.read_bytes(path.name)
+        if body is None or not _manifest.matches_name(path.name, body):
+            folder.set_aside(path.name)
+            continue
+        try:
+            file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body))
+            rows = file.read().cast(arrow_schema(kind))
+        except (pyarrow.ArrowException, KeyError, ValueError, OSError):
+            folder.set_aside(path.name)
+            continue
+        if folder.read_owner(file) != me.user.id:
+            raise folder.account_error()
+        yield rows
+
+
+def _find_start(baseline: Baseline | None, previous: Service | None, history: History) -> datetime | None:
+    """Return the date from which all payments are loaded; None is no bound, or no sync."""
+    if baseline is None:
+        return previous.since if previous else history.since
+    if previous is None or previous.synced_to is None:
+        return baseline.start
+    if baseline.start is None or previous.since is None:  # another process may have loaded the older ones
+        return None
+    return min(baseline.start, previous.since)
+
+
+def _write_payments(  # noqa: PLR0913 - the new rows, the old files, and how to treat them
+    folder: ArchiveFolder,
+    rows: pa.Table,
+    kept: Sequence[Entry],
+    account: str,
+    *,
+    newest_at: datetime | None,
+) -> tuple[list[Entry], Changes]:
+    """Merge rows into the kept files; files without a change are not rewritten.
+
+    With ``newest_at``, kept rows are treated as fetched before that moment.
+    """
+    starts = list_starts(kept) or [None]
+    touched = {*_assign_files(rows, starts).tolist()} or {0}
+    ids = rows["payment_id"].combine_chunks()
+    for place, entry in enumerate(kept):
+        # A payment with another date now may be in another file.
+        if place not in touched and pc.any(pc.is_in(_read_ids(folder, entry), value_set=ids)).as_py():
+            touched.add(place)
+    stored = {place: folder.read(entry) for place, entry in enumerate(kept) if place in touched}
+    old = pa.concat_tables([arrow_schema("payments").empty_table(), *stored.values()])
+    if newest_at is not None:
+        old = _limit_fetched_at(old, newest_at)
+    new = keep_newest(pa.concat_tables([old, rows]))
+    where = _assign_files(new, starts)
+    payments: list[Entry] = []
+    for place, start in enumerate(starts):
+        part = new.filter(where == place) if place in touched else None
+        if part is None or (place in stored and _is_unchanged(part, stored[place])):
+            payments += kept[place : place + 1]
+        elif part.num_rows or len(starts) == 1:
+            payments += [
+                folder.write("payments", piece, account, start=first) for first, piece in split_rows(part, start)
+            ]
+    added, changed = _count_changes(old, new)
+    return payments, Changes(added, changed)
+
+
+def write_table(folder: ArchiveFolder, kind: str, frame: pd.DataFrame, old: Entry | None, account: str) -> Entry:
+    """Write a small table, unless the old file holds the same rows."""
+    columns = arrow_schema(kind)
+    table = table_of(frame[[name for name in columns.names if name not in MICROSECONDS]])
+    if set(MICROSECONDS) <= set(columns.names):
+        table = with_microseconds(table)
+    table = table.select(columns.names).cast(columns)
+    if old is not None and folder.read(old).equals(table):
+        return old
+    return folder.write(kind, table, account)
+
+
+def _is_unchanged(new: pa.Table, old: pa.Table) -> bool:
+    """Return whether two tables are equal except for ``fetched_at``."""
+    same: bool = new.drop_columns(FETCHED_AT).equals(old.drop_columns(FETCHED_AT))
+    return same
+
+
+def _read_ids(folder: ArchiveFolder, entry: Entry) -> pa.ChunkedArray:
+    return folder.read(entry, columns=["payment_id"])["payment_id"]
+
+
+def _add_unlisted(
+    problems: pd.DataFrame, ids: Sequence[pa.ChunkedArray], rows: pa.Table, history: History, folder: ArchiveFolder
+) -> pd.DataFrame:
+    """Add a problem for each kept payment that the service no longer lists."""
+    known = {payment_id for column in ids for payment_id in column.to_pylist()}
+    unlisted = known - {*rows["payment_id"].to_pylist()}
+    if unlisted:
+        count = format_count(len(unlisted), "payment", "payments")
+        log.warning(
+            "The archive %s keeps %s that the service does not list any more: see problems.", folder.path, count
+        )
+    # A payment that was requested by its id has a problem from that request.
+    new = problems_frame(
+        Problem(payment_id, "id", payment_id, _UNLISTED)
+        for payment_id in sorted(unlisted - {*history.problems["payment_id"]})
+    )
+    return pd.concat([problems, new], ignore_index=True).drop_duplicates(ignore_index=True)
+
+
+def _limit_fetched_at(rows: pa.Table, moment: datetime) -> pa.Table:
+    """Return the rows with ``fetched_at`` before a moment; a wrong clock may have written later times."""
+    latest = pa.scalar(moment - timedelta(microseconds=1), rows.schema.field(FETCHED_AT).type)
+    place = rows.column_names.index(FETCHED_AT)
+    fetched = rows[FETCHED_AT]
+    return rows.set_column(place, FETCHED_AT, pc.if_else(pc.greater(fetched, latest), latest, fetched))
+
+
+def _count_changes(old: pa.Table, new: pa.Table) -> tuple[int, int]:
+    """Return the number of added payments, and the number of payments with another status."""
+
+    def count(keys: tuple[Any, Any]) -> int:
+        found: int = pc.sum(pc.invert(pc.is_in(keys[1], value_set=keys[0]))).as_py() or 0
+        return found
+
+    def states(rows: pa.Table) -> Any:  # noqa: ANN401 - an Arrow array
+        return pc.binary_join_element_wise(rows["payment_id"], pc.fill_null(rows["status"], ""), "\n")
+
+    added = count((old["payment_id"], new["payment_id"]))
+    return added, count((states(old), states(new))) - added
+
+
+def _assign_files(rows: pa.Table, starts: Sequence[date | None]) -> np.ndarray[Any, Any]:
+    """Return the index of the file for each row; rows without a date go into the first."""
+    days = np.array(starts, dtype="datetime64[D]").view("int64")  # NaT, the start of the first, is smallest
+    return np.searchsorted(days, _days(rows).view("int64"), side="right") - 1
+
+
+def split_rows(rows: pa.Table, start: date | None) -> list[tuple[date | None, pa.Table]]:
+    """Split the rows of one file into files of whole days and about ``_USUAL_ROWS`` rows, each with its start."""
+    days = _days(rows)[::-1]
+    parts = 1 if rows.num_rows <= MOST_ROWS else -(-rows.num_rows // _USUAL_ROWS)
+    firsts = {days[len(days) * part // parts].item() for part in range(1, parts)}
+    starts = [start, *sorted(firsts - {None, days[0].item()})] if firsts else [start]
+    where = _assign_files(rows, starts)
+    return [(start, rows.filter(where == place)) for place, start in enumerate(starts)]
+
+
+def _days(rows: pa.Table) -> np.ndarray[Any, Any]:
+    found: np.ndarray[Any, Any] = rows["date_created"].to_numpy().astype("datetime64[D]")
+    return found

@@ -1,0 +1,422 @@
+"""The view of an archive: payments, problems, balances and people, derived from what it stores.
+
+It is a pure function of the rows of all imports, the user's edits, people.csv and the service's payments. Its tables
+are cached in files under the digest of these inputs, and may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from p2p_analytics.archive._batches import Holder, Rows, read_rows
+from p2p_analytics.archive._folder import PEOPLE_FILE
+from p2p_analytics.archive._people import (
+    BY_USERNAME,
+    Match,
+    NamesOfPeople,
+    PeopleFile,
+    match_names,
+    read_aliases,
+)
+from p2p_analytics.archive.tables import MATCHED, arrow_schema
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.forks import refuse_marked
+from p2p_analytics.frames import schema
+from p2p_analytics.frames.arrow import frame_of, frame_of_polars, is_among, table_of, with_microseconds
+from p2p_analytics.frames.merge_sources import lay_over, merge_sources, refuse_rows, rename_account, sort_frame
+from p2p_analytics.frames.people import merge_people, people_frame
+from p2p_analytics.frames.row_currencies import fill_codes
+from p2p_analytics.frames.schema import set_dtypes
+from p2p_analytics.records import Me, User
+from p2p_analytics.statements import RECONCILIATION, SERVICE, OtherRow, derive, frame_problems
+from p2p_analytics.times import EPOCH
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from p2p_analytics.archive._folder import ArchiveFolder
+    from p2p_analytics.archive._manifest import Manifest
+    from p2p_analytics.statements import Collected
+    from p2p_analytics.statements import View as StatementView
+
+# What statements are compared with, of the payments that the service has listed.
+LISTED: Final = (
+    "payment_id", "status", "amount_cents", "direction", "currency", "date_created", "date_completed", "flow_cents",
+    "source", "counterparty_id",
+)  # fmt: skip
+# The same payment in another file is not another payment, and the names of the holder are those of the archive.
+NOT_COMPARED: Final = frozenset({
+    "payment_id", "file", "line", "account_id", "actor_id", "actor_username", "target_user_id", "target_user_username",
+})  # fmt: skip
+_PLACE: Final = ("payment_id", "file", "line", "kind")
+_VERSION: Final = b"1"  # of the derivation: another one derives again
+_COLUMNS: Final = {**schema.PAYMENTS, **schema.STATEMENT}
+_MERGED: Final = {**_COLUMNS, MATCHED: schema.TEXT}
+_HOLDER: Final = b"p2p_analytics.holder"
+_TABLES: Final = {
+    "payments": _MERGED,
+    "problems": schema.PROBLEMS,
+    "people": schema.PEOPLE,
+    "reconciliation": RECONCILIATION,
+}
+_NAMES: Final = ("counterparty_name", "counterparty_username")
+_PERSON: Final = ("person_id", "person_username", "person_name", MATCHED)
+
+
+class Statements(NamedTuple):
+    """What the statements of an archive say of its account, before it is united with the service's payments.
+
+    Attributes
+    ----------
+    me : Me
+        The holder: as the service describes the user, else as the files do.
+    fetched_at : datetime
+        The date of the data.
+    payments : DataFrame
+        PAYMENTS and STATEMENT, with the id and username of the holder, without refused rows.
+    refused : DataFrame
+        The rows that contradict what the service says of a payment.
+    problems : DataFrame
+        PROBLEMS.
+    view : statements.View
+        What follows from the rows of the files alone.
+    """
+
+    me: Me
+    fetched_at: datetime
+    payments: pd.DataFrame
+    refused: pd.DataFrame
+    problems: pd.DataFrame
+    view: StatementView
+
+
+class Names(NamedTuple):
+    """Names in statements: payments by name, matches, names of people, and PEOPLE with those whom statements show."""
+
+    counts: Mapping[str, int]
+    matches: Mapping[str, Match]
+    known: NamesOfPeople
+    people: pd.DataFrame
+    persons: pl.DataFrame
+
+
+class Outline(NamedTuple):
+    """What shows the difference of two views: ``payment_id``, place, kind and digest of each payment, and problems."""
+
+    payments: pl.DataFrame
+    problems: pd.DataFrame
+
+
+class View(NamedTuple):
+    """The tables of an archive with statements, and its holder."""
+
+    me: Me
+    fetched_at: datetime
+    payments: pd.DataFrame
+    problems: pd.DataFrame
+    reconciliation: pd.DataFrame
+    people: pd.DataFrame
+
+
+def read_view(folder: ArchiveFolder, manifest: Manifest) -> View:
+    """Return the view of an archive with statements, from its cache if that is of the present inputs."""
+    refuse_marked()
+    key = find_key(folder, manifest)
+    cached = {kind: folder.read_cached(f"view_{kind}", key) for kind in _TABLES}
+    payments = cached["payments"]
+    if payments is not None and all(cached.values()):
+        holder = msgspec.json.decode((payments.metadata.metadata or {})[_HOLDER], type=Holder)
+        frames = {kind: frame_of(file.read(columns=[*_TABLES[kind]])) for kind, file in cached.items() if file}
+        return View(holder.me, holder.fetched_at, **frames)
+    view = derive_view(folder, manifest, derive_statements(folder, manifest, read_rows(folder, manifest)))
+    with contextlib.suppress(OSError, ConfigurationError):  # a folder that cannot be written is read all the same
+        write_view(folder, key, view)
+    return view
+
+
+def find_view_file(folder: ArchiveFolder, manifest: Manifest) -> Path | None:
+    """Return the file with the payments of a view, which is written if it is missing; None if it cannot be written."""
+    key = find_key(folder, manifest)
+    found = folder.find_cached("view_payments", key)
+    if found is None:
+        read_view(folder, manifest)
+        found = folder.find_cached("view_payments", key)
+    return found
+
+
+def read_outline(folder: ArchiveFolder, manifest: Manifest) -> Outline:
+    """Return the outline of the view of an archive, from its cache if that is of the present inputs."""
+    key = find_key(folder, manifest)
+    payments, problems = (folder.read_cached(kind, key) for kind in ("view_outline", "view_problems"))
+    if payments is not None and problems is not None:
+        return Outline(pl.DataFrame(pl.from_arrow(payments.read())), frame_of(problems.read()))
+    if not (manifest.service or manifest.has_statements):
+        none = _empty_payments().assign(file=None, line=None)
+        return Outline(outline(none), pd.DataFrame(columns=[*schema.PROBLEMS]).astype(dict(schema.PROBLEMS)))
+    view = read_view(folder, manifest)
+    return Outline(outline(view.payments), view.problems)
+
+
+def outline(payments: pd.DataFrame) -> pl.DataFrame:
+    """Return ``payment_id``, ``file``, ``line``, ``kind``, and a digest of the compared columns of each payment."""
+    columns = set_dtypes(payments.reindex(columns=[*_COLUMNS]), _COLUMNS)
+    rows = pl.DataFrame(pl.from_arrow(table_of(columns)))
+    digests = rows.select(name for name in _COLUMNS if name not in NOT_COMPARED).hash_rows()
+    return rows.select(*_PLACE, digests.reinterpret(signed=True).alias("digest"))
+
+
+def write_outline(folder: ArchiveFolder, key: str, view: View, payments: pl.DataFrame) -> None:
+    """Write the outline of a view as files that are read until one of its inputs changes."""
+    account = str(view.me.user.id)
+    rows = payments.to_arrow().cast(arrow_schema("view_outline"))
+    folder.write("view_outline", rows, account, key=key)
+    _write_tables(folder, key, view, ["problems"])
+
+
+def write_view(folder: ArchiveFolder, key: str, view: View) -> None:
+    """Write the tables of a view as files that are read until one of its inputs changes."""
+    holder = {_HOLDER: msgspec.json.encode(Holder(view.me, view.fetched_at))}
+    payments = with_microseconds(table_of(view.payments))
+    columns = arrow_schema("view_payments")
+    table = payments.select(columns.names).cast(columns)
+    folder.write("view_payments", table, str(view.me.user.id), metadata=holder, key=key)
+    _write_tables(folder, key, view, ["problems", "people", "reconciliation"])
+
+
+def _write_tables(folder: ArchiveFolder, key: str, view: View, kinds: Sequence[str]) -> None:
+    for kind in kinds:
+        columns = arrow_schema(f"view_{kind}")
+        table = table_of(getattr(view, kind)[columns.names]).cast(columns)
+        folder.write(f"view_{kind}", table, str(view.me.user.id), key=key)
+
+
+def find_key(folder: ArchiveFolder, manifest: Manifest) -> str:
+    """Return the digest of everything that a view is derived from."""
+    rows = [batch.rows for batch in manifest.batches]
+    stored = msgspec.json.encode((manifest.service, rows, manifest.edits, manifest.problems))
+    return sha256(b"\0".join((_VERSION, stored, folder.read_bytes(PEOPLE_FILE) or b""))).hexdigest()[:32]
+
+
+def derive_statements(
+    folder: ArchiveFolder,
+    manifest: Manifest,
+    rows: Rows,
+    check: Callable[[Collection[str], Collection[str]], None] = lambda *_: None,
+    owner: User | None = None,
+) -> Statements:
+    """Return what the statements of an archive say of its account.
+
+    ``check`` is called with the accounts of the rows, and with the names among them that are only a service's.
+    ``owner`` is the user whom the service is about to describe.
+    """
+    service = manifest.service
+    listed = read_listed(folder, manifest)
+    owner = service.me.user if service else owner
+    view = derive(rows.collected, owner, _list_other_rows(listed, rows.collected))
+    check(view.holders, view.unnamed)
+    if len(view.holders) > 1:  # the service has another username for the user than older files
+        own = str(service.me.user.username if service else next(iter(view.holders)))
+        files = tuple(msgspec.structs.replace(info, account=own) for info in rows.collected.files)
+        view = derive(rows.collected._replace(files=files), owner, _list_other_rows(listed, rows.collected))
+    me = service.me if service else _find_holder(view, rows)
+    payments = lay_over(view.payments, rows.edits)
+    payments = rename_account(payments, str(me.user.id), me.user.username)
+    kept, refused = (payments, frame_problems([])) if listed.empty else refuse_rows(payments, listed)
+    merged = [folder.read_frame(manifest.problems)] if manifest.problems else []
+    problems = pd.concat([frame_problems(view.problems), refused, *merged], ignore_index=True)
+    problems = problems.astype(dict(schema.PROBLEMS)).drop_duplicates(ignore_index=True)
+    problems = _drop_edited(problems, rows.edits)
+    fetched_at = service.fetched_at if service else _find_end(view, payments, rows)
+    return Statements(
+        me,
+        fetched_at,
+        kept,
+        payments[~is_among(payments["payment_id"], kept["payment_id"])] if len(refused) else payments.iloc[:0],
+        problems,
+        view,
+    )
+
+
+def derive_view(folder: ArchiveFolder, manifest: Manifest, statements: Statements) -> View:
+    """Return the view of an archive: what its statements say, united with the service's payments."""
+    service, account = manifest.service, str(statements.me.user.id)
+    names = match_people(folder, manifest, statements)
+    listed = _empty_payments() if service is None else folder.read_payments(service)
+    stated = _describe_people(statements.payments, listed["payment_id"], names.persons, account)
+    united = merge_sources(listed, stated) if len(listed) else sort_frame(stated)
+    payments = set_dtypes(united.reindex(columns=[*_MERGED]), _MERGED)
+    problems = statements.problems
+    if service is not None:
+        problems = pd.concat([folder.read_frame(service.problems), problems], ignore_index=True)
+        problems = problems.astype(dict(schema.PROBLEMS))
+    reconciliation = statements.view.reconciliation.assign(account=account).astype({"account": schema.TEXT})
+    return View(statements.me, statements.fetched_at, payments, problems, reconciliation, names.people)
+
+
+def read_listed(folder: ArchiveFolder, manifest: Manifest) -> pd.DataFrame:
+    """Return the columns `LISTED` of the payments that the service has listed."""
+    if manifest.service is None:
+        return _empty_payments()[[*LISTED]]
+    return frame_of_polars(
+        folder.read_polars(manifest.service.payments[::-1], LISTED), {name: schema.PAYMENTS[name] for name in LISTED}
+    )
+
+
+def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statements) -> Names:
+    """Return the names of the payments that only statements know, with their people."""
+    service, me = manifest.service, statements.me
+    people = people_frame([me.user]) if service is None else folder.read_frame(service.people)
+    listed = read_listed(folder, manifest)
+    names = ["payment_id", "kind", "counterparty_id", *_NAMES]
+    stated: Any = pl.from_arrow(table_of(statements.payments[names]))
+    both = stated.join(
+        pl.from_arrow(table_of(listed[["payment_id", "counterparty_id"]])).rename({"counterparty_id": "person"}),
+        on="payment_id",
+    )
+    only = stated.join(both, on="payment_id", how="anti")
+    name = "counterparty_name"
+    seen, shown = (
+        pairs.drop_nulls().group_by(name, number).len().sort(name, number).rows()
+        for pairs, number in (
+            (both.select(name, "person"), "person"),
+            (only.select(name, "counterparty_id"), "counterparty_id"),
+        )
+    )
+    people = merge_people([people, _list_stated_people(only, str(me.user.id))])
+    is_payment = pl.col("kind").fill_null(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
+    named = only.filter(is_payment, pl.col("counterparty_id").is_null(), pl.col(name).is_not_null()).select(_NAMES)
+    counts = dict(named.group_by(name).len().rows())
+    known = NamesOfPeople(people, seen, shown)
+    matches = match_names(counts, known, read_file(folder).lines, str(folder.path / PEOPLE_FILE), me.user)
+    return Names(counts, matches, known, people, _list_persons(named, matches, known))
+
+
+def read_file(folder: ArchiveFolder) -> PeopleFile:
+    """Return the content of the user's file of people; no lines without the file."""
+    body = folder.read_bytes(PEOPLE_FILE)
+    return PeopleFile() if body is None else read_aliases(body, str(folder.path / PEOPLE_FILE))
+
+
+def _drop_edited(problems: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
+    """Return problems without those of values that the user has edited."""
+    edited = {name: set(edits.loc[edits[name].notna(), "payment_id"]) for name in edits.columns}
+    places = zip(problems["field"], problems["payment_id"], strict=True)
+    is_left = [number not in edited.get(field, ()) for field, number in places]
+    return problems[np.array(is_left, dtype=bool)].reset_index(drop=True)
+
+
+def forget_people(payments: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of statements of a history as statements have them: without what is known of other people."""
+    own = payments["account_id"]
+    columns = {}
+    for side in ("actor", "target_user", "counterparty"):
+        is_other = payments[f"{side}_id"] != own
+        columns |= {f"{side}_{name}": payments[f"{side}_{name}"].mask(is_other) for name in ("id", "username")}
+    if MATCHED in payments:
+        columns["counterparty_name"] = payments["counterparty_name"].mask(payments[MATCHED].notna())
+    return payments.assign(**columns)
+
+
+def _find_holder(view: StatementView, rows: Rows) -> Me:
+    """Return the holder of an archive that the service has not described."""
+    if view.holders:
+        holder = next(iter(view.holders.values()))
+        user = msgspec.structs.replace(holder.user, id=str(holder.user.id).strip().removeprefix("@"))
+        return msgspec.structs.replace(holder, user=user)
+    return rows.holder.me if rows.holder else Me(user=User(id="unknown"))
+
+
+def _find_end(view: StatementView, payments: pd.DataFrame, rows: Rows) -> datetime:
+    """Return the end of the last file; a payment can be after the period that its file states."""
+    ends = (view.files["period_end"].max(), payments["date_created"].max())
+    known = [end.to_pydatetime() for end in ends if not pd.isna(end)]
+    return max([*known, *([rows.holder.fetched_at] if rows.holder else [])], default=EPOCH)
+
+
+def _list_other_rows(listed: pd.DataFrame, collected: Collected) -> list[OtherRow]:
+    """Return the payments of the service that moved the balance and are in no file as settled ones.
+
+    A row counts when it is completed. A payment that is pending in a file and settled by what the service says moved
+    the balance later.
+    """
+    if listed.empty:
+        return []
+    is_settled = pl.col("status").cast(pl.String) == Status.SETTLED.value
+    known = collected.rows.filter(is_settled)["payment_id"].drop_nulls().unique()
+    own = listed[
+        (listed["status"] == Status.SETTLED.value) & ~is_among(listed["payment_id"], pd.Series(known.to_list()))
+    ]
+    at, codes = own["date_completed"].fillna(own["date_created"]), fill_codes(own)
+    moved = own["flow_cents"].astype(object).where(own["flow_cents"].notna(), None)
+    return [
+        OtherRow(instant.to_pydatetime(), cents, code, SERVICE)
+        for instant, cents, code in zip(at, moved, codes, strict=True)
+        if not pd.isna(instant) and cents != 0
+    ]
+
+
+def _empty_payments() -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in schema.PAYMENTS.items()})
+
+
+def _list_stated_people(rows: pl.DataFrame, owner: str) -> pd.DataFrame:
+    """Return PEOPLE of the user ids that statements show."""
+    shown = rows.select("counterparty_id", *_NAMES).filter(pl.col("counterparty_id").is_not_null()).unique()
+    shown = shown.filter(pl.col("counterparty_id") != owner).sort("counterparty_id", *_NAMES)
+    columns = ("user_id", "display_name", "username")
+    values = shown.to_dict(as_series=False).values()
+    return pd.DataFrame(dict(zip(columns, values, strict=True))).reindex(columns=[*schema.PEOPLE]).astype(schema.PEOPLE)
+
+
+def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: NamesOfPeople) -> pl.DataFrame:
+    """Return the person of each pair of a name and a username that has a match."""
+    by_username = known.ids_by_username()
+    rows: list[tuple[str | None, ...]] = []
+    # An empty username is none, and of each pair there is one row: a second one would double payments.
+    for name, username in named.with_columns(pl.col(_NAMES[1]).fill_null("")).unique().rows():
+        user_id = by_username.get(username.casefold()) if username else None
+        if user_id is not None:
+            rows.append((name, username, user_id, known.usernames.get(user_id), None, BY_USERNAME))
+        elif match := matches.get(name):
+            username_of = known.usernames.get(match.user_id) if match.user_id else None
+            rows.append((name, username, match.user_id, username_of, match.name, match.matched))
+    return pl.DataFrame(rows, schema=dict.fromkeys((*_NAMES, *_PERSON), pl.String), orient="row")
+
+
+def _describe_people(
+    payments: pd.DataFrame, listed: Collection[Any], persons: pl.DataFrame, owner: str
+) -> pd.DataFrame:
+    """Return payments of statements with the people of their names, except for those that the service lists."""
+    if persons.is_empty():
+        return payments.assign(**{MATCHED: pd.Series(index=payments.index, dtype=schema.TEXT)})
+    rows: Any = pl.from_arrow(table_of(payments))
+    rows = rows.with_columns(is_listed=pl.Series(is_among(payments["payment_id"], pd.Series(listed))))
+    is_payment = pl.col("kind").fill_null(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
+    is_named = is_payment & ~pl.col("is_listed") & pl.col("counterparty_id").is_null()
+    keys = [f"key_{name}" for name in _NAMES]
+    keyed = rows.with_columns(
+        pl.when(is_named & pl.col(_NAMES[0]).is_not_null()).then(pl.col(name).fill_null("")).alias(key)
+        for name, key in zip(_NAMES, keys, strict=True)
+    )
+    found = keyed.join(persons, left_on=keys, right_on=list(_NAMES), how="left", maintain_order="left")
+    number, username = pl.col("person_id"), pl.col("person_username")
+    columns = {
+        "counterparty_id": pl.coalesce("counterparty_id", number),
+        "counterparty_username": pl.coalesce(username, "counterparty_username"),
+        "counterparty_name": pl.coalesce("person_name", "counterparty_name"),
+    }
+    for side, other in (("actor", "target_user"), ("target_user", "actor")):
+        is_person = (pl.col(f"{other}_id") == owner) & number.is_not_null()
+        for name, value in (("id", number), ("username", pl.coalesce(username, f"{side}_username"))):
+            columns[f"{side}_{name}"] = pl.when(is_person).then(value).otherwise(f"{side}_{name}")
+    return frame_of_polars(found.with_columns(**columns).select(*_MERGED), _MERGED)

@@ -1,0 +1,255 @@
+"""Files that are cut off, damaged or of other people, beside good ones: each is named with its reason."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ConfigurationError, MemberNeededError, StatementError
+from p2p_analytics.statements import collect, list_refused, list_skipped
+
+CASES = Path(__file__).parent / "cases"
+SAMPLES = Path(__file__).parent / "samples"
+GOOD = CASES / "batch-good.csv"
+ROUNDED = CASES / "batch-rounded-copy.csv"
+A_2018 = (SAMPLES / "gen_a_2018.csv").read_text("utf-8-sig")
+D_2024 = (SAMPLES / "gen_d_2024.csv").read_text("utf-8-sig")
+REVOLUT = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance\n"
+GROUP = "Date,Description,Category,Cost,Currency,Nora Quill,Theo Marsh,+1 555-0100\n\n"
+EXPENSE = "2024-01-03,Dinner,Food,30.00,USD,20.00,-10.00,-10.00\n"
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    """Write a file and return its path."""
+    path = folder / name
+    path.write_text(text, "utf-8", newline="")
+    return path
+
+
+def list_codes(statements: p2p.Statements) -> list[str]:
+    """Return the codes of the problems."""
+    return statements.problems["code"].tolist()
+
+
+def test_an_empty_cell_behind_the_last_column_shifts_nothing(tmp_path: Path) -> None:
+    """The rows reconcile without a problem; a surplus cell with text is one, and the file never reconciles."""
+    found = p2p.read_statements(CASES / "trailing-empty-cell.csv")
+    assert found.reconciliation["reconciled"].tolist() == [True]
+    assert list_codes(found) == []
+    text = (CASES / "trailing-empty-cell.csv").read_text("utf-8")
+    found = p2p.read_statements(write(tmp_path, "a.csv", text.replace("Venmo,,,\n", "Venmo,,,x\n", 1)))
+    assert list_codes(found) == ["row_width", "does_not_add_up"]
+    assert found.reconciliation["reconciled"].tolist() == [False]
+
+
+def test_a_rounded_copy_beside_a_good_file() -> None:
+    """It is an error by default; it can be listed with its reason, and the good file is read."""
+    with pytest.raises(StatementError, match=r"batch-rounded-copy\.csv, line 5: the id 3\.60E\+18 was rounded"):
+        p2p.read_statements([GOOD, ROUNDED])
+    found = p2p.read_statements([GOOD, ROUNDED], on_bad_file="refuse")
+    alone = p2p.read_statements(GOOD)
+    pd.testing.assert_frame_equal(found.payments, alone.payments)
+    assert found.files["file"].tolist() == ["batch-good.csv"]
+    ((file, reason),) = list_refused(found.problems)
+    assert file == "batch-rounded-copy.csv"
+    assert reason.startswith("batch-rounded-copy.csv, line 5: the id 3.60E+18 was rounded by a spreadsheet")
+    assert found.problems["problem"].tolist() == [f"refused: {reason}"]
+    assert list_skipped(found.problems) == []
+    assert "1 file refused" in repr(found)
+    assert found.history().problems.empty
+    private = found.masked()
+    assert "3.60E" not in private.problems.to_csv() + repr(list_refused(private.problems))
+
+
+def test_bad_files_of_one_header_are_found_among_many(tmp_path: Path) -> None:
+    """Files of one header are read together; only the two bad ones of nine are refused."""
+    for number in range(9):
+        text = A_2018.replace("24100000000000", f"2410000000{number}000")
+        rounded = f"2410000000{number}00000117"
+        assert rounded in text
+        write(tmp_path, f"{number}.csv", text.replace(rounded, "2.41E+18") if number in {2, 7} else text)
+    found = p2p.read_statements(tmp_path, on_bad_file="refuse")
+    assert [file for file, _ in list_refused(found.problems)] == ["2.csv", "7.csv"]
+    assert found.files["rows"].tolist() == [6] * 7
+
+
+def test_files_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:
+    """A missing file, a damaged text, a broken archive, and a damaged member of an archive."""
+    broken = write(tmp_path, "broken.zip", "PK\3\4")
+    nul = write(tmp_path, "nul.csv", f"{A_2018}\0")
+    packed = tmp_path / "packed.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("bad.csv", A_2018)
+        archive.writestr("good.csv", D_2024)
+    content = bytearray(packed.read_bytes())
+    content[content.index(b"ID") + 5] ^= 1
+    packed.write_bytes(content)
+    found = p2p.read_statements([broken, nul, tmp_path / "none.csv", packed, GOOD], on_bad_file="refuse")
+    assert [file for file, _ in list_refused(found.problems)] == [
+        "broken.zip", "nul.csv", "none.csv", "packed.zip/bad.csv",
+    ]  # fmt: skip
+    assert not any(str(tmp_path) in reason for _, reason in list_refused(found.problems))
+    assert found.files["file"].tolist() == ["packed.zip/good.csv", "batch-good.csv"]
+
+
+def test_the_first_reason_is_raised_if_every_file_is_refused(tmp_path: Path) -> None:
+    """Nothing was read, so there is nothing to return."""
+    with pytest.raises(StatementError, match=r"none\.csv cannot be read"):
+        p2p.read_statements([tmp_path / "none.csv", ROUNDED], on_bad_file="refuse")
+    with pytest.raises(ConfigurationError, match="on_bad_file is 'raise' or 'refuse', not 'skip'"):
+        p2p.read_statements(GOOD, on_bad_file="skip")
+
+
+def test_a_group_asks_for_the_member(tmp_path: Path) -> None:
+    """The error names the members, one of them only by a phone number; ``member`` reads groups beside other files."""
+    path = write(tmp_path, "home.csv", GROUP + EXPENSE)
+    with pytest.raises(MemberNeededError) as caught:
+        p2p.read_statements(path)
+    assert caught.value.file == str(path)
+    assert caught.value.members == ["Nora Quill", "Theo Marsh", "+1 555-0100"]
+    (problem,) = collect([GOOD, path], on_bad_file="refuse").problems
+    assert (problem.code, problem.field) == ("refused", "member")
+    assert problem.details[1:] == ("Nora Quill", "Theo Marsh", "+1 555-0100")
+    found = p2p.read_statements([GOOD, path], member="theo marsh")
+    assert found.payments.loc[found.payments["file"] == "home.csv", "flow_cents"].tolist() == [-1000]
+    found = p2p.read_statements(path, account="nora-quill", member="Nora Quill")
+    assert (found.accounts, found.payments["flow_cents"].tolist()) == (["nora-quill"], [2000])
+    with pytest.raises(MemberNeededError, match="has no member 'Lena Ortiz'"):
+        p2p.read_statements(path, member="Lena Ortiz")
+    with pytest.raises(ConfigurationError, match="member is the name of a member of a group, not ' '"):
+        p2p.read_statements(path, member=" ")
+
+
+def test_excluded_files_are_left_out(tmp_path: Path) -> None:
+    """By name or path, also members of archives; a pattern that matches nothing is an error."""
+    (tmp_path / "old").mkdir()
+    for name in ("a.csv", "copy of a.csv", "old/b.csv"):
+        write(tmp_path, name, A_2018)
+    with zipfile.ZipFile(tmp_path / "s.zip", "w") as archive:
+        archive.writestr("c.csv", A_2018)
+        archive.writestr("copy of c.csv", "damaged\0")
+    files = [tmp_path / "*.csv", tmp_path / "old", tmp_path / "s.zip"]
+    found = p2p.read_statements(files, exclude=["copy*", "old/*"])
+    assert found.files["file"].tolist() == ["a.csv", "s.zip/c.csv"]
+    assert found.problems.empty
+    found = p2p.read_statements(files, exclude=f"{tmp_path}/[cos]*")
+    assert found.files["file"].tolist() == ["a.csv"]
+    with pytest.raises(ConfigurationError, match=r"No file matches exclude='\*\.txt': check the pattern\."):
+        p2p.read_statements(files, exclude=("copy*", "*.txt"))
+    with pytest.raises(ConfigurationError, match="exclude is a pattern"):
+        p2p.read_statements(files, exclude=[7])
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (GOOD.read_bytes(), "file 1"),
+        (io.BytesIO(GOOD.read_bytes()), "file 1"),
+        (("may.csv", GOOD.read_bytes()), "may.csv"),
+        ([("folder/may.csv", bytearray(GOOD.read_bytes()))], "may.csv"),
+        (({"name": "may.csv", "type": "text/csv", "size": 1, "content": memoryview(GOOD.read_bytes())},), "may.csv"),
+        ({"name": "may.csv", "content": memoryview(GOOD.read_bytes())}, "may.csv"),
+        ({"may.csv": {"metadata": {"name": "may.csv"}, "content": GOOD.read_bytes()}}, "may.csv"),
+    ],
+    ids=["bytes", "BytesIO", "pair", "pairs", "FileUpload 8", "one upload", "FileUpload 7"],
+)
+def test_files_in_memory(given: object, name: str) -> None:
+    """They are read as the file on disk is, also when a cell of a notebook runs again."""
+    for _ in range(2):
+        found = p2p.read_statements(given)
+        assert found.files["file"].tolist() == [name]
+        assert found.payments["payment_id"].tolist() == p2p.read_statements(GOOD).payments["payment_id"].tolist()
+
+
+def test_paths_and_files_in_memory_together(tmp_path: Path) -> None:
+    """Two uploads with one name are two files; an upload can be a zip archive; an error names the upload."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.csv", A_2018)
+    with GOOD.open("rb") as file:
+        found = p2p.read_statements([file, ("s.zip", packed), ("d.csv", D_2024.encode()), ("d.csv", D_2024.encode())])
+    assert found.files["file"].tolist() == ["batch-good.csv", "s.zip/a.csv", "d.csv", "d.csv (2)"]
+    with pytest.raises(StatementError, match=r"^list\.csv is not a statement \(columns: a, b\)"):
+        p2p.read_statements([GOOD, ("list.csv", b"a,b\n1,2\n")])
+    with pytest.raises(ConfigurationError, match=r"^batch-good\.csv cannot be read: open it with mode 'rb'\."):
+        p2p.read_statements([file])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        None, 7, {"Nora Quill": "secret"}, {"name": "Nora Quill"}, io.StringIO("Nora Quill"), [io.StringIO("Nora")],
+        pd.DataFrame({"Nora Quill": ["secret"]}), pl.DataFrame({"Nora Quill": ["secret"]}), [None], [["Nora Quill"]],
+        [pd.DataFrame({"Nora Quill": ["secret"]})], [("Nora Quill", None)], [("Nora Quill", 7)],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_other_objects_are_refused_by_their_type(given: object) -> None:
+    """They are never iterated, so that no line or column of theirs is in the error."""
+    with pytest.raises(ConfigurationError, match=r"^A statement file is a path, bytes, .*, not an? \w+\.$") as caught:
+        p2p.read_statements(given)
+    assert "Nora" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("sample", ["gen_b_2019", "gen_c_2021", "gen_d_2024"])
+def test_a_file_without_its_closing_row_is_cut_off(sample: str, tmp_path: Path) -> None:
+    """Wherever the rows end, down to the header alone."""
+    lines = (SAMPLES / f"{sample}.csv").read_text("utf-8-sig").splitlines(keepends=True)
+    assert "cut_off" not in list_codes(p2p.read_statements(write(tmp_path, "whole.csv", "".join(lines))))
+    header = next(at for at, line in enumerate(lines) if "Amount (total)" in line)
+    for end in (header + 1, header + 2, header + 4):
+        found = p2p.read_statements(write(tmp_path, "cut.csv", "".join(lines[:end])))
+        assert list_codes(found).count("cut_off") == 1
+        assert "no_rows" not in list_codes(found)
+
+
+def test_a_quiet_month_is_no_problem(tmp_path: Path) -> None:
+    """Its file has an opening and a closing row; a closing balance that cannot be read is another problem."""
+    lines = D_2024.splitlines(keepends=True)
+    opening = next(line for line in lines if "$1,250.00" in line)
+    closing = ',,,,,,,,,,,,,,,,,"$1,250.00",$0.00,,$0.00,x\n'
+    found = p2p.read_statements(write(tmp_path, "quiet.csv", "".join([*lines[:3], opening, closing])))
+    assert (found.reconciliation["reconciled"].tolist(), list_codes(found)) == ([True], [])
+    text = "".join([*lines[:3], opening, closing.replace("$1,250.00", "1 2 3")])
+    assert list_codes(p2p.read_statements(write(tmp_path, "quiet.csv", text))) == ["not_an_amount"]
+
+
+def test_a_header_without_rows(tmp_path: Path) -> None:
+    """It is a problem of the forms that have no opening and closing row."""
+    for text in (A_2018.splitlines(keepends=True)[0], REVOLUT):
+        found = p2p.read_statements(write(tmp_path, "empty.csv", text), account="ada")
+        assert list_codes(found) == ["no_rows"]
+        assert found.files["rows"].tolist() == [0]
+
+
+def test_rows_that_continue_the_header_are_refused(tmp_path: Path) -> None:
+    """Line ends were lost: the rows would be columns, and the file one of no payments."""
+    for text in (
+        A_2018.replace("\n", "", 1),
+        A_2018.replace("\n", " "),
+        D_2024.replace("Disclaimer\n", "Disclaimer", 1),
+    ):
+        for folder in (tmp_path, [write(tmp_path, "file.csv", text), GOOD]):
+            with pytest.raises(
+                StatementError, match="rows of the file have lost their line ends and continue the header"
+            ):
+                p2p.read_statements(folder, skip_others=True)
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    """The first of them would win silently; other repeated columns are not read."""
+    lines = A_2018.splitlines()
+    twice = "\n".join([f"{lines[0]},amount (TOTAL)", *(f"{line},+ $1.00" for line in lines[1:])])
+    with pytest.raises(StatementError, match=r"line 1: there are two columns 'Amount \(total\)': download the file"):
+        p2p.read_statements(write(tmp_path, "twice.csv", twice))
+    with pytest.raises(StatementError, match=r"line 8: there are two columns"):
+        p2p.read_statements(write(tmp_path, "joined.csv", f"{A_2018}{twice}"))
+    other = "\n".join([f"{lines[0]},Remark,Remark,,", *(f"{line},a,b,," for line in lines[1:])])
+    assert len(p2p.read_statements(write(tmp_path, "other.csv", other)).payments) == 6
