@@ -26,7 +26,9 @@ def _write(folder: Path, name: str, text: str) -> Path:
 
 def _june(when: str) -> str:
     title = "Account Statement - (@ada) - June 1st to June 30th 2021 ,,,\nAccount Activity,,,\n"
-    return f"{title}{_C},1,{when},Payment,Complete,n,Bo,Ada,+ $5.00{',' * (_C.count(',') - 8)}\n"
+    cells = _C.count(",")
+    closing = ["$5.00" if name == "Ending Balance" else "" for name in _C.strip().split(",")]
+    return f"{title}{_C},1,{when},Payment,Complete,n,Bo,Ada,+ $5.00{',' * (cells - 8)}\n{','.join(closing)}\n"
 
 
 @pytest.mark.parametrize(
