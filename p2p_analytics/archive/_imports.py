@@ -21,7 +21,7 @@ from p2p_analytics.archive._batches import (
     add_edits,
     add_import,
     read_rows,
-    recover_imports,
+    recover_statements,
     write_edits,
     write_import,
 )
@@ -132,7 +132,7 @@ class _Planned(NamedTuple):
 
 def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
     """Return what an import would do, and change nothing."""
-    return _plan(folder, statements, _read_state(folder, repair=repair)).plan
+    return _plan(folder, statements, _read_state(folder, repair=repair, set_aside=False)).plan
 
 
 def import_statements(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
@@ -140,7 +140,7 @@ def import_statements(folder: ArchiveFolder, statements: Statements, *, repair: 
 
     New files are written first and then the manifest, so a crash leaves the old state or the new one.
     """
-    state = _read_state(folder, repair=repair)
+    state = _read_state(folder, repair=repair, set_aside=True)
     planned = _plan(folder, statements, state)
     for name in _list_left_out(folder, state):
         log.warning(
@@ -158,7 +158,7 @@ def import_statements(folder: ArchiveFolder, statements: Statements, *, repair: 
         batch = write_import(folder, planned.given, account, number, datetime.now(UTC), counts)
         if len(planned.edits):
             holder = Holder(planned.view.me, planned.view.fetched_at)
-            batch = msgspec.structs.replace(batch, edits=write_edits(folder, planned.edits, holder))
+            batch = msgspec.structs.replace(batch, edits=write_edits(folder, planned.edits, holder, number))
         after = msgspec.structs.replace(before, batches=(*before.batches, batch))
         if after.service is None:
             after = msgspec.structs.replace(after, account=account)
@@ -222,7 +222,7 @@ def _mask_files(files: Sequence[str], mask: Mask) -> list[str]:
     return mask.frame(pd.DataFrame({"file": list(files)}, dtype=TEXT))["file"].tolist()
 
 
-def _read_state(folder: ArchiveFolder, *, repair: bool) -> Manifest:
+def _read_state(folder: ArchiveFolder, *, repair: bool, set_aside: bool) -> Manifest:
     """Return the manifest before an import; one that is lost is made of the files that can be read.
 
     Raises
@@ -237,13 +237,20 @@ def _read_state(folder: ArchiveFolder, *, repair: bool) -> Manifest:
             raise
         manifest = None
     if manifest is None:
-        return Manifest(batches=recover_imports(folder))
+        folder.require_no_payments()
+        return recover_statements(folder, set_aside=set_aside)
+    if manifest.problems and manifest.service is None and not folder.is_sound(manifest.problems):
+        manifest = msgspec.structs.replace(manifest, problems=None)  # no sync can repair them
     broken = [entry for entry in manifest.statement_entries if not folder.is_sound(entry)]
     if not broken:
         return manifest
     if not repair:
         folder.open_file(broken[0])
-    batches = tuple(batch for batch in manifest.batches if batch.rows not in broken)
+    batches = tuple(
+        msgspec.structs.replace(batch, edits=None) if batch.edits in broken else batch
+        for batch in manifest.batches
+        if batch.rows not in broken
+    )
     edits = None if manifest.edits in broken else manifest.edits
     return msgspec.structs.replace(manifest, batches=batches, edits=edits)
 
@@ -254,8 +261,7 @@ def _list_left_out(folder: ArchiveFolder, state: Manifest) -> list[str]:
         manifest = folder.read_manifest()
     except BrokenFileError:
         return [_manifest.NAME]
-    entries = manifest.statement_entries if manifest else ()
-    return [entry.name for entry in entries if entry not in state.statement_entries]
+    return [entry.name for entry in (manifest.entries if manifest else ()) if entry not in state.entries]
 
 
 def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> _Planned:
