@@ -14,10 +14,10 @@ from p2p_analytics.archive._batches import Holder, add_edits, read_rows, recover
 from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder
 from p2p_analytics.archive._imports import (
     frame_batches,
-    import_statements,
     plan_import,
     require_import,
     undo_import,
+    write_planned,
 )
 from p2p_analytics.archive._manifest import NAME, BrokenFileError, is_file_name
 from p2p_analytics.archive._people import (
@@ -361,12 +361,11 @@ class Archive(Scannable):
             raise ConfigurationError(
                 f"import_ needs statements, as read_statements(paths) returns them, not {describe_type(statements)}."
             )
+        planned = plan_import(self._folder, statements, repair=repair)  # raises before a folder is made
         if dry_run:
-            return plan_import(self._folder, statements, repair=repair)
-        if self._folder.is_new():
-            plan_import(self._folder, statements, repair=repair)  # raises before a folder is made
+            return planned.plan
         with self._folder.lock():
-            return import_statements(self._folder, statements, repair=repair)
+            return write_planned(self._folder, statements, planned, repair=repair)
 
     def undo(self) -> pd.DataFrame:
         """Take the last import back, and return its row of `imports`; what a sync or merge has added stays.

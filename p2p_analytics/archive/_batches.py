@@ -150,7 +150,7 @@ def add_import(rows: Rows, given: Collected, number: int) -> Rows:
     return rows._replace(collected=joined, labels=(*rows.labels, labels))
 
 
-def write_import(
+def write_import(  # noqa: PLR0913, PLR0917 - the rows, and what the file says beside them
     folder: ArchiveFolder,
     given: Collected,
     account: str,

@@ -169,7 +169,7 @@ class ArchiveFolder:
         if status.st_size != entry.size:
             raise self._broken_error(path, _CHANGED)
 
-    def write(
+    def write(  # noqa: PLR0913 - the table, and what the file says beside it
         self,
         kind: str,
         table: pa.Table,

@@ -120,28 +120,31 @@ class ImportPlan(NamedTuple):
     payments: pd.DataFrame | None = None
 
 
-class _Planned(NamedTuple):
-    """An import before it is written: the plan, the view after it, and what is to be stored."""
+class Planned(NamedTuple):
+    """An import before it is written: the plan, the view after it with its outline, and what is to be stored."""
 
     plan: ImportPlan
     view: View
+    outline: pl.DataFrame
     manifest: Manifest
+    key: str
     given: Collected
     edits: pd.DataFrame
 
 
-def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
-    """Return what an import would do, and change nothing."""
-    return _plan(folder, statements, _read_state(folder, repair=repair, set_aside=False)).plan
+def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> Planned:
+    """Return an import before it is written; this changes nothing."""
+    return _plan(folder, statements, _read_state(folder, repair=repair, set_aside=False))
 
 
-def import_statements(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
+def write_planned(folder: ArchiveFolder, statements: Statements, planned: Planned, *, repair: bool) -> ImportPlan:
     """Add statements to an archive as a batch that can be undone; call it within the lock.
 
     New files are written first and then the manifest, so a crash leaves the old state or the new one.
     """
     state = _read_state(folder, repair=repair, set_aside=True)
-    planned = _plan(folder, statements, state)
+    if (state, find_key(folder, state)) != (planned.manifest, planned.key):  # it has changed meanwhile
+        planned = _plan(folder, statements, state)
     for name in _list_left_out(folder, state):
         log.warning(
             "The file %s of the archive %s was broken and is set aside: import all your statement files again.",
@@ -162,7 +165,7 @@ def import_statements(folder: ArchiveFolder, statements: Statements, *, repair: 
         after = msgspec.structs.replace(before, batches=(*before.batches, batch))
         if after.service is None:
             after = msgspec.structs.replace(after, account=account)
-        write_outline(folder, find_key(folder, after), planned.view)
+        write_outline(folder, find_key(folder, after), planned.view, planned.outline)
         folder.commit(after, before)
     return plan
 
@@ -264,7 +267,7 @@ def _list_left_out(folder: ArchiveFolder, state: Manifest) -> list[str]:
     return [entry.name for entry in (manifest.entries if manifest else ()) if entry not in state.entries]
 
 
-def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> _Planned:
+def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> Planned:
     """Return an import before it is written."""
     if statements.private or settings.privacy():
         raise ArchiveError(
@@ -272,18 +275,21 @@ def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> 
             f"{settings.PRIVACY_VARIABLE}=0."
         )
     _require_ids(statements.payments)
+    key = find_key(folder, manifest)  # before people.csv is read, which the user may change at any time
     given, edited = statements.collect()
     stored = read_rows(folder, manifest)
     rows = add_import(stored, given, number=max((batch.number for batch in manifest.batches), default=0) + 1)
     rows = add_edits(rows, edited)
     after = derive_statements(folder, manifest, rows, functools.partial(_require_account, folder, statements, manifest))
     view = derive_view(folder, manifest, after)
-    plan = _compare(folder, manifest, view, after, rows, statements)
+    own = outline(view.payments)
+    plan = _compare(folder, manifest, view, own, after, rows)
     services = {SERVICE} if manifest.service else set[str]()
     services |= {info.service for info in stored.collected.files}
-    own = tuple(sorted({info.service for info in given.files}))
-    new = tuple(name for name in own if name not in services) if services or len(own) > 1 else ()
-    return _Planned(plan._replace(new_services=new), view, manifest, given, edited)
+    given_services = tuple(sorted({info.service for info in given.files}))
+    is_news = bool(services) or len(given_services) > 1
+    new = tuple(name for name in given_services if name not in services) if is_news else ()
+    return Planned(plan._replace(new_services=new), view, own, manifest, key, given, edited)
 
 
 def _require_ids(payments: pd.DataFrame) -> None:
@@ -335,13 +341,13 @@ def _require_account(
     )
 
 
-def _compare(
+def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the import
     folder: ArchiveFolder,
     manifest: Manifest,
     view: View,
+    own: pl.DataFrame,
     after: ArchiveStatements,
     rows: Rows,
-    statements: Statements,
 ) -> ImportPlan:
     """Return the difference of the views before and after an import."""
     before = read_outline(folder, manifest)
@@ -351,15 +357,16 @@ def _compare(
     refused = after.refused[is_among(after.refused[_KEY], pd.Series(given.to_list()))]
     wrong = after.problems[after.problems["code"] == CONTRADICTS].groupby(_KEY)["field"].agg(", ".join)
     refused = refused.assign(fields=refused[_KEY].map(wrong))
-    own = outline(view.payments)
-    both = own.join(before.payments, on=_KEY, how="inner", suffix="_before", maintain_order="left")
-    both = both.filter(~pl.col(_KEY).is_in(refused[_KEY].tolist()))
-    differing = both.filter(pl.col("digest") != pl.col("digest_before"))[_KEY]
-    changed = _list_changes(folder, manifest, view, differing)
+    both = own.join(before.payments.select(_KEY, pl.col("digest").alias("before")), on=_KEY, how="left")
+    is_refused = pl.col(_KEY).is_in(refused[_KEY].tolist())
     is_given = pl.col(_KEY).is_in(given.implode())
-    new = own.filter(is_given).join(before.payments, on=_KEY, how="anti")
-    known = both.filter(is_given).join(changed, on=_KEY, how="anti")
-    removed = before.payments.join(own, on=_KEY, how="anti")
+    held = both.filter(pl.col("before").is_not_null() & ~is_refused)
+    changed = _list_changes(folder, manifest, view, held.filter(pl.col("digest") != pl.col("before"))[_KEY])
+    new = both.filter(is_given & pl.col("before").is_null())
+    known = held.filter(is_given).join(changed, on=_KEY, how="anti")
+    removed = before.payments.clear()
+    if both["before"].count() < len(before.payments):
+        removed = before.payments.join(own, on=_KEY, how="anti")
     columns = ["file", "line", _KEY, "kind", "fields"]
     parts = {
         "changed": changed.select(columns).to_pandas(),

@@ -146,7 +146,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What the service has listed, the imports of statements, and the payments that the user has edited or merged.
 
-    ``problems`` are those of the statements of merged histories. ``account`` is the account of the statements, until the service has described the user.
+    ``problems`` are those of the statements of merged histories. ``account`` is the account of the statements, until
+    the service has described the user.
     """
 
     service: Service | None = None

@@ -1,7 +1,7 @@
 """The view of an archive: payments, problems, balances and people, derived from what it stores.
 
-It is a pure function of the rows of all imports, the user's edits, people.csv and the service's payments. Its tables are
-cached in files under the digest of these inputs, and may be deleted at any time.
+It is a pure function of the rows of all imports, the user's edits, people.csv and the service's payments. Its tables
+are cached in files under the digest of these inputs, and may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -175,10 +175,10 @@ def outline(payments: pd.DataFrame) -> pl.DataFrame:
     return rows.select(*_PLACE, digests.reinterpret(signed=True).alias("digest"))
 
 
-def write_outline(folder: ArchiveFolder, key: str, view: View) -> None:
+def write_outline(folder: ArchiveFolder, key: str, view: View, payments: pl.DataFrame) -> None:
     """Write the outline of a view as files that are read until one of its inputs changes."""
     account = str(view.me.user.id)
-    rows = outline(view.payments).to_arrow().cast(arrow_schema("view_outline"))
+    rows = payments.to_arrow().cast(arrow_schema("view_outline"))
     folder.write("view_outline", rows, account, key=key)
     _write_tables(folder, key, view, ["problems"])
 

@@ -6,19 +6,23 @@ with another content is another payment, and the money counts twice.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import polars as pl
 
 from p2p_analytics.display import format_count
 from p2p_analytics.statements.ledger.ids import GIVEN, SHARED
 from p2p_analytics.statements.ledger.unite import NOTICE
-from p2p_analytics.statements.problems import Problem
+from p2p_analytics.statements.problems import COPY, Problem
 from p2p_analytics.times import DAY_US
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
+
+    from p2p_analytics.statements.ledger.continuity import Balance
 
 
 SOURCE: Final = "source"  # the file of a row, where one name can be that of several files
@@ -32,6 +36,7 @@ _ROW: Final = ("account", "payment_id")
 _PAIR: Final = ("account", SOURCE, "other_source")
 _MINUTE: Final = 60_000_000
 _UNIT: Final = 100  # cents
+_FEWEST_EQUAL: Final = 3  # balances in two files that have the same rows
 _MOST_FILES: Final = 30  # that have rows alike in one minute or day: such rows are frequent
 
 
@@ -176,4 +181,50 @@ def _rank(pair: Mapping[str, Any], side: str) -> tuple[int, str, str]:
 
 def _describe(pair: Mapping[str, Any]) -> Problem:
     count = format_count(pair["alike"], "row looks", "rows look")
-    return Problem("copy", pair["file"], pair["line"], other_file=pair["other_file"], details=(count,))
+    return Problem(COPY, pair["file"], pair["line"], other_file=pair["other_file"], details=(count,))
+
+
+def find_equal_balances(balances: Sequence[Balance]) -> list[tuple[int, int]]:
+    """Return the places of two balances with equal amounts after their rows, and other ids; one pair for each later one.
+
+    Such files list the same transactions if at least half of the rows of one, and three different balances, are equal.
+    An account that is emptied each month has the same balances each month: amounts that occur with three ids are left
+    out.
+    """
+    owners = [(each.account, each.currency, each.subaccount) for each in balances]
+    counts = Counter(owners)
+    numbers = {owner: number for number, owner in enumerate(counts)}
+    of_owner = pl.DataFrame({"at": range(len(owners)), "owner": [numbers[owner] for owner in owners]})
+    chosen = [
+        (at, each)
+        for at, each in enumerate(balances)
+        if counts[owners[at]] > 1 and None not in (each.opening, each.moved) and not each.is_superseded
+    ]
+    if len(chosen) < 2:  # noqa: PLR2004 - there is nothing to compare
+        return []
+    lengths = np.array([len(each.rows) for _, each in chosen])
+    rows = pl.concat([each.rows.select("payment_id", "known_cents") for _, each in chosen])
+    total = rows["known_cents"].to_numpy().cumsum()
+    ends = np.concatenate([[0], total])[np.concatenate([[0], lengths.cumsum()])]
+    offsets = np.array([each.opening for _, each in chosen]) - ends[:-1]
+    rows = rows.select(
+        pl.col("payment_id").hash().alias("id"),
+        "known_cents",
+        pl.Series("balance", total + offsets.repeat(lengths)),
+        pl.Series("at", np.array([at for at, _ in chosen]).repeat(lengths)),
+    ).filter(pl.col("known_cents") != 0)
+    sizes = rows.group_by("at").agg(pl.len().alias("size"))
+    key = ["owner", "balance", "known_cents"]
+    rows = rows.join(of_owner, on="at").filter(pl.struct(key).hash().is_duplicated())
+    rows = rows.filter(pl.col("id").n_unique().over(key) == 2)  # noqa: PLR2004
+    pairs = rows.join(rows, on=key, suffix="_later").filter(
+        pl.col("at") < pl.col("at_later"), pl.col("id") != pl.col("id_later")
+    )
+    found = (
+        pairs.group_by("at", "at_later")
+        .agg(pl.struct(key).n_unique().alias("equal"), pl.col("balance").n_unique().alias("distinct"))
+        .join(sizes, on="at")
+        .join(sizes.rename({"at": "at_later"}), on="at_later", suffix="_later")
+        .filter(pl.col("distinct") >= _FEWEST_EQUAL, 2 * pl.col("equal") >= pl.min_horizontal("size", "size_later"))
+    )
+    return found.sort("at").unique("at_later", keep="first", maintain_order=True).select("at", "at_later").rows()

@@ -44,7 +44,15 @@ from p2p_analytics.statements.ledger.unite import (
     sort_newest_first,
     unite_rows,
 )
-from p2p_analytics.statements.problems import NOT_A_DATE, NOT_AN_AMOUNT, OTHER_ACCOUNTS, Problem, list_problems
+from p2p_analytics.statements.problems import (
+    COPY,
+    NOT_A_DATE,
+    NOT_AN_AMOUNT,
+    OTHER_ACCOUNTS,
+    POSSIBLE_DOUBLE,
+    Problem,
+    list_problems,
+)
 from p2p_analytics.statements.rows import slice_by_files
 from p2p_analytics.vocabulary import Action, Status, TargetType
 
@@ -146,7 +154,7 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
         listed = listed.fillna({"account": account})
         holders = {account: Me(user=User(id=account, display_name=account))}
     payments = _build_payments(standing, sort_newest_first(standing))
-    problems = _list_once([*problems, *named.problems, *row_problems], checked.balances)
+    problems = _list_once(_drop_doubles([*problems, *named.problems, *row_problems]), checked.balances)
     return View(payments, problems, checked.table, listed, holders, named.unnamed, ids)
 
 
@@ -177,10 +185,13 @@ def _unite(
 
 def _find_repeated(rows: pl.DataFrame) -> pl.Series | None:
     """Return which rows are of a transaction with several; None if there are none."""
-    hashes = rows["payment_id"].drop_nulls().hash().sort()  # takes little time and memory
-    if not (hashes == hashes.shift()).any():
+    hashes = rows["payment_id"].hash()  # hashes take less time to compare than texts
+    places = (hashes.is_duplicated() & rows["payment_id"].is_not_null()).arg_true()
+    is_repeated = pl.struct(KEY).is_duplicated() & pl.col("kind").ne_missing(NOTICE)
+    places = places.filter(rows.select(*KEY, "kind")[places].select(is_repeated).to_series())
+    if places.is_empty():
         return None
-    return rows.select(pl.struct(KEY).is_duplicated() & pl.col("kind").ne_missing(NOTICE)).to_series()
+    return pl.select(pl.repeat(value=False, n=len(rows), dtype=pl.Boolean)).to_series().scatter(places, values=True)
 
 
 def _list_repeated(repeated: pl.DataFrame) -> list[Problem]:
@@ -286,6 +297,16 @@ def _drop_replaced(problems: Sequence[Problem], replaced: pl.DataFrame) -> list[
     """Return problems without the problems of rows that a later snapshot replaces."""
     places = set(replaced.select(pl.col("file").cast(pl.String), "line").iter_rows())
     return [problem for problem in problems if _place(problem) not in places]
+
+
+def _drop_doubles(problems: Sequence[Problem]) -> list[Problem]:
+    """Return problems without possible doubles that are copies, which another problem describes in more detail."""
+    copies = {frozenset((problem.file, problem.other_file)) for problem in problems if problem.code == COPY}
+    return [
+        problem
+        for problem in problems
+        if problem.code != POSSIBLE_DOUBLE or frozenset((problem.file, problem.other_file)) not in copies
+    ]
 
 
 def _drop_repaired(problems: list[Problem], versions: pl.DataFrame, standing: pl.DataFrame) -> list[Problem]:

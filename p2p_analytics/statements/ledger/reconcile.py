@@ -14,10 +14,11 @@ from p2p_analytics.display import clean_line, format_count
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FLAG, GAP, INSTANT, TEXT, WHOLE, parse_dtype
 from p2p_analytics.money import LARGEST_CENTS
 from p2p_analytics.statements.ledger.continuity import Balance, Period, find_replaced, join_files
+from p2p_analytics.statements.ledger.copies import find_equal_balances
 from p2p_analytics.statements.ledger.explanations import Explanations, find_explanations
 from p2p_analytics.statements.ledger.order import GROUP, order_rows
 from p2p_analytics.statements.ledger.sides import name_other_side
-from p2p_analytics.statements.problems import Problem
+from p2p_analytics.statements.problems import POSSIBLE_DOUBLE, Problem
 from p2p_analytics.statements.rows import slice_by_files
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ RECONCILIATION: Final[Mapping[str, str]] = {
     "note": TEXT,
 }
 _FIELD: Final = "balance"  # of problems
-_TRANSACTION: Final = ("payment_id", "line", "known_cents", "offset_cents", "moved_cents", "flow_cents")
+_TRANSACTION: Final = ("payment_id", "date", "line", "known_cents", "offset_cents", "moved_cents", "flow_cents")
 _HALF: Final = 1 << 32
 _LONGEST_NAME: Final = 80
 
@@ -87,7 +88,7 @@ def reconcile(
         ``reconciled`` is null where a balance is not known, or where the only one is that of a single row.
         ``suggestion`` lists the ids of the smallest sets of rows that explain the difference, hardly by accident. ``follows`` is the file before, and
         ``gap_cents`` the change of the balance between the two that neither has; 0 if they connect, and null where it
-        is not known. ``note`` says, in sentences, which periods overlap or leave something out, and why a file is not
+        is not known. ``note`` states, in sentences, how many rows the file before has too, and why a file is not
         reconciled although its balances are known.
     """
     joined = join_files(_check_groups(rows, {info.file: info for info in files}, books), others)
@@ -122,7 +123,7 @@ def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapp
             " ".join(remarks) or None,
             dates=Period(group["start"], group["end"]),
             stated=Period(info.period_start, info.period_end),
-            rows=transactions.select("payment_id", "known_cents"),
+            rows=transactions.select("payment_id", "date", "known_cents"),
         )
 
 
@@ -261,7 +262,7 @@ def _frame_joined(joined: Iterable[tuple[Balance, Seam]]) -> pd.DataFrame:
             "period_end": balance.period.end,
             "follows": seam.before and seam.before.file,
             "gap_cents": seam.gap_cents,
-            "note": " ".join(filter(None, [balance.remarks, *seam.remarks])) or None,
+            "note": " ".join(filter(None, [balance.remarks, seam.remark])) or None,
         }
         for balance, seam in joined
     ]
@@ -298,14 +299,39 @@ def _list_problems(joined: Sequence[tuple[Balance, Seam]]) -> list[Problem]:
     """Return a problem for each balance that does not add up, then one for each seam at which something may be missing.
 
     A file that another one replaces, because that has the whole period and adds up, has none. Files that overlap leave
-    nothing out.
+    nothing out. The rows of two files that look like doubles are all counted, so this is a problem in any case.
     """
     replaced = {id(balance) for balance in find_replaced([balance for balance, _ in joined])}
     standing = [(balance, seam) for balance, seam in joined if id(balance) not in replaced]
     return [
         *(_describe_difference(balance) for balance, _ in standing if balance.is_reconciled is False),
         *(problem for balance, seam in standing if (problem := _describe_gap(balance, seam))),
+        *_list_doubles(joined),
     ]
+
+
+def _list_doubles(joined: Sequence[tuple[Balance, Seam]]) -> Iterator[Problem]:
+    """Yield a problem for each file about the same days, or with the same balances, as an earlier one with other rows."""
+    of_balances = {later: earlier for earlier, later in find_equal_balances([balance for balance, _ in joined])}
+    for at, (balance, seam) in enumerate(joined):
+        if seam.is_double:
+            yield _describe_double(balance, seam.before, "days")
+        elif at in of_balances:
+            yield _describe_double(balance, joined[of_balances[at]][0], "balances")
+
+
+def _describe_double(balance: Balance, before: Balance | None, reason: str) -> Problem:
+    start, end = balance.dates
+    return Problem(
+        POSSIBLE_DOUBLE,
+        balance.file,
+        field=_FIELD,
+        first_day=start and start.date(),
+        last_day=end and end.date(),
+        currency=balance.currency,
+        other_file=before and before.file,
+        details=(reason,),
+    )
 
 
 def _describe_difference(balance: Balance) -> Problem:
