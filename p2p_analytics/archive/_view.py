@@ -139,8 +139,9 @@ def read_view(folder: ArchiveFolder, manifest: Manifest) -> View:
         frames = {kind: frame_of(file.read(columns=[*_TABLES[kind]])) for kind, file in cached.items() if file}
         return View(holder.me, holder.fetched_at, **frames)
     view = derive_view(folder, manifest, derive_statements(folder, manifest, read_rows(folder, manifest)))
-    with contextlib.suppress(OSError, ConfigurationError):  # a folder that cannot be written is read all the same
-        write_view(folder, key, view)
+    if find_key(folder, manifest) == key:  # the user may change people.csv at any time
+        with contextlib.suppress(OSError, ConfigurationError):  # a folder that cannot be written is read all the same
+            write_view(folder, key, view)
     return view
 
 
