@@ -479,7 +479,8 @@ class Archive(Scannable):
         added, changed = int(is_new.sum()), int((~is_new).sum())
         if len(edits):
             holder = rows.holder or Holder(history.me, history.fetched_at)
-            entry = write_edits(self._folder, add_edits(rows, edits).edits, holder)
+            merged = rows.edits.iloc[:0] if manifest.edits is None else self._folder.read_frame(manifest.edits)
+            entry = write_edits(self._folder, add_edits(rows._replace(edits=merged), edits).edits, holder)
             manifest = msgspec.structs.replace(manifest, edits=entry)
         problems = history.problems[history.problems["file"].notna()]
         united = pd.concat([known.problems, problems], ignore_index=True).drop_duplicates(ignore_index=True)

@@ -87,6 +87,8 @@ def test_an_import_recovers_edited_and_merged_payments(filled, damage: Callable[
     assert notes(filled) == NOTES | {"9": "note 9"}
     filled.undo()
     assert notes(filled) == NOTES
+    filled.undo()  # what an import has edited goes with it, and what a merge has added stays
+    assert notes(filled) == {key: note for key, note in NOTES.items() if key != "3"}
 
 
 def test_a_merge_recovers_them_too(filled, history_of, payment) -> None:
