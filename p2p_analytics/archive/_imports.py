@@ -374,12 +374,9 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
         "removed": removed.with_columns(fields=pl.lit("")).select(columns).to_pandas(),
     }
     details = pd.concat(part.assign(outcome=outcome).astype(object) for outcome, part in parts.items())
-    counts = {
-        name: part["kind"].value_counts().to_dict()
-        if isinstance(part, pd.DataFrame)
-        else dict(part["kind"].value_counts().iter_rows())
-        for name, part in {"new": new, "known": known, "changed": changed, "refused": refused}.items()
-    }
+    kinds = {"new": new, "known": known, "changed": changed}
+    counts = {name: dict(part["kind"].value_counts().iter_rows()) for name, part in kinds.items()}
+    counts["refused"] = {str(kind): int(count) for kind, count in refused["kind"].value_counts().items()}
     problems = _select_problems(before.problems, view.problems, labels)
     return ImportPlan(
         len(new),

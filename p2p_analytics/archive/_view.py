@@ -280,10 +280,8 @@ def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statemen
     listed = read_listed(folder, manifest)
     names = ["payment_id", "kind", "counterparty_id", *_NAMES]
     stated: Any = pl.from_arrow(table_of(statements.payments[names]))
-    both = stated.join(
-        pl.from_arrow(table_of(listed[["payment_id", "counterparty_id"]])).rename({"counterparty_id": "person"}),
-        on="payment_id",
-    )
+    known: Any = pl.from_arrow(table_of(listed[["payment_id", "counterparty_id"]]))
+    both = stated.join(known.rename({"counterparty_id": "person"}), on="payment_id")
     only = stated.join(both, on="payment_id", how="anti")
     name = "counterparty_name"
     seen, shown = (
@@ -297,9 +295,9 @@ def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statemen
     is_payment = pl.col("kind").fill_null(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
     named = only.filter(is_payment, pl.col("counterparty_id").is_null(), pl.col(name).is_not_null()).select(_NAMES)
     counts = dict(named.group_by(name).len().rows())
-    known = NamesOfPeople(people, seen, shown)
-    matches = match_names(counts, known, read_file(folder).lines, str(folder.path / PEOPLE_FILE), me.user)
-    return Names(counts, matches, known, people, _list_persons(named, matches, known))
+    of_people = NamesOfPeople(people, seen, shown)
+    matches = match_names(counts, of_people, read_file(folder).lines, str(folder.path / PEOPLE_FILE), me.user)
+    return Names(counts, matches, of_people, people, _list_persons(named, matches, of_people))
 
 
 def read_file(folder: ArchiveFolder) -> PeopleFile:
@@ -319,7 +317,7 @@ def _drop_edited(problems: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
 def forget_people(payments: pd.DataFrame) -> pd.DataFrame:
     """Return rows of statements of a history as statements have them: without what is known of other people."""
     own = payments["account_id"]
-    columns = {}
+    columns: dict[str, pd.Series[Any]] = {}
     for side in ("actor", "target_user", "counterparty"):
         is_other = payments[f"{side}_id"] != own
         columns |= {f"{side}_{name}": payments[f"{side}_{name}"].mask(is_other) for name in ("id", "username")}
@@ -395,13 +393,13 @@ def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: Name
 
 
 def _describe_people(
-    payments: pd.DataFrame, listed: Collection[Any], persons: pl.DataFrame, owner: str
+    payments: pd.DataFrame, listed: pd.Series[str], persons: pl.DataFrame, owner: str
 ) -> pd.DataFrame:
     """Return payments of statements with the people of their names, except for those that the service lists."""
     if persons.is_empty():
         return payments.assign(**{MATCHED: pd.Series(index=payments.index, dtype=schema.TEXT)})
     rows: Any = pl.from_arrow(table_of(payments))
-    rows = rows.with_columns(is_listed=pl.Series(is_among(payments["payment_id"], pd.Series(listed))))
+    rows = rows.with_columns(is_listed=pl.Series(is_among(payments["payment_id"], listed)))
     is_payment = pl.col("kind").fill_null(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
     is_named = is_payment & ~pl.col("is_listed") & pl.col("counterparty_id").is_null()
     keys = [f"key_{name}" for name in _NAMES]

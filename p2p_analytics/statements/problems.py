@@ -37,8 +37,8 @@ _SENTENCES: Final = MappingProxyType({
     "unlisted_rows": "{0:,} more rows have the same problem: {1}",
     "unlisted_problems": "{0:,} more problems are not listed",
     "other_account": "names another account than account={0!r}, to which the file was added as you asked",
-    "other_holder": "is the holder in this file, and {1!r} that of account={0!r}, to which the file was added as you "
-    "asked",
+    "other_holder": "is the holder in this file, and {1!r} the holder of account={0!r}, to which the file was added as "
+    "you asked",
     "name_as_handle": "is the holder in this file, which was added to the account with this handle, and the holder of "
     "that has another name: leave the file out if it is another person's",
     "other_address": "is another address of an account, because both have payments in common: its rows belong to that "
@@ -69,7 +69,7 @@ _SENTENCES: Final = MappingProxyType({
     "wrong_split": "is not the difference of Money In and Money Out",
     "rounded_id": "ends in zeros, as if a spreadsheet had rounded it: compare it with the file that was downloaded",
 })  # fmt: skip
-# What is wrong with a row that explains a difference, by the actions of `ledger.explanations`.
+# What is wrong with a row that explains a difference, by the actions of `ledger.reconcile`.
 _ACTIONS: Final = MappingProxyType(
     {
         "without": "is there once too often",
@@ -113,7 +113,7 @@ class Problem(NamedTuple):
 
 
 def _describe_other_row(problem: Problem) -> str:
-    """Return the sentence of a row that contradicts the row that is kept; that has no place if it is not from a file."""
+    """Return the sentence of a row that contradicts the row that is kept, which may come from no file."""
     line, adds_up = problem.details
     value = "date" if problem.field == "date" else "amount"
     place = "" if problem.other_file is None else f": line {line} of {problem.other_file!r}"
@@ -122,7 +122,7 @@ def _describe_other_row(problem: Problem) -> str:
 
 
 def _describe_difference(problem: Problem) -> str:
-    """Return the sentence of a file that does not add up: first that a row may be missing, then rows that explain it."""
+    """Return the sentence of a file that does not add up: a row may be missing, or some rows explain the difference."""
     remarks, sets = problem.details
     found = ["the balances and the rows of the file do not add up"]
     if problem.cents:

@@ -36,7 +36,9 @@ _ROW: Final = ("account", "payment_id")
 _PAIR: Final = ("account", SOURCE, "other_source")
 _MINUTE: Final = 60_000_000
 _UNIT: Final = 100  # cents
-_FEWEST_EQUAL: Final = 3  # balances in two files that have the same rows
+_STATE: Final = ("owner", "balance", "moved")
+_FEWEST_BALANCES: Final = 3  # that two files with the same rows have in common
+_FACTOR: Final = 1_000_003
 _MOST_FILES: Final = 30  # that have rows alike in one minute or day: such rows are frequent
 
 
@@ -185,46 +187,50 @@ def _describe(pair: Mapping[str, Any]) -> Problem:
 
 
 def find_equal_balances(balances: Sequence[Balance]) -> list[tuple[int, int]]:
-    """Return the places of two balances with equal amounts after their rows, and other ids; one pair for each later one.
+    """Return the positions of pairs of balances with other ids and equal amounts after the rows; one pair per later one.
 
     Such files list the same transactions if at least half of the rows of one, and three different balances, are equal.
-    An account that is emptied each month has the same balances each month: amounts that occur with three ids are left
-    out.
+    An account that is emptied each month has the same balances each month: amounts with three ids are left out.
     """
+    rows = _list_running_balances(balances)
+    rows = rows.filter(pl.col("id").n_unique().over(_STATE) == 2)  # noqa: PLR2004
+    pairs = rows.join(rows, on=_STATE, suffix="_later").filter(
+        pl.col("at") < pl.col("at_later"), pl.col("id") != pl.col("id_later")
+    )
+    counts = pairs.group_by("at", "at_later").agg(
+        pl.struct(_STATE).n_unique().alias("equal"), pl.col("balance").n_unique().alias("balances")
+    )
+    sizes = [(each.rows["known_cents"] != 0).sum() for each in balances]
+    found: dict[int, int] = {}
+    for at, later, equal, different in counts.sort("at").iter_rows():
+        if different >= _FEWEST_BALANCES and 2 * equal >= min(sizes[at], sizes[later]):
+            found.setdefault(later, at)
+    return [(at, later) for later, at in found.items()]
+
+
+def _list_running_balances(balances: Sequence[Balance]) -> pl.DataFrame:
+    """Return the rows that moved a balance, if owner, amount and balance afterwards occur in another row, too."""
     owners = [(each.account, each.currency, each.subaccount) for each in balances]
     counts = Counter(owners)
     numbers = {owner: number for number, owner in enumerate(counts)}
-    of_owner = pl.DataFrame({"at": range(len(owners)), "owner": [numbers[owner] for owner in owners]})
     chosen = [
-        (at, each)
+        (at, each.opening, each.rows)
         for at, each in enumerate(balances)
-        if counts[owners[at]] > 1 and None not in (each.opening, each.moved) and not each.is_superseded
+        if counts[owners[at]] > 1 and each.opening is not None and each.moved is not None and not each.is_superseded
     ]
-    if len(chosen) < 2:  # noqa: PLR2004 - there is nothing to compare
-        return []
-    lengths = np.array([len(each.rows) for _, each in chosen])
-    rows = pl.concat([each.rows.select("payment_id", "known_cents") for _, each in chosen])
-    total = rows["known_cents"].to_numpy().cumsum()
-    ends = np.concatenate([[0], total])[np.concatenate([[0], lengths.cumsum()])]
-    offsets = np.array([each.opening for _, each in chosen]) - ends[:-1]
-    rows = rows.select(
-        pl.col("payment_id").hash().alias("id"),
-        "known_cents",
-        pl.Series("balance", total + offsets.repeat(lengths)),
-        pl.Series("at", np.array([at for at, _ in chosen]).repeat(lengths)),
-    ).filter(pl.col("known_cents") != 0)
-    sizes = rows.group_by("at").agg(pl.len().alias("size"))
-    key = ["owner", "balance", "known_cents"]
-    rows = rows.join(of_owner, on="at").filter(pl.struct(key).hash().is_duplicated())
-    rows = rows.filter(pl.col("id").n_unique().over(key) == 2)  # noqa: PLR2004
-    pairs = rows.join(rows, on=key, suffix="_later").filter(
-        pl.col("at") < pl.col("at_later"), pl.col("id") != pl.col("id_later")
-    )
-    found = (
-        pairs.group_by("at", "at_later")
-        .agg(pl.struct(key).n_unique().alias("equal"), pl.col("balance").n_unique().alias("distinct"))
-        .join(sizes, on="at")
-        .join(sizes.rename({"at": "at_later"}), on="at_later", suffix="_later")
-        .filter(pl.col("distinct") >= _FEWEST_EQUAL, 2 * pl.col("equal") >= pl.min_horizontal("size", "size_later"))
-    )
-    return found.sort("at").unique("at_later", keep="first", maintain_order=True).select("at", "at_later").rows()
+    places = np.array([at for at, *_ in chosen], np.int64)
+    lengths = np.array([len(rows) for *_, rows in chosen], np.int64)
+    empty = pl.DataFrame(schema={"payment_id": pl.String, "known_cents": pl.Int64})
+    every = pl.concat([empty, *(rows.select("payment_id", "known_cents") for *_, rows in chosen)])
+    moved = every["known_cents"].to_numpy()
+    total = moved.cumsum()
+    before = np.concatenate([[0], total])[lengths.cumsum() - lengths]  # by all files before
+    offsets = np.array([opening for _, opening, _ in chosen], np.int64) - before
+    owner = np.array([numbers[owners[at]] for at in places.tolist()], np.int64)
+    balance = total + offsets.repeat(lengths)
+    owner = owner.repeat(lengths)
+    state = (balance * _FACTOR + moved) * _FACTOR + owner  # overflows, as a hash may
+    is_repeated = pl.Series(state).is_duplicated() & pl.Series(moved != 0)
+    named = {"owner": owner, "balance": balance, "moved": moved, "at": places.repeat(lengths)}
+    ids = every["payment_id"].filter(is_repeated).hash()
+    return pl.DataFrame({name: pl.Series(each).filter(is_repeated) for name, each in named.items()} | {"id": ids})

@@ -1,8 +1,8 @@
 """Ids of transactions: the same row of two files is one transaction, and one id can be that of several.
 
 A row without an id is identified by what the service cannot reword: start, amount, fee, currency, product and the
-balance after it. An id belongs to one transaction only with one currency and one sign: a service gives a refund, and
-the second currency of a purchase, the id of the payment.
+balance after the row. An id belongs to one transaction only with one currency and one sign: a service gives the id of a
+payment to its refund, and to the second currency of a purchase.
 """
 
 from __future__ import annotations
