@@ -138,6 +138,11 @@ class ArchiveFolder:
         kinds = {path.name.partition("-")[0] for path in self.list_own_files()}
         return ROWS in kinds and "payments" not in kinds
 
+    def require_no_payments(self) -> None:
+        """Raise a BrokenFileError if there are payments of the service, which only a manifest lists."""
+        if any(path.name.startswith("payments-") for path in self.list_own_files()):
+            raise self._broken_error(self.path / _manifest.NAME, "it is missing")
+
     def require_sound(self, entry: Entry) -> None:
         """Raise a BrokenFileError unless a file exists, is byte for byte as written, and has the current columns."""
         self.open_file(entry)

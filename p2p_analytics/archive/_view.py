@@ -139,8 +139,9 @@ def read_view(folder: ArchiveFolder, manifest: Manifest) -> View:
         frames = {kind: frame_of(file.read(columns=[*_TABLES[kind]])) for kind, file in cached.items() if file}
         return View(holder.me, holder.fetched_at, **frames)
     view = derive_view(folder, manifest, derive_statements(folder, manifest, read_rows(folder, manifest)))
-    with contextlib.suppress(OSError, ConfigurationError):  # a folder that cannot be written is read all the same
-        write_view(folder, key, view)
+    if find_key(folder, manifest) == key:  # the user may change people.csv at any time
+        with contextlib.suppress(OSError, ConfigurationError):  # a folder that cannot be written is read all the same
+            write_view(folder, key, view)
     return view
 
 
@@ -202,7 +203,7 @@ def _write_tables(folder: ArchiveFolder, key: str, view: View, kinds: Sequence[s
 
 def find_key(folder: ArchiveFolder, manifest: Manifest) -> str:
     """Return the digest of everything that a view is derived from."""
-    rows = [batch.rows for batch in manifest.batches]
+    rows = [(batch.rows, batch.edits) for batch in manifest.batches]
     stored = msgspec.json.encode((manifest.service, rows, manifest.edits, manifest.problems))
     return sha256(b"\0".join((_VERSION, stored, folder.read_bytes(PEOPLE_FILE) or b""))).hexdigest()[:32]
 
