@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from p2p_analytics.statements.formats._service_rows import PERSONAL, read_business, read_personal
 from p2p_analytics.statements.formats.format import StatementFormat
@@ -40,23 +41,25 @@ _BUSINESS: Final = {
 }
 _ALWAYS: Final = ("id", "datetime", "type", "status", "from", "to", "total")
 
-TO_2018: Final = StatementFormat("statement_a", _TRANSACTION, _ALWAYS, read_personal, service=PERSONAL)
+_PERSONAL: Final[dict[str, Any]] = {"read": read_personal, "service": PERSONAL, "zone": "UTC"}
+
+TO_2018: Final = StatementFormat("statement_a", _TRANSACTION, _ALWAYS, **_PERSONAL)
 TO_2020: Final = StatementFormat(
-    "statement_b", _TRANSACTION | _BALANCES, (*_ALWAYS, "beginning"), read_personal, service=PERSONAL
+    "statement_b", _TRANSACTION | _BALANCES, (*_ALWAYS, "beginning"), has_closing_row=True, **_PERSONAL
 )
 OF_2021: Final = StatementFormat(
     "statement_c",
     _TRANSACTION | _BALANCES | _TIPS,
     (*_ALWAYS, "beginning", "tip"),
-    read_personal,
-    service=PERSONAL,
+    has_closing_row=True,
+    **_PERSONAL,
 )
 FROM_2022: Final = StatementFormat(
     "statement_d",
     _TRANSACTION | _BALANCES | _TIPS | _TAXES,
     (*_ALWAYS, "beginning", "tax"),
-    read_personal,
-    service=PERSONAL,
+    has_closing_row=True,
+    **_PERSONAL,
 )
 BUSINESS: Final = StatementFormat(
     "statement_e",
@@ -67,4 +70,6 @@ BUSINESS: Final = StatementFormat(
     | _BUSINESS,
     ("id", "date", "time", "type", "status", "from", "to", "total"),
     read_business,
+    zone="UTC",
 )
+FULL_BUSINESS: Final = replace(BUSINESS, required=(*BUSINESS.required, "beginning", "ending"), has_closing_row=True)

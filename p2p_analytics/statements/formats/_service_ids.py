@@ -11,7 +11,6 @@ from p2p_analytics.errors import StatementError
 from p2p_analytics.statements.problems import list_problems
 
 if TYPE_CHECKING:
-
     from p2p_analytics.statements.problems import Problem
 
 # A spreadsheet keeps 15 digits of a number, and a binary float is exact up to 16.

@@ -70,7 +70,7 @@ def _read(table: Table) -> Reading:
 
 
 STATEMENT_JSON: Final = StatementFormat(
-    "statement_json", {field: (f"{PREFIX}{field}",) for field in FIELDS}, FIELDS, _read, service=PERSONAL
+    "statement_json", {field: (f"{PREFIX}{field}",) for field in FIELDS}, FIELDS, _read, service=PERSONAL, zone="UTC"
 )
 
 
@@ -185,15 +185,9 @@ def _list_problems(cells: pl.DataFrame, rows: pl.DataFrame) -> list[Problem]:
     known = pl.Series([status.value for status in Status])
     found = [
         *list_problems(cells, is_other, cells["type"], field="row", code="not_a_transaction"),
-        *list_unreadable(
-            cells, cells["amount"], cells["cents"], field="amount", code=NOT_AN_AMOUNT
-        ),
-        *list_unreadable(
-            cells, cells["datetime_created"], cells["date"], field="datetime_created", code=NOT_A_DATE
-        ),
-        *list_unreadable(
-            cells, cells["fee_cents"], cells["fee"], field="amount_fee_cents", code="not_whole_cents"
-        ),
+        *list_unreadable(cells, cells["amount"], cells["cents"], field="amount", code=NOT_AN_AMOUNT),
+        *list_unreadable(cells, cells["datetime_created"], cells["date"], field="datetime_created", code=NOT_A_DATE),
+        *list_unreadable(cells, cells["fee_cents"], cells["fee"], field="amount_fee_cents", code="not_whole_cents"),
         *list_problems(cells, shown, cells["type"], field="type", code="unknown_type"),
         *list_problems(
             cells,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
-from zoneinfo import ZoneInfo
 
 import polars as pl
 
@@ -19,6 +18,7 @@ from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from zoneinfo import ZoneInfo
 
     from p2p_analytics.statements.formats.cells import Order
     from p2p_analytics.statements.formats.format import Table
@@ -74,7 +74,7 @@ _ACTIONS: Final = {"payment": Action.PAY.value, "charge": Action.CHARGE.value}
 
 
 def read_personal(table: Table) -> Reading:
-    """Return the rows of a personal statement; datetimes are in the caller's zone."""
+    """Return the rows of a personal statement."""
     return _read(table, _complete(table.cells), table.tz)
 
 
@@ -86,7 +86,7 @@ def read_business(table: Table) -> Reading:
         pl.when(pl.col(texts).str.strip_chars() != _NONE).then(pl.col(texts)),
         pl.concat_str("date", "time", separator=" ", ignore_nulls=True).replace("", None).alias("datetime"),
     )
-    return _read(table, cells, ZoneInfo("UTC"), order="mdy")
+    return _read(table, cells, table.tz, order="mdy")
 
 
 def _read_instants(cells: pl.DataFrame, tz: ZoneInfo, order: Order | None) -> tuple[pl.Series, list[Problem]]:
@@ -108,7 +108,11 @@ def _read_instants(cells: pl.DataFrame, tz: ZoneInfo, order: Order | None) -> tu
         elif len(orders) > 1 and order is None:
             first = part.select("file", "line", "datetime", payment_id="id").head(1)
             problems += list_problems(
-                first, first["line"].is_not_null(), first["datetime"], field="datetime", code="ambiguous_date",
+                first,
+                first["line"].is_not_null(),
+                first["datetime"],
+                field="datetime",
+                code="ambiguous_date",
                 details=("month/day/year",),
             )
     is_day_first = cells["file"].is_in(day_first)
