@@ -159,7 +159,7 @@ def _adjust_activity(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
 
     A memo, such as a purchase that a card paid, moves nothing, and its balance is that of another row.
     """
-    impacts = pl.col("impact").str.strip_chars().str.to_lowercase()
+    impacts = pl.col("impact").str.to_lowercase()
     cells, frame = frame["impact"], _resolve_refunds(frame).with_columns(
         impact=impacts.replace_strict(_IMPACTS, default=None, return_dtype=pl.String)
     )
@@ -237,7 +237,7 @@ def _list_wrong_impacts(frame: pl.DataFrame, cells: pl.Series) -> list[Problem]:
 def _find_accounts(frame: pl.DataFrame) -> pl.Expr:
     """Return the account holder's address: in each file, the address that money most often left from or came to."""
     own = pl.when(pl.col("flow_cents") < 0).then("from_address").otherwise("to_address")
-    addresses = frame.select("file", own=own.str.strip_chars().str.to_lowercase())
+    addresses = frame.select("file", own=own.str.to_lowercase())
     counts = addresses.filter(pl.col("own").str.contains("@")).group_by("file", "own").len()
     most = counts.sort("len", "own", descending=[True, False]).unique("file", keep="first", maintain_order=True)
     accounts = dict(most.select("file", "own").iter_rows())

@@ -33,6 +33,10 @@ _COLUMNS: Final = {
     "status": ("State", "Status", "État", "Estado", "Stato"),
     "balance": ("Balance", "Kontostand", "Saldo", "Solde"),
 }  # fmt: skip
+_TOP_UP: Final = (
+    r"top.?up|einzahlung|aufladung|carregamento|recharge|recarga|ricarica|opwaardering|deposit|zasilenie|feltölt"
+    r"|încărcare|alimentare|dobití|dobitie|insättning|indbetaling|innskudd|papildym"
+)
 _TRANSFER: Final = (
     r"transfer|überweisung|virement|trasferimento|bonifico|overschrijving|payment|request|przelew|överföring"
     r"|overf[øo]r|převod|prevod|átutalás|bizum"
@@ -44,7 +48,7 @@ _KINDS: Final = (
         r"exchange|umtausch|wechsel|cambi?o\b|câmbio|échange|change\b|crypto|wissel|wymiana|\bschimb|směn|váltás",
     ),
     ("merchant", r"card|kart|carte|carta|cartão|tarjeta|kaart|\bkort|kárty|refund|zwrot"),
-    ("transfer", r"top.?up|einzahlung|aufladung|carregamento|recharge|recarga|ricarica|opwaardering|deposit|zasilenie"),
+    ("transfer", _TOP_UP),
     ("reward", r"reward|cash ?back|interest|bonus|zins|juros|intérêt|interess|rente|odsetki"),
     ("fee", r"\bfees?\b|charge|gebühr|frais|comiss|taxa|tariff|kosten|opłata"),
     ("payment", _TRANSFER),

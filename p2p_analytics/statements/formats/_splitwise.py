@@ -61,8 +61,8 @@ def read(table: Table) -> Reading:
     problems += faults + _list_unbalanced(table, wide, columns)
 
     own, others = pl.col(columns[member]), {name: key for name, key in columns.items() if name != member}
-    category = pl.col("category").str.strip_chars().replace("", None)
-    is_total = pl.col("cost_text").str.strip_chars().replace("", None).is_null() & category.is_null()
+    category = pl.col("category")
+    is_total = pl.col("cost_text").is_null() & category.is_null()
     is_settlement = category.str.to_lowercase().is_in(_SETTLEMENTS).fill_null(value=False) & ~is_total
     creditor, debtor = _name_only(others, 1), _name_only(others, -1)
     frame = wide.with_columns(

@@ -49,7 +49,7 @@ def _adjust_history(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
 
     A purchase that was refunded has no row for the money that came back, so it moved nothing.
     """
-    word = pl.col("sign").str.strip_chars().str.to_uppercase()
+    word = pl.col("sign").str.to_uppercase()
     is_in, is_refunded = word == "IN", pl.col("status_text").str.to_uppercase() == "REFUNDED"
     has_fee = (pl.col("fee_currency") == pl.col("currency")).fill_null(value=False)
     fee = pl.when(has_fee).then(pl.col("fee").abs()).fill_null(0)

@@ -41,6 +41,20 @@ BANK_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "currency": ("Currency", "Währung", "Moneda", "Divisa", "Devise", "Valuta", "Moeda", "Munt", "Waluta"),
 }  # fmt: skip
 
+OTHER_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {  # of other files than those of banks
+    "id": ("ID", "Transaction ID", "Transaction Number", "Transaktions-ID", "Id de transacción", "ID transazione"),
+    "time": ("Time", "Uhrzeit", "Zeit", "Hora", "Heure", "Ora", "Tijd", "Tid", "Godzina"),
+    "type": ("Type", "Transaction Type", "Art", "Typ", "Tipo", "Rodzaj", "Soort"),
+    "status": ("Status", "State", "Estado", "Statut", "Stato"),
+    "name": (
+        "Counterparty", "Recipient", "Person", "Member", "To/From", "From/To", "Empfänger", "Mitglied", "Nombre", "Nom",
+        "Nome", "Naam", "Navn", "Namn", "Nazwa", "Beneficiario", "Bénéficiaire",
+    ),
+    "note": ("Note", "Notes", "Message", "Comment", "Notiz", "Nachricht", "Zweck", "Nota", "Mensaje", "Messaggio", "Besked"),
+    "fee": ("Fee", "Fees", "Gebühr", "Comisión", "Frais", "Commissione", "Taxa", "Kosten", "Opłata"),
+    "balance": ("Balance", "Running Balance", "Kontostand", "Saldo", "Solde"),
+}  # fmt: skip
+
 
 def is_bank_header(header: Sequence[str]) -> bool:
     """Return whether a header names a date, a description and an amount, as that of a bank account does."""

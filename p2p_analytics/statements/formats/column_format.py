@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -31,7 +32,7 @@ from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from p2p_analytics.statements.formats.format import Table
     from p2p_analytics.statements.problems import Problem
@@ -72,22 +73,6 @@ _MONEY: Final = ("amount", "out", "in", "fee", "net", "tax", "balance")
 _BITCOIN: Final = "BTC"
 _SYMBOLS: Final = {"€": "EUR", "£": "GBP"}
 _CODE: Final = re.compile(r"\(([A-Z]{3})\)$")
-_MONEY_RULES: Final = {"order": ("mdy", "dmy"), "decimal": (".", ","), "fee": ("inside", "added", "taken off")}
-_TEXTS: Final = (
-    "name",
-    "service",
-    "zone",
-    "order",
-    "decimal",
-    "fee",
-    "currency",
-    "kind",
-    "unmoved",
-    "main_product",
-    "closing",
-)
-_FLAGS: Final = ("repeats_ids", "has_closing_row", "status_verbs")
-_LISTS: Final = ("required", "shape", "kind_from", "persons")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,95 +152,106 @@ class ColumnFormat(StatementFormat):
 
     def __post_init__(self) -> None:
         """Check the declaration, and complete it."""
-        self._check_types()
-        kinds = tuple(self.kinds.items() if hasattr(self.kinds, "items") else map(tuple, self.kinds))
+        for key, (is_allowed, allowed) in _ALLOWED.items():
+            if not is_allowed(getattr(self, key)):
+                raise ConfigurationError(
+                    f"The format {self.name!r} has the wrong {key} {getattr(self, key)!r}: write {allowed}."
+                )
         has_type = "type" in self.columns
-        changes: dict[str, Any] = {
+        words = {word.casefold(): key for key, given in self.statuses.items() for word in _as_tuple(given)}
+        changes: dict[str, object] = {
             "columns": {key: _as_tuple(names) for key, names in self.columns.items()},
             "required": tuple(self.required) or tuple(self.columns),
-            "kinds": kinds,
+            "kinds": tuple(self.kinds.items() if isinstance(self.kinds, Mapping) else self.kinds),
             "kind": self.kind or (UNKNOWN if has_type else "payment"),
             "kind_from": tuple(self.kind_from) or (("type",) if has_type else ("name", "description", "note")),
             "has_closing_row": self.has_closing_row or self.closing is not None,
-            "statuses": STATUSES
-            | {word.casefold(): str(Status(key)) for key, words in self.statuses.items() for word in _as_tuple(words)},
+            "statuses": STATUSES | words,
             "read": partial(read_columns, self),
         }
         for key, value in changes.items():
             object.__setattr__(self, key, value)
-        self._check_values()
+        self._check_columns()
         super().__post_init__()
 
-    def _refuse(self, key: str, allowed: str) -> None:
-        raise ConfigurationError(
-            f"The format {self.name!r} has the wrong {key} {getattr(self, key)!r}: write {allowed}."
-        )
-
-    def _check_types(self) -> None:
-        """Raise a ConfigurationError for a value of another type."""
-        for key in _TEXTS:
-            if not isinstance(getattr(self, key), str | None):
-                self._refuse(key, "a text")
-        for key in _FLAGS:
-            if not isinstance(getattr(self, key), bool):
-                self._refuse(key, "true or false")
-        for key in _LISTS:
-            if isinstance(getattr(self, key), str) or not _is_texts(getattr(self, key)):
-                self._refuse(key, "a list of texts")
-        for key in ("columns", "signs", "statuses", "symbols"):
-            values = getattr(self, key)
-            if not hasattr(values, "items") or not all(_is_texts(names) for names in values.values()):
-                self._refuse(key, "a table with a text, or a list of texts, for each name")
-        if not hasattr(self.kinds, "items") and not all(_is_texts(pair) and len(pair) == 2 for pair in self.kinds):  # noqa: PLR2004
-            self._refuse("kinds", "a table with a pattern for each kind")
-
-    def _check_values(self) -> None:
-        """Raise a ConfigurationError for a word or pattern that means nothing."""
-        for key, allowed in _MONEY_RULES.items():
-            if getattr(self, key) not in {None, *allowed}:
-                self._refuse(key, " or ".join(map(repr, allowed)))
-        if self.currency is not None and not re.fullmatch("[A-Z]{3}", self.currency):
-            self._refuse("currency", "its code of three letters, such as 'EUR'")
-        if self.zone is not None and not has_zone(self.zone):
-            self._refuse("zone", "a name such as 'America/New_York' or 'UTC'")
-        if not set(self.signs) <= {"in", "out"}:
-            self._refuse("signs", "the words of 'in' and 'out'")
-        for word in {self.kind, *(kind for kind, _ in self.kinds)}:
-            if word not in KINDS and self.adjust is None:
-                raise ConfigurationError(
-                    f"The format {self.name!r} has the kind {word!r}: use one of {', '.join(KINDS)}."
-                )
+    def _check_columns(self) -> None:
+        """Raise a ConfigurationError for an unknown field, or if there is no date or amount."""
         unknown = {name for name in (*self.columns, *self.kind_from) if not name.startswith("x_")} - set(FIELDS)
-        for name in sorted(unknown) if self.adjust is None else ():
+        if unknown and self.adjust is None:
             raise ConfigurationError(
-                f"The format {self.name!r} has the unknown field {name!r}: use those of {', '.join(FIELDS)}."
+                f"The format {self.name!r} has the unknown field {min(unknown)!r}: use those of {', '.join(FIELDS)}."
             )
         if not {"date", "date_time"} & set(self.columns) or not {"amount", "net", "in", "out"} & set(self.columns):
             raise ConfigurationError(
                 f"The format {self.name!r} needs the column of a date, and of an amount (or of in and out)."
             )
-        patterns = [pattern for _, pattern in self.kinds] + [
-            self.unmoved,
-            self.main_product,
-            self.opening,
-            self.closing,
-        ]
-        for pattern in [*self.persons, *(pattern for pattern in patterns if isinstance(pattern, str))]:
-            try:
-                pl.Series([""]).str.contains(pattern)
-            except pl.exceptions.PolarsError:
-                raise ConfigurationError(
-                    f"The format {self.name!r} has the pattern {pattern!r}, which is not a regular expression."
-                ) from None
 
 
-def _is_texts(value: object) -> bool:
-    texts = [value] if isinstance(value, str) else value
-    return isinstance(texts, list | tuple | set | frozenset) and all(isinstance(text, str) for text in texts)
-
-
-def _as_tuple(value: Any) -> tuple[str, ...]:
+def _as_tuple(value: str | Sequence[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+
+
+def _is_table(value: object, *words: str) -> bool:
+    """Return whether a value has a text, or a list of texts, for each name; the names are some of the words, if given."""
+    if not isinstance(value, Mapping) or (words and not set(value) <= set(words)):
+        return False
+    return all(isinstance(texts, str) or _is_list(texts) for texts in value.values())
+
+
+def _is_pattern(value: object) -> bool:
+    try:
+        return isinstance(value, str) and pl.Series([""]).str.contains(value) is not None
+    except pl.exceptions.PolarsError:
+        return False
+
+
+def _are_kinds(value: object) -> bool:
+    pairs = list(value.items()) if isinstance(value, Mapping) else value
+    if not isinstance(pairs, list | tuple) or not all(_is_list(pair) and len(pair) == 2 for pair in pairs):  # noqa: PLR2004
+        return False
+    return all(kind in _WORDS and _is_pattern(pattern) for kind, pattern in pairs)
+
+
+_WORDS: Final = (*KINDS, "refund")  # of which a service's function makes another kind
+_TEXT: Final = (lambda value: value is None or isinstance(value, str), "a text")
+_FLAG: Final = (lambda value: isinstance(value, bool), "true or false")
+_LIST: Final = (_is_list, "a list of texts")
+_PATTERN: Final = (lambda value: value is None or _is_pattern(value), "a regular expression")
+# What each attribute may be, and how an error says it.
+_ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
+    "name": (lambda value: isinstance(value, str) and value.strip(), "a text"),
+    "columns": (_is_table, "a table with the header name of each field, or a list of names"),
+    "required": _LIST,
+    "service": _TEXT,
+    "repeats_ids": _FLAG,
+    "zone": (lambda value: value is None or isinstance(value, str) and has_zone(value), "a name such as 'Europe/Rome'"),
+    "has_closing_row": _FLAG,
+    "shape": _LIST,
+    "order": (lambda value: value in (None, "mdy", "dmy"), "'mdy' or 'dmy'"),
+    "decimal": (lambda value: value in (None, ".", ","), "'.' or ','"),
+    "currency": (lambda value: value is None or re.fullmatch("[A-Z]{3}", str(value)), "a code such as 'EUR'"),
+    "symbols": (_is_table, "a table with the code of each symbol"),
+    "fee": (lambda value: value in ("inside", "added", "taken off"), "'inside', 'added' or 'taken off'"),
+    "signs": (lambda value: _is_table(value, "in", "out"), "a table with the words of 'in' and 'out'"),
+    "kinds": (_are_kinds, f"a table with a regular expression for kinds, which are {', '.join(KINDS)}"),
+    "kind": (lambda value: value is None or value in KINDS, f"one of {', '.join(KINDS)}"),
+    "kind_from": _LIST,
+    "statuses": (
+        lambda value: _is_table(value, *map(str, Status)), f"a table with the words of {', '.join(map(str, Status))}"
+    ),
+    "status_verbs": _FLAG,
+    "unmoved": _PATTERN,
+    "main_product": _PATTERN,
+    "persons": (lambda value: _is_list(value) and all(map(_is_pattern, value)), "a list of regular expressions"),
+    "opening": (
+        lambda value: value is None or _is_pattern(value) or type(value) is int, "a regular expression, or cents"
+    ),
+    "closing": _PATTERN,
+}  # fmt: skip
 
 
 def read_columns(own: ColumnFormat, table: Table) -> Reading:
@@ -355,7 +351,7 @@ def _read_amounts(own: ColumnFormat, table: Table, frame: pl.DataFrame) -> tuple
         problems += list_problems(places, is_wrong, table.cells["amount"], field="amount", code="wrong_split")
         amount = pl.coalesce(amount, parts)
     if own.signs:
-        word = pl.col("sign").str.strip_chars().str.to_lowercase()
+        word = pl.col("sign").str.to_lowercase()
         is_out, is_in = (
             word.is_in([text.casefold() for text in _as_tuple(own.signs.get(key, ()))]) for key in ("out", "in")
         )
@@ -369,7 +365,7 @@ def _read_amounts(own: ColumnFormat, table: Table, frame: pl.DataFrame) -> tuple
 
 def _is_main(own: ColumnFormat, cells: pl.DataFrame) -> pl.Series:
     """Return whether each row belongs to the product of its file that the balance is of."""
-    product = pl.col("product").str.strip_chars().str.to_lowercase()
+    product = pl.col("product").str.to_lowercase()
     known = product.filter(product.str.contains(own.main_product or "^$"))
     main = pl.coalesce(known.first(), product.drop_nulls().first()).over("file")
     return cells.select((product == main).fill_null(value=True).alias("is_main")).to_series()
@@ -377,7 +373,7 @@ def _is_main(own: ColumnFormat, cells: pl.DataFrame) -> pl.Series:
 
 def _fold_products(own: ColumnFormat, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
     """Return rows with their products in lower case, null for the main one of the service, and that of each file."""
-    product = pl.col("product").str.strip_chars().str.to_lowercase()
+    product = pl.col("product").str.to_lowercase()
     is_known = product.str.contains(own.main_product or "^$")
     frame = frame.with_columns(product=pl.when(~is_known).then(product))
     main = frame.filter("is_main").group_by("file").agg(pl.col("product").drop_nulls().first())
@@ -393,7 +389,7 @@ def _fill_rows(own: ColumnFormat, frame: pl.DataFrame) -> pl.DataFrame:
     moves = moves.fill_null(value=False)
     is_stated = moves & (pl.col("balance_currency").is_null() | (pl.col("balance_currency") == pl.col("currency")))
     side = pl.when(flow < 0).then("payee").otherwise("payer")
-    name, text = pl.coalesce("merchant", side, "name"), pl.col("description").str.strip_chars()
+    name, text = pl.coalesce("merchant", side, "name"), pl.col("description")
     persons = [pl.coalesce(name, text).str.extract(pattern) for pattern in own.persons]
     own_source = {"funding_source": flow < 0, "destination": flow >= 0}
     columns = {

@@ -78,12 +78,10 @@ def is_english(table: Table) -> bool:
 
 
 def blank_cells(table: Table) -> Table:
-    """Return a table in which cells of spaces alone are null, ids have no spaces around them, and lines end alike."""
+    """Return a table in which texts have no spaces around them and equal line ends; a text of spaces is null."""
     fields = [name for name in table.cells.columns if name not in {"file", "line"}]
-    text = [pl.col(name).str.replace_all("\r\n", "\n", literal=True) for name in fields]
-    has_text = [pl.when(cell.str.strip_chars() != "").then(cell) for cell in text]
-    ids = [pl.col(name).str.strip_chars() for name in ("id", "reference") if name in fields]
-    return replace(table, cells=table.cells.with_columns(has_text).with_columns(ids))
+    text = pl.col(fields).str.strip_chars().str.replace_all("\r\n", "\n", literal=True)
+    return replace(table, cells=table.cells.with_columns(pl.when(text != "").then(text).name.keep()))
 
 
 def read_money(
@@ -207,7 +205,7 @@ def read_statuses(
     is_done : polars.Series, optional
         The rows that are settled whatever an unknown word means.
     """
-    text = table.cells["status"].str.strip_chars()
+    text = table.cells["status"]
     word = text.str.extract(r"(\S+)$") if verbs else text
     known = word.str.to_lowercase().replace_strict(dict(words), default=None, return_dtype=pl.String)
     if is_done is not None:
