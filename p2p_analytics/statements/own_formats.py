@@ -17,7 +17,7 @@ from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ConfigurationError, StatementError, describe_os_error
 from p2p_analytics.files import NotRegularFileError, open_regular, to_path
 from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, OTHER_COLUMNS
-from p2p_analytics.statements.formats.cells import list_orders, parse_instants, parse_money
+from p2p_analytics.statements.formats.cells import ORDERS, list_orders, parse_instants, parse_money
 from p2p_analytics.statements.formats.column_format import FIELDS, ColumnFormat
 from p2p_analytics.statements.formats.format import normalize_name
 from p2p_analytics.statements.reading.registry import HeaderFinder
@@ -130,17 +130,17 @@ def describe_file(path: str | os.PathLike[str]) -> FileDescription:
     finder.learn([header, *rows[:1]])
     known = finder.find(header)
     cells = {
-        column: pl.Series([row[at].strip() if at < len(row) and row[at].strip() else None for row in rows], dtype=pl.String)
+        column: pl.Series([(row[at : at + 1] or [""])[0].strip() or None for row in rows], dtype=pl.String)
         for at, column in enumerate(header)
         if column
     }
     title = to_path(path).stem.lower().replace(" ", "_")
     return FileDescription(
-        name, known and known.format.name, header, tuple(map(tuple, rows[:_SHOWN_ROWS])), _draft(title, header, cells)
+        name, known and known.format.name, header, tuple(map(tuple, rows[:_SHOWN_ROWS])), _draft(title, cells)
     )
 
 
-def _read_bytes(path: str | os.PathLike[str], kind: type[StatementError] | type[ConfigurationError]) -> bytes:
+def _read_bytes(path: str | os.PathLike[str], kind: type[StatementError | ConfigurationError]) -> bytes:
     name = show_name(to_path(path))
     try:
         with open_regular(to_path(path).expanduser()) as file:
@@ -172,7 +172,7 @@ def _score(header: Sequence[str]) -> tuple[int, int]:
     return sum(normalize_name(cell) in _NAMES for cell in texts), len(texts)
 
 
-def _draft(title: str, header: Sequence[str], cells: dict[str, pl.Series]) -> str:
+def _draft(title: str, cells: dict[str, pl.Series]) -> str:
     """Return the TOML of a format; what is not certain is a comment."""
     columns = {name: field for name in reversed(cells) if (field := _NAMES.get(normalize_name(name)))}
     columns = {field: name for name, field in columns.items()}
@@ -208,7 +208,8 @@ def _draft(title: str, header: Sequence[str], cells: dict[str, pl.Series]) -> st
 
 def _is_date(cells: pl.Series) -> bool:
     texts = cells.drop_nulls()
-    return bool(len(texts)) and any(not parse_instants(texts, tz=_UTC, order=order).has_nulls() for order in ("dmy", "mdy"))
+    read = [parse_instants(texts, tz=_UTC, order=order) for order in ORDERS]
+    return bool(len(texts)) and any(not values.has_nulls() for values in read)
 
 
 def _is_amount(cells: pl.Series) -> bool:

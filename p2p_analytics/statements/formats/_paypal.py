@@ -160,8 +160,11 @@ def _adjust_activity(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
     A memo, such as a purchase that a card paid, moves nothing, and its balance is that of another row.
     """
     impacts = pl.col("impact").str.to_lowercase()
-    cells, frame = frame["impact"], _resolve_refunds(frame).with_columns(
-        impact=impacts.replace_strict(_IMPACTS, default=None, return_dtype=pl.String)
+    cells, frame = (
+        frame["impact"],
+        _resolve_refunds(frame).with_columns(
+            impact=impacts.replace_strict(_IMPACTS, default=None, return_dtype=pl.String)
+        ),
     )
     problems = _list_wrong_nets(frame) + _list_wrong_impacts(frame, cells)
     flow, kind = pl.col("flow_cents"), pl.col("kind").fill_null("")

@@ -50,7 +50,7 @@ OTHER_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {  # of other files than t
         "Counterparty", "Recipient", "Person", "Member", "To/From", "From/To", "Empfänger", "Mitglied", "Nombre", "Nom",
         "Nome", "Naam", "Navn", "Namn", "Nazwa", "Beneficiario", "Bénéficiaire",
     ),
-    "note": ("Note", "Notes", "Message", "Comment", "Notiz", "Nachricht", "Zweck", "Nota", "Mensaje", "Messaggio", "Besked"),
+    "note": ("Note", "Notes", "Message", "Comment", "Notiz", "Zweck", "Nota", "Mensaje", "Messaggio", "Besked"),
     "fee": ("Fee", "Fees", "Gebühr", "Comisión", "Frais", "Commissione", "Taxa", "Kosten", "Opłata"),
     "balance": ("Balance", "Running Balance", "Kontostand", "Saldo", "Solde"),
 }  # fmt: skip

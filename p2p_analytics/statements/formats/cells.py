@@ -117,8 +117,8 @@ def parse_instants(
     """Return datetimes as UTC instants.
 
     A datetime is a date, alone or with a time, or with a time and a zone: ``2024-05-31T18:30:00Z``,
-    ``2024-05-31 18:30 CDT``, ``05/31/2024, 6:30:15 PM``, ``31 May 2024``, or ``31.05.2024`` with the order "dmy". A date alone means its
-    first moment. The zone is an offset, a name of the time zone database or one of the abbreviations that statement
+    ``2024-05-31 18:30 CDT``, ``05/31/2024, 6:30:15 PM``, ``31 May 2024``, or ``31.05.2024`` with the order "dmy".
+    A date alone means its first moment. The zone is an offset, a name of the time zone database or one of the abbreviations that statement
     files use; each abbreviation is a fixed offset.
 
     A local time that occurs twice, because the clock was put back, means the first one. One that the clock skipped
@@ -189,15 +189,11 @@ def _number_months(cells: pl.Series) -> pl.Series:
         return cells
     groups = cells.str.extract_groups(_WORDED).struct.unnest()
     month, day, year, other_day, other_month, other_year = (pl.col(name) for name in groups.columns)
-    numbers = {name: str(number) for number, name in enumerate(_MONTHS, 1)}
-    number = pl.coalesce(month, other_month).str.to_lowercase().replace_strict(
-        numbers, default=None, return_dtype=pl.String
-    )
-    parts = pl.coalesce(year, other_year), number, pl.coalesce(day, other_day)
+    numbers = {name: f"-{number}-" for number, name in enumerate(_MONTHS, 1)}
+    number = pl.coalesce(month, other_month).str.to_lowercase().replace_strict(numbers, default=None)
+    date = pl.concat_str(pl.coalesce(year, other_year), number, pl.coalesce(day, other_day))
     rest = cells.str.replace(_WORDED, "")
-    return groups.with_columns(pl.concat_str(*parts, separator="-").alias("date"), rest.alias("rest"), cells.alias("given")).select(
-        pl.when(pl.col("date").is_not_null()).then(pl.concat_str("date", "rest")).otherwise("given")
-    ).to_series()
+    return groups.select(pl.coalesce(pl.concat_str(date, pl.lit(rest)), pl.lit(cells))).to_series()
 
 
 def _use_plain_characters(cells: pl.Series) -> pl.Series:

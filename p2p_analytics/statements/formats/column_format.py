@@ -196,7 +196,7 @@ def _is_list(value: object) -> bool:
 
 
 def _is_table(value: object, *words: str) -> bool:
-    """Return whether a value has a text, or a list of texts, for each name; the names are some of the words, if given."""
+    """Return whether a value has a text, or a list of texts, for each name, which is one of the words."""
     if not isinstance(value, Mapping) or (words and not set(value) <= set(words)):
         return False
     return all(isinstance(texts, str) or _is_list(texts) for texts in value.values())
@@ -228,7 +228,7 @@ _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "required": _LIST,
     "service": _TEXT,
     "repeats_ids": _FLAG,
-    "zone": (lambda value: value is None or isinstance(value, str) and has_zone(value), "a name such as 'Europe/Rome'"),
+    "zone": (lambda value: value is None or (isinstance(value, str) and has_zone(value)), "a name such as 'UTC'"),
     "has_closing_row": _FLAG,
     "shape": _LIST,
     "order": (lambda value: value in (None, "mdy", "dmy"), "'mdy' or 'dmy'"),
@@ -293,7 +293,10 @@ def _read_values(own: ColumnFormat, table: Table) -> tuple[pl.DataFrame, list[Pr
     )
     amount_of, faults = _read_amounts(own, table, frame)
     frame = frame.with_columns(
-        flow_cents=amount_of, is_main=_is_main(own, cells), payment_id="id", status_text=cells["status"], net_text=cells["net"]
+        *cells.select(status_text="status", net_text="net"),
+        flow_cents=amount_of,
+        is_main=_is_main(own, cells),
+        payment_id="id",
     )
     return frame, problems + faults
 

@@ -1,4 +1,4 @@
-"""Files in which real services wrote difficult things, with invented people; the right values are worked out by hand."""
+"""Files with difficult rows, as real services write them, of invented people; values are worked out by hand."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ _HUNGARIAN = (
     "Kártyás fizetés,Folyószámla,2026-05-09 10:00:00,,Kiosk,-23.40,0.00,HUF,FÜGGŐBEN,\n"
 )
 _TO_2021 = (
-    "Completed Date ; {text} ; Paid Out (RON) ; Paid In (RON) ; Exchange Out; Exchange In; Balance (RON); Category; Notes\n"
+    "Completed Date ; {text} ; Paid Out (RON) ; Paid In (RON) ; Exchange Out; Exchange In; Balance (RON); Category; "
+    "Notes\n"
     "{0} ; Premium plan fee ; 29.99 ;  ;  ;  ; 13.09; general;\n"
     "{1} ; From Theo Marsh ;  ; 1.42 ;  ;  ; 43.08; transfers; tea\n"
     "{2} ; Corner Bakery ; 1,002.00 ;  ;  ;  ; 41.66; food;\n"
