@@ -118,8 +118,8 @@ def parse_instants(
 
     A datetime is a date, alone or with a time, or with a time and a zone: ``2024-05-31T18:30:00Z``,
     ``2024-05-31 18:30 CDT``, ``05/31/2024, 6:30:15 PM``, ``31 May 2024``, or ``31.05.2024`` with the order "dmy".
-    A date alone means its first moment. The zone is an offset, a name of the time zone database or one of the abbreviations that statement
-    files use; each abbreviation is a fixed offset.
+    A date alone means its first moment. The zone is an offset, a name of the time zone database or one of the
+    abbreviations that statement files use; each abbreviation is a fixed offset.
 
     A local time that occurs twice, because the clock was put back, means the first one. One that the clock skipped
     when it was put forward is read with the offset before the change, as `datetime` does with ``fold=0``.

@@ -34,6 +34,7 @@ from p2p_analytics.vocabulary import Status
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from p2p_analytics.statements.formats.cells import Order
     from p2p_analytics.statements.formats.format import Table
     from p2p_analytics.statements.problems import Problem
 
@@ -132,7 +133,7 @@ class ColumnFormat(StatementFormat):
     columns: Mapping[str, Any]
     required: Collection[str] = ()
     read: Callable[[Table], Reading] = field(init=False, repr=False, compare=False)
-    order: Any = None
+    order: Order | None = None
     decimal: str | None = None
     currency: str | None = None
     symbols: Mapping[str, str] = field(default_factory=lambda: dict(_SYMBOLS))
@@ -223,7 +224,7 @@ _LIST: Final = (_is_list, "a list of texts")
 _PATTERN: Final = (lambda value: value is None or _is_pattern(value), "a regular expression")
 # What each attribute may be, and how an error says it.
 _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
-    "name": (lambda value: isinstance(value, str) and value.strip(), "a text"),
+    "name": (lambda value: isinstance(value, str) and value.strip() != "", "a text"),
     "columns": (_is_table, "a table with the header name of each field, or a list of names"),
     "required": _LIST,
     "service": _TEXT,
@@ -233,7 +234,7 @@ _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "shape": _LIST,
     "order": (lambda value: value in (None, "mdy", "dmy"), "'mdy' or 'dmy'"),
     "decimal": (lambda value: value in (None, ".", ","), "'.' or ','"),
-    "currency": (lambda value: value is None or re.fullmatch("[A-Z]{3}", str(value)), "a code such as 'EUR'"),
+    "currency": (lambda value: value is None or bool(re.fullmatch("[A-Z]{3}", str(value))), "a code such as 'EUR'"),
     "symbols": (_is_table, "a table with the code of each symbol"),
     "fee": (lambda value: value in ("inside", "added", "taken off"), "'inside', 'added' or 'taken off'"),
     "signs": (lambda value: _is_table(value, "in", "out"), "a table with the words of 'in' and 'out'"),
@@ -263,7 +264,7 @@ def read_columns(own: ColumnFormat, table: Table) -> Reading:
     if own.adjust is not None:
         frame, found = own.adjust(frame)
         problems += found
-    subaccounts = {}
+    subaccounts: dict[str, str] = {}
     if "product" in own.columns:
         frame, subaccounts = _fold_products(own, frame)
     return build_reading(_fill_rows(own, frame), problems, subaccounts)
@@ -309,15 +310,15 @@ def _read_currencies(own: ColumnFormat, table: Table) -> tuple[pl.Series, list[P
     symbols = "|".join(map(re.escape, own.symbols))
     symbol = pl.coalesce("net", "amount", "in", "out").str.extract(f"({symbols})")
     given = [pl.col("currency"), symbol.replace_strict(dict(own.symbols), default=None, return_dtype=pl.String)]
-    cells = table.cells.select(pl.coalesce(*given, pl.lit(*codes) if len(codes) == 1 else None).alias("currency"))
-    return find_currencies(table, cells.to_series())
+    of_header = pl.lit(codes.pop() if len(codes) == 1 else None, pl.String)
+    return find_currencies(table, table.cells.select(pl.coalesce(*given, of_header).alias("currency")).to_series())
 
 
 def _read_moments(own: ColumnFormat, table: Table) -> tuple[list[pl.Series], list[Problem]]:
     """Return ``date`` and ``start`` of each row."""
     cells = table.cells
     moment = pl.when(pl.col("date").is_not_null()).then(pl.concat_str("date", "time", separator=" ", ignore_nulls=True))
-    order = own.order or (None if is_english(table) else "dmy")
+    order: Order | None = own.order or (None if is_english(table) else "dmy")
     zones = cells["zone"] if "zone" in own.columns else None
     texts = cells.select(pl.coalesce("date_time", moment, "started").alias("date"), "started")
     dates, problems = read_dates(table, texts["date"], order=order, zones=zones)
@@ -415,7 +416,7 @@ def _read_balance_rows(own: ColumnFormat) -> dict[str, pl.Expr]:
     """Return the balances before and after the rows of a file, of rows that state them."""
     text = pl.coalesce(own.kind_from).str.to_lowercase()
     stated = pl.coalesce("balance", "flow_cents")
-    found = {
+    found: dict[str, pl.Expr] = {
         f"{key}_cents": pl.when(text.str.contains(pattern)).then(stated)
         for key, pattern in (("opening", own.opening), ("closing", own.closing))
         if isinstance(pattern, str)
