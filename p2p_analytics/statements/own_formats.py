@@ -16,7 +16,7 @@ from p2p_analytics import settings
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ConfigurationError, StatementError, describe_os_error
 from p2p_analytics.files import NotRegularFileError, open_regular, to_path
-from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, OTHER_COLUMNS
+from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, SERVICE_COLUMNS
 from p2p_analytics.statements.formats.cells import ORDERS, list_orders, parse_instants, parse_money
 from p2p_analytics.statements.formats.column_format import FIELDS, ColumnFormat
 from p2p_analytics.statements.formats.format import normalize_name
@@ -39,7 +39,7 @@ _YEAR_LAST: Final = r"^\s*[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}"
 _UTC: Final = find_zone("UTC")
 _NAMES: Final = {
     normalize_name(name): {"debit": "out", "credit": "in"}.get(field, field)
-    for field, names in {**OTHER_COLUMNS, **BANK_COLUMNS}.items()
+    for field, names in {**BANK_COLUMNS, **SERVICE_COLUMNS, "id": ("ID", "Transaction ID")}.items()
     for name in names
 }
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from p2p_analytics.statements.formats.bank_columns import SERVICE_COLUMNS
 from p2p_analytics.statements.formats.column_format import ColumnFormat
 from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
@@ -14,21 +15,14 @@ if TYPE_CHECKING:
     from p2p_analytics.statements.problems import Problem
 
 _COLUMNS: Final = {  # that both downloads have
+    **{key: SERVICE_COLUMNS[key] for key in ("time", "name", "currency", "fee", "balance")},
     "date": ("Date", "Datum", "Data", "Fecha"),
-    "time": ("Time", "Uhrzeit", "Heure", "Orario", "Ora", "Hora", "Tijd", "Horário"),
     "zone": (
         "Time Zone", "TimeZone", "Zeitzone", "Fuseau horaire", "Fuso orario", "Zona horaria", "Tijdzone",
         "Fuso horário",
     ),
-    "name": ("Name", "Nom", "Nome", "Nombre", "Naam"),
-    "currency": ("Currency", "Währung", "Devise", "Valuta", "Divisa", "Moeda"),
     "amount": ("Gross", "Amount", "Brutto", "Avant commission", "Brut", "Lordo", "Bruto", "Valor bruto"),
-    "fee": (
-        "Fee", "Fees", "Gebühr", "Entgelt", "Commission", "Frais", "Tariffa", "Commissione", "Comisión", "Tarifa",
-        "Kosten", "Comissão",
-    ),
     "net": ("Net", "Total", "Netto", "Neto", "Líquido"),
-    "balance": ("Balance", "Guthaben", "Solde", "Saldo"),
     "id": (
         "Transaction ID", "Transaktionscode", "Numéro de transaction", "Identifiant de transaction",
         "Codice transazione", "ID transazione", "Id. de transacción", "Identificador de la transacción",
@@ -47,8 +41,7 @@ _COLUMNS: Final = {  # that both downloads have
     ),
 }  # fmt: skip
 _ACTIVITY: Final = {
-    "type": ("Type", "Typ", "Tipo"),
-    "status": ("Status", "État", "Statut", "Stato", "Estado"),
+    **{key: SERVICE_COLUMNS[key] for key in ("type", "status", "note")},
     "from_address": (
         "From Email Address", "Absender E-Mail-Adresse", "Von E-Mail-Adresse", "De l'adresse email",
         "Adresse email de l'expéditeur", "De l'adresse e-mail", "Indirizzo email mittente",
@@ -62,7 +55,6 @@ _ACTIVITY: Final = {
         "E-mail do destinatário", "Para e-mail",
     ),
     "subject": ("Subject", "Betreff", "Objet", "Oggetto", "Asunto", "Onderwerp", "Assunto"),
-    "note": ("Note", "Hinweis", "Remarque", "Messaggio", "Nota", "Observação"),
     "item": (
         "Item Title", "Artikelbezeichnung", "Titre de l'objet", "Titolo oggetto", "Título del artículo",
         "Nombre del artículo", "ArtikelNaam", "Título do item",

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from p2p_analytics.statements.formats.bank_columns import SERVICE_COLUMNS
 from p2p_analytics.statements.formats.column_format import ColumnFormat
 
 if TYPE_CHECKING:
     from p2p_analytics.statements.problems import Problem
 
 _COLUMNS: Final = {
-    "type": ("Type", "Art", "Typ", "Tipo", "Rodzaj"),
+    **{key: SERVICE_COLUMNS[key] for key in ("type", "fee", "currency", "status", "balance")},
     "product": ("Product", "Produkt", "Produit", "Produto", "Producto", "Prodotto"),
     "started": (
         "Started Date", "Datum des Beginns", "Startdatum", "Date de début", "Data de início", "Fecha de inicio",
@@ -25,13 +26,6 @@ _COLUMNS: Final = {
     ),
     "description": ("Description", "Beschreibung", "Descrição", "Descripción", "Descrizione", "Beschrijving", "Opis"),
     "amount": ("Amount", "Betrag", "Montant", "Montante", "Importe", "Importo", "Bedrag", "Kwota"),
-    "fee": (
-        "Fee", "Gebühr", "Gebühren", "Frais", "Commission", "Comissão", "Taxa", "Comisión", "Costo", "Commissione",
-        "Kosten", "Opłata",
-    ),
-    "currency": ("Currency", "Währung", "Devise", "Moeda", "Divisa", "Moneda", "Valuta", "Waluta"),
-    "status": ("State", "Status", "État", "Estado", "Stato"),
-    "balance": ("Balance", "Kontostand", "Saldo", "Solde"),
 }  # fmt: skip
 _TOP_UP: Final = (
     r"top.?up|einzahlung|aufladung|carregamento|recharge|recarga|ricarica|opwaardering|deposit|zasilenie|feltölt"

@@ -13,6 +13,7 @@ import polars as pl
 
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import StatementError
+from p2p_analytics.statements.formats.bank_columns import SERVICE_COLUMNS
 from p2p_analytics.statements.formats.fields import (
     blank_cells,
     build_reading,
@@ -38,7 +39,7 @@ _COLUMNS: Final = {
     ),
     "category": ("Category", "Kategorie", "Catégorie", "Categorie", "Categoria", "Categoría", "Kategori", "Kategoria"),
     "cost": ("Cost", "Kosten", "Coût", "Costo", "Coste", "Custo", "Kostnad", "Koszt"),
-    "currency": ("Currency", "Währung", "Devise", "Valuta", "Moneda", "Divisa", "Moeda", "Waluta"),
+    "currency": SERVICE_COLUMNS["currency"],
 }  # fmt: skip
 _LONGEST_NAMES: Final = 300  # characters of the members in a message
 _SETTLEMENTS: Final = (

@@ -41,18 +41,19 @@ BANK_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "currency": ("Currency", "Währung", "Moneda", "Divisa", "Devise", "Valuta", "Moeda", "Munt", "Waluta"),
 }  # fmt: skip
 
-OTHER_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {  # of other files than those of banks
-    "id": ("ID", "Transaction ID", "Transaction Number", "Transaktions-ID", "Id de transacción", "ID transazione"),
-    "time": ("Time", "Uhrzeit", "Zeit", "Hora", "Heure", "Ora", "Tijd", "Tid", "Godzina"),
+# Columns of services, by field; each is unambiguous among the columns of a file that has most of them.
+SERVICE_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "time": ("Time", "Uhrzeit", "Heure", "Orario", "Ora", "Hora", "Tijd", "Horário", "Tid", "Godzina"),
     "type": ("Type", "Transaction Type", "Art", "Typ", "Tipo", "Rodzaj", "Soort"),
-    "status": ("Status", "State", "Estado", "Statut", "Stato"),
-    "name": (
-        "Counterparty", "Recipient", "Person", "Member", "To/From", "From/To", "Empfänger", "Mitglied", "Nombre", "Nom",
-        "Nome", "Naam", "Navn", "Namn", "Nazwa", "Beneficiario", "Bénéficiaire",
+    "status": ("Status", "State", "État", "Statut", "Stato", "Estado"),
+    "name": ("Name", "Nom", "Nome", "Nombre", "Naam", "Navn", "Namn", "Nazwa", "Counterparty", "Mitglied", "Member"),
+    "note": ("Note", "Notes", "Hinweis", "Remarque", "Messaggio", "Nota", "Observação", "Message", "Notiz", "Zweck"),
+    "fee": (
+        "Fee", "Fees", "Gebühr", "Gebühren", "Entgelt", "Commission", "Frais", "Tariffa", "Commissione", "Costo",
+        "Comisión", "Tarifa", "Kosten", "Comissão", "Taxa", "Opłata",
     ),
-    "note": ("Note", "Notes", "Message", "Comment", "Notiz", "Zweck", "Nota", "Mensaje", "Messaggio", "Besked"),
-    "fee": ("Fee", "Fees", "Gebühr", "Comisión", "Frais", "Commissione", "Taxa", "Kosten", "Opłata"),
-    "balance": ("Balance", "Running Balance", "Kontostand", "Saldo", "Solde"),
+    "currency": BANK_COLUMNS["currency"],
+    "balance": ("Balance", "Running Balance", "Kontostand", "Guthaben", "Solde", "Saldo"),
 }  # fmt: skip
 
 

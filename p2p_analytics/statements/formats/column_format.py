@@ -27,7 +27,7 @@ from p2p_analytics.statements.formats.fields import (
     read_money,
     read_statuses,
 )
-from p2p_analytics.statements.formats.format import Reading, StatementFormat
+from p2p_analytics.statements.formats.format import Reading, StatementFormat, normalize_name
 from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
 
@@ -124,6 +124,8 @@ class ColumnFormat(StatementFormat):
     opening, closing : str, optional
         Patterns of the rows that state the balance before all others and after them. ``opening`` can also be the
         balance itself, in cents. Such a row counts as a notice.
+    words : mapping of str to str
+        The status that each word means, made of ``statuses`` and common words.
     adjust : callable, optional
         For a service that no declaration describes. It gets a frame with all fields, amounts in cents, and ``file``,
         ``line``, ``payment_id``, ``start``, ``kind``, ``flow_cents``, ``is_main``, ``status_text`` and ``net_text``; it
@@ -150,6 +152,7 @@ class ColumnFormat(StatementFormat):
     opening: str | int | None = None
     closing: str | None = None
     adjust: Callable[[pl.DataFrame], tuple[pl.DataFrame, list[Problem]]] | None = None
+    words: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the declaration, and complete it."""
@@ -167,7 +170,7 @@ class ColumnFormat(StatementFormat):
             "kind": self.kind or (UNKNOWN if has_type else "payment"),
             "kind_from": tuple(self.kind_from) or (("type",) if has_type else ("name", "description", "note")),
             "has_closing_row": self.has_closing_row or self.closing is not None,
-            "statuses": STATUSES | words,
+            "words": STATUSES | words,
             "read": partial(read_columns, self),
         }
         for key, value in changes.items():
@@ -217,21 +220,17 @@ def _are_kinds(value: object) -> bool:
     return all(kind in _WORDS and _is_pattern(pattern) for kind, pattern in pairs)
 
 
-_WORDS: Final = (*KINDS, "refund")  # of which a service's function makes another kind
-_TEXT: Final = (lambda value: value is None or isinstance(value, str), "a text")
-_FLAG: Final = (lambda value: isinstance(value, bool), "true or false")
-_LIST: Final = (_is_list, "a list of texts")
-_PATTERN: Final = (lambda value: value is None or _is_pattern(value), "a regular expression")
+_WORDS: Final = (*KINDS, "refund")  # a service's function makes another kind of it
 # What each attribute may be, and how an error says it.
 _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "name": (lambda value: isinstance(value, str) and value.strip() != "", "a text"),
+    "service": (lambda value: value is None or isinstance(value, str), "a text"),
     "columns": (_is_table, "a table with the header name of each field, or a list of names"),
-    "required": _LIST,
-    "service": _TEXT,
-    "repeats_ids": _FLAG,
+    **dict.fromkeys(("required", "shape", "kind_from"), (_is_list, "a list of texts")),
+    **dict.fromkeys(
+        ("repeats_ids", "has_closing_row", "status_verbs"), (lambda value: isinstance(value, bool), "true or false")
+    ),
     "zone": (lambda value: value is None or (isinstance(value, str) and has_zone(value)), "a name such as 'UTC'"),
-    "has_closing_row": _FLAG,
-    "shape": _LIST,
     "order": (lambda value: value in (None, "mdy", "dmy"), "'mdy' or 'dmy'"),
     "decimal": (lambda value: value in (None, ".", ","), "'.' or ','"),
     "currency": (lambda value: value is None or bool(re.fullmatch("[A-Z]{3}", str(value))), "a code such as 'EUR'"),
@@ -240,18 +239,15 @@ _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "signs": (lambda value: _is_table(value, "in", "out"), "a table with the words of 'in' and 'out'"),
     "kinds": (_are_kinds, f"a table with a regular expression for kinds, which are {', '.join(KINDS)}"),
     "kind": (lambda value: value is None or value in KINDS, f"one of {', '.join(KINDS)}"),
-    "kind_from": _LIST,
-    "statuses": (
-        lambda value: _is_table(value, *map(str, Status)), f"a table with the words of {', '.join(map(str, Status))}"
+    "statuses": (lambda value: _is_table(value, *Status), f"a table with the words of {', '.join(Status)}"),
+    **dict.fromkeys(
+        ("unmoved", "main_product", "closing"),
+        (lambda value: value is None or _is_pattern(value), "a regular expression"),
     ),
-    "status_verbs": _FLAG,
-    "unmoved": _PATTERN,
-    "main_product": _PATTERN,
     "persons": (lambda value: _is_list(value) and all(map(_is_pattern, value)), "a list of regular expressions"),
     "opening": (
         lambda value: value is None or _is_pattern(value) or type(value) is int, "a regular expression, or cents"
     ),
-    "closing": _PATTERN,
 }  # fmt: skip
 
 
@@ -284,9 +280,10 @@ def _read_values(own: ColumnFormat, table: Table) -> tuple[pl.DataFrame, list[Pr
     dates, faults = _read_moments(own, table)
     problems += faults
     status = pl.repeat(str(Status.SETTLED), len(cells), eager=True).alias("status")
-    if any(name in table.header for name in own.columns.get("status", ())) or cells["status"].count():
+    header = {normalize_name(name) for name in table.header}
+    if cells["status"].count() or not header.isdisjoint(map(normalize_name, own.columns.get("status", ()))):
         is_done = cells["balance"].is_not_null() & cells["date"].is_not_null() if "started" in own.columns else None
-        status, faults = read_statuses(table, own.statuses, verbs=own.status_verbs, is_done=is_done)
+        status, faults = read_statuses(table, own.words, verbs=own.status_verbs, is_done=is_done)
         problems += faults
     absent = [pl.lit(None, pl.Int64).alias(name) for name in _MONEY if name not in names]
     frame = cells.with_columns([*money, *absent]).with_columns(
