@@ -391,7 +391,7 @@ def _fill_rows(own: ColumnFormat, frame: pl.DataFrame) -> pl.DataFrame:
     is_stated = moves & (pl.col("balance_currency").is_null() | (pl.col("balance_currency") == pl.col("currency")))
     side = pl.when(flow < 0).then("payee").otherwise("payer")
     name, text = pl.coalesce("merchant", side, "name"), pl.col("description")
-    persons = [pl.coalesce(name, text).str.extract(pattern) for pattern in own.persons]
+    persons = [pl.coalesce(name, text).str.extract(f"(?s){pattern}") for pattern in own.persons]
     own_source = {"funding_source": flow < 0, "destination": flow >= 0}
     columns = {
         "reference_id": pl.col("reference"),
