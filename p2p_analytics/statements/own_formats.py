@@ -97,7 +97,7 @@ def read_format(path: str | os.PathLike[str]) -> ColumnFormat:
         raise ConfigurationError(f"{name} is not a TOML file: {error}.") from None
     for key in given:
         if key not in _KEYS:
-            raise ConfigurationError(f"{name} has the unknown key {key!r}: use those of {', '.join(_KEYS)}.")
+            raise ConfigurationError(f"{name} has the unknown key {key!r}: use one of {', '.join(_KEYS)}.")
     for key in ("name", "columns"):
         if key not in given:
             raise ConfigurationError(f"{name} has no {key}: write the name of the format, and a table [columns].")

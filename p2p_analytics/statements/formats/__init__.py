@@ -11,7 +11,6 @@ from p2p_analytics.statements.formats import (
     _revolut,
     _service_csv,
     _service_json,
-    _service_rows,
     _splitwise,
     _wise,
 )
@@ -19,7 +18,7 @@ from p2p_analytics.statements.formats import (
 if TYPE_CHECKING:
     from p2p_analytics.statements.formats.format import StatementFormat
 
-SERVICE: Final = _service_rows.PERSONAL
+SERVICE: Final = _service_csv.PERSONAL
 BUSINESS: Final = _service_csv.BUSINESS.name
 BUILT_IN: Final[tuple[StatementFormat, ...]] = (
     _service_csv.TO_2018,

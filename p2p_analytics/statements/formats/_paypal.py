@@ -149,7 +149,7 @@ def _adjust_statement(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]
 def _adjust_activity(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
     """Find the rows that moved the balance: by their impact, else by the balance after each, else by their status.
 
-    A memo, such as a purchase that a card paid, moves nothing, and its balance is that of another row.
+    A memo, such as a purchase that a card paid, moves nothing, and its balance belongs to another row.
     """
     impacts = pl.col("impact").str.to_lowercase()
     cells, frame = (

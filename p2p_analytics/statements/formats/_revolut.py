@@ -65,7 +65,7 @@ _PERSON: Final = (
 
 
 def _adjust(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
-    """Take rows of other products, such as savings, and those between products for transfers, which name nobody."""
+    """Take rows of other products, such as savings, and those between products for transfers, without a name."""
     text = pl.col("description").str.to_lowercase()
     is_own = ~pl.col("is_main") | text.str.contains(_OWN_PRODUCT).fill_null(value=False)
     is_transfer = (pl.col("kind") == "payment") & is_own | (pl.col("kind") == "unknown") & ~pl.col("is_main")

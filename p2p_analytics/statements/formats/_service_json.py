@@ -9,7 +9,7 @@ import polars as pl
 from p2p_analytics.frames.perspective import IN, OUT, UNREGISTERED
 from p2p_analytics.frames.schema import KIND_PAYMENT
 from p2p_analytics.handles import normalize_account
-from p2p_analytics.statements.formats._service_rows import PERSONAL
+from p2p_analytics.statements.formats._service_csv import PERSONAL
 from p2p_analytics.statements.formats.cells import parse_instants, parse_money
 from p2p_analytics.statements.formats.format import Reading, StatementFormat
 from p2p_analytics.statements.formats.json_cells import FIELDS, IS_OTHER, PREFIX

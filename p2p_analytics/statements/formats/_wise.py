@@ -30,7 +30,7 @@ def _name_types(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _adjust_statement(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
-    """Count a fee with a row of its own once, and tell money that the holder added."""
+    """Count a fee that has a row once, and give money that the holder added the kind "transfer"."""
     is_fee = pl.col("id").str.to_uppercase().str.starts_with(_FEE).fill_null(value=False)
     own = pl.col("id").str.slice(len(_FEE))
     with_rows = frame.filter(is_fee).select(own).to_series()

@@ -42,7 +42,7 @@ FIELDS: Final[Mapping[str, str]] = MappingProxyType({
     "id": "id of the transaction",
     "reference": "id of the transaction that this one belongs to, such as the payment of a refund",
     "date": "when it was completed: a date, or a date and a time",
-    "time": "the time, in a column of its own",
+    "time": "the time, in a column beside the date",
     "date_time": "date and time, in a file that has the date in another column, too",
     "started": "when it began, in a file that has the date of completion, too",
     "zone": "time zone of the row",
@@ -80,15 +80,16 @@ _CODE: Final = re.compile(r"\(([A-Z]{3})\)$")
 class ColumnFormat(StatementFormat):
     """A kind of statement file, described by its columns and words; only `name` and `columns` are needed.
 
-    Patterns are regular expressions. They are searched in lower-case text, except those of `persons`.
+    Patterns are regular expressions. They are searched in lower-case text; only `persons` are searched in
+    the text itself.
 
     Attributes
     ----------
     name : str
         Name in the column ``format`` of `Statements.files`.
     columns : mapping of str to str or sequence of str
-        The header name of each field, or several names; the fields are those of `FIELDS`. "Balance (currency)" stands
-        for "Balance (EUR)" and the like. A name that begins with "x_" is a column that is only required.
+        The header name of each field, or several names; `FIELDS` lists the fields. "Balance (currency)" stands for
+        "Balance (EUR)" and the like. A name that begins with "x_" is a column that is only required.
     required : sequence of str
         Fields that the header of this format always has; by default all.
     order : {"mdy", "dmy"}, optional
@@ -117,10 +118,10 @@ class ColumnFormat(StatementFormat):
     unmoved : str, optional
         Pattern of types that move no money. Other rows move it if they are settled.
     main_product : str, optional
-        Pattern of the product that the balance is of; by default that of the first row of a file.
+        Pattern of the product that the balance belongs to; by default the product of the first row of a file.
     persons : sequence of str
         Patterns with one group, the person's name, for texts such as "To Theo Marsh". A description that none matches
-        names nobody.
+        gives no name.
     opening, closing : str, optional
         Patterns of the rows that state the balance before all others and after them. ``opening`` can also be the
         balance itself, in cents. Such a row counts as a notice.
@@ -179,11 +180,11 @@ class ColumnFormat(StatementFormat):
         super().__post_init__()
 
     def _check_columns(self) -> None:
-        """Raise a ConfigurationError for an unknown field, or if there is no date or amount."""
+        """Raise a ConfigurationError for an unknown field, or a missing date or amount."""
         unknown = {name for name in (*self.columns, *self.kind_from) if not name.startswith("x_")} - set(FIELDS)
         if unknown and self.adjust is None:
             raise ConfigurationError(
-                f"The format {self.name!r} has the unknown field {min(unknown)!r}: use those of {', '.join(FIELDS)}."
+                f"The format {self.name!r} has the unknown field {min(unknown)!r}: use one of {', '.join(FIELDS)}."
             )
         if not {"date", "date_time"} & set(self.columns) or not {"amount", "net", "in", "out"} & set(self.columns):
             raise ConfigurationError(
@@ -221,7 +222,7 @@ def _are_kinds(value: object) -> bool:
 
 
 _WORDS: Final = (*KINDS, "refund")  # a service's function makes another kind of it
-# What each attribute may be, and how an error says it.
+# The values that each attribute can have, and their description in an error.
 _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "name": (lambda value: isinstance(value, str) and value.strip() != "", "a text"),
     "service": (lambda value: value is None or isinstance(value, str), "a text"),
@@ -300,7 +301,7 @@ def _read_values(own: ColumnFormat, table: Table) -> tuple[pl.DataFrame, list[Pr
 
 
 def _read_currencies(own: ColumnFormat, table: Table) -> tuple[pl.Series, list[Problem]]:
-    """Return the currency of each row: its cell, else the symbol of its amount, else that of the header or file."""
+    """Return the currency of each row: its cell, else the symbol of its amount, else the header, else the file."""
     if own.currency is not None:
         return pl.repeat(own.currency, len(table.cells), eager=True).alias("currency"), []
     codes = {code[1] for name in table.header if (code := _CODE.search(name))}
@@ -341,7 +342,7 @@ def _read_kinds(own: ColumnFormat, cells: pl.DataFrame, is_bitcoin: pl.Series) -
 
 
 def _read_amounts(own: ColumnFormat, table: Table, frame: pl.DataFrame) -> tuple[pl.Series, list[Problem]]:
-    """Return the amount that each row moves or would move, and rows whose columns contradict each other."""
+    """Return the amount that each row moves or would move, and rows with columns that contradict each other."""
     places = list_places(table)
     problems: list[Problem] = []
     amount = pl.col("amount")
@@ -373,7 +374,7 @@ def _is_main(own: ColumnFormat, cells: pl.DataFrame) -> pl.Series:
 
 
 def _fold_products(own: ColumnFormat, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return rows with their products in lower case, null for the main one of the service, and that of each file."""
+    """Return rows with folded products, null for the main product of the service, and the main product of each file."""
     product = pl.col("product").str.to_lowercase()
     is_known = product.str.contains(own.main_product or "^$")
     frame = frame.with_columns(product=pl.when(~is_known).then(product))
@@ -402,7 +403,7 @@ def _fill_rows(own: ColumnFormat, frame: pl.DataFrame) -> pl.DataFrame:
         .when(pl.col("kind") == "merchant").then(pl.coalesce(name, text)).otherwise(name),
         **{key: pl.coalesce(key, pl.when(is_own).then("via")) for key, is_own in own_source.items()},
     }  # fmt: skip
-    if "moved_cents" not in frame.columns:  # else the service says by other means which balances are those after a row
+    if "moved_cents" not in frame.columns:  # else `adjust` has decided which balances count
         columns["balance_cents"] = pl.when(is_stated).then("balance")
     columns |= _read_balance_rows(own)
     given = {key: value for key, value in columns.items() if key not in frame.columns or key in own_source}

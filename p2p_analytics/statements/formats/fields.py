@@ -138,7 +138,7 @@ def read_dates(
         Dates, with or without a time.
     order : {"mdy", "dmy"}, optional
         Order of day and month that the service or the language of the file has. A file in which this order is
-        impossible is read in the other one. None if nothing says so: a file in which both are possible is read as
+        impossible is read in the other one. None if it is unknown: a file in which both are possible is read as
         "mdy", which is a problem of this file.
     zones : polars.Series, optional
         Zone of each cell. A datetime with an unknown zone is read in the zone of the table, which is a problem.
@@ -180,7 +180,7 @@ def read_dates(
 
 
 def match_kinds(cells: pl.Series, patterns: Sequence[tuple[str, str]]) -> pl.Series:
-    """Return the kind of each text: that of the first pattern that occurs in its lower case, else "unknown"."""
+    """Return the kind of the first pattern that occurs in each text, in lower case, else "unknown"."""
     text = cells.cast(pl.String).str.to_lowercase()
     kinds = pl.Series("kind", [UNKNOWN]).new_from_index(0, len(cells))
     for kind, pattern in reversed(patterns):
@@ -194,16 +194,7 @@ def read_statuses(
 ) -> tuple[pl.Series, list[Problem]]:
     """Return the status of each row, and a problem for each unknown word, which stays.
 
-    Parameters
-    ----------
-    table : Table
-        The table, with a field ``status``.
-    words : mapping of str to str
-        The status that a word in lower case means.
-    verbs : bool
-        Whether the last word of the cell decides, as in "PAYMENT SENT".
-    is_done : polars.Series, optional
-        The rows that are settled whatever an unknown word means.
+    With ``verbs``, the last word of a cell decides. Rows of ``is_done`` are settled whatever an unknown word means.
     """
     text = table.cells["status"]
     word = text.str.extract(r"(\S+)$") if verbs else text

@@ -74,7 +74,7 @@ class Reading(NamedTuple):
     problems : sequence of Problem
         Cells that cannot be read, and rows that contradict themselves.
     periods : mapping of str to tuple of datetime or None
-        First and last instant that a file says it is about, by file.
+        First and last instant of the period that is stated in a file, by file.
     subaccounts : mapping of str to str
         What the balance of a file is of, such as a product or a group, by file, where the service has several.
     snapshots : mapping of str to datetime
@@ -162,7 +162,7 @@ class StatementFormat:
         Raises
         ------
         ConfigurationError
-            It is no Reading, its rows are not those of the table, or a column of ROWS has other values.
+            It is not a Reading, its rows are not those of the table, or a column of ROWS has other values.
         """
         reading = self.read(table if self.zone is None else replace(table, tz=ZoneInfo(self.zone)))
         if not isinstance(reading, Reading) or not isinstance(reading.rows, pl.DataFrame):

@@ -47,8 +47,8 @@ class HeaderFinder:
         return self._known[key]
 
     def learn(self, rows: Sequence[Sequence[str]]) -> bool:
-        """Return whether the shape of two rows shows a header in an unknown language, which `find` then knows."""
-        for header, row in pairwise(rows):
+        """Return whether two rows have the shape of a format; `find` then finds this header, whatever its language."""
+        for header, row in pairwise(row for row in rows if any(row)):
             found = next((each for each in list_formats() if each.match_shape(header, row)), None)
             if found is not None:
                 positions = {name: at for at, name in enumerate(found.shape)}

@@ -72,7 +72,7 @@ def test_the_same_in_toml(tmp_path):
 
 
 def test_signs_kinds_statuses_and_persons(tmp_path):
-    """A word says whether money came in; patterns of types, words of states and texts with names are declared."""
+    """A word distinguishes in and out; patterns of types, words of states and texts with names are declared."""
     text = (
         "Datum,Af Bij,Bedrag,Soort,Toestand,Tekst\n"
         '13-02-2024,Af,"1.250,00",Tikkie,klaar,Betaald aan Theo Marsh\n'
@@ -130,8 +130,8 @@ def test_an_unknown_sign_is_a_problem(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nonsense = 1\n" + _TOML, "has the unknown key 'nonsense': use those of name, columns, required, "),
-        (_TOML + 'amuont = "Betrag"\n', "The format 'club' has the unknown field 'amuont': use those of id, "),
+        ("nonsense = 1\n" + _TOML, "has the unknown key 'nonsense': use one of name, columns, required, "),
+        (_TOML + 'amuont = "Betrag"\n', "The format 'club' has the unknown field 'amuont': use one of id, "),
         (_TOML.replace('"dmy"', '"ymd"'), "The format 'club' has the wrong order 'ymd': write 'mdy' or 'dmy'."),
         (_TOML.replace('order = "dmy"', "order = []"), "has the wrong order []: write 'mdy' or 'dmy'."),
         (_TOML.replace('"EUR"', "978"), "The format 'club' has the wrong currency 978: write a code such as 'EUR'."),
@@ -155,7 +155,7 @@ def test_a_wrong_file(tmp_path, text, message):
 
 
 def test_a_missing_file(tmp_path):
-    """The reason is that of the system."""
+    """The error contains the reason."""
     with pytest.raises(ConfigurationError, match="cannot be read"):
         p2p.read_format(tmp_path / "none.toml")
 
