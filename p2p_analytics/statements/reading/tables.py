@@ -225,6 +225,8 @@ def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
                     break
         except csv.Error:
             continue  # with this delimiter, a cell is too large
+    if finder.learn(heads):
+        return _find_header(utf8, name, finder)
     columns, is_header = _choose_header(heads)
     error = NoHeaderError(_describe_missing_header(name, columns, is_header=is_header))
     error.columns = columns if is_header and not _is_web_page(columns) else ()
