@@ -10,16 +10,16 @@ import msgspec
 import pandas as pd
 
 from p2p_analytics import settings
-from p2p_analytics.archive._batches import Holder, read_rows, recover_imports, write_edits
+from p2p_analytics.archive._batches import Holder, add_edits, read_rows, recover_statements, write_edits
 from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder
 from p2p_analytics.archive._imports import (
     frame_batches,
-    import_statements,
     plan_import,
     require_import,
     undo_import,
+    write_planned,
 )
-from p2p_analytics.archive._manifest import NAME, BrokenFileError, Manifest, is_file_name
+from p2p_analytics.archive._manifest import NAME, BrokenFileError, is_file_name
 from p2p_analytics.archive._people import (
     PeopleFileError,
     add_suggestions,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from p2p_analytics.archive._imports import ImportPlan
-    from p2p_analytics.archive._manifest import Service
+    from p2p_analytics.archive._manifest import Manifest, Service
     from p2p_analytics.archive._view import Names
     from p2p_analytics.client import Client
     from p2p_analytics.records import Me
@@ -166,7 +166,7 @@ class Archive(Scannable):
         stated = history.payments[history.payments["source"] == schema.SOURCE_STATEMENT]
         with self._folder.lock():
             previous = self._folder.read_manifest()
-            manifest = previous or Manifest(batches=recover_imports(self._folder))
+            manifest = previous or recover_statements(self._folder)
             service, changes = manifest.service, Changes(0, 0, loaded=rows.num_rows)
             if service is not None:
                 self._require_user(manifest, history.me)
@@ -228,6 +228,8 @@ class Archive(Scannable):
         manifest = self._read_sound_manifest()
         service = manifest.service if manifest else None
         suspects = find_broken(self._folder, service)
+        if manifest and manifest.problems and not self._folder.is_sound(manifest.problems):
+            suspects.append(manifest.problems)
         me = client.me(lenient=True)
         if manifest is not None:
             self._require_user(manifest, me)
@@ -249,7 +251,9 @@ class Archive(Scannable):
                 log.warning("%s", error)
                 current = None
                 broken.append(self._folder.set_manifest_aside())
-            before = current or Manifest(batches=recover_imports(self._folder))
+            before = current or recover_statements(self._folder)
+            if before.problems and before.problems.name in broken:
+                before = msgspec.structs.replace(before, problems=None)
             service, changes = write_changes(
                 self._folder, history, rows, before.service, synced_to=synced_to, without=broken, baseline=baseline
             )
@@ -357,12 +361,11 @@ class Archive(Scannable):
             raise ConfigurationError(
                 f"import_ needs statements, as read_statements(paths) returns them, not {describe_type(statements)}."
             )
+        planned = plan_import(self._folder, statements, repair=repair)  # raises before a folder is made
         if dry_run:
-            return plan_import(self._folder, statements, repair=repair)
-        if self._folder.is_new():
-            plan_import(self._folder, statements, repair=repair)  # raises before a folder is made
+            return planned.plan
         with self._folder.lock():
-            return import_statements(self._folder, statements, repair=repair)
+            return write_planned(self._folder, statements, planned, repair=repair)
 
     def undo(self) -> pd.DataFrame:
         """Take the last import back, and return its row of `imports`; what a sync or merge has added stays.
@@ -475,16 +478,17 @@ class Archive(Scannable):
         is_new = ~is_among(edits["payment_id"], known.payments["payment_id"])
         added, changed = int(is_new.sum()), int((~is_new).sum())
         if len(edits):
-            kept = rows.edits[~is_among(rows.edits["payment_id"], edits["payment_id"])]
             holder = rows.holder or Holder(history.me, history.fetched_at)
-            entry = write_edits(self._folder, pd.concat([edits, kept], ignore_index=True), holder)
+            merged = rows.edits.iloc[:0] if manifest.edits is None else self._folder.read_frame(manifest.edits)
+            entry = write_edits(self._folder, add_edits(rows._replace(edits=merged), edits).edits, holder)
             manifest = msgspec.structs.replace(manifest, edits=entry)
         problems = history.problems[history.problems["file"].notna()]
-        if len(problems):
-            listed = [known.problems, *([self._folder.read_frame(manifest.problems)] if manifest.problems else [])]
-            united = pd.concat([*listed, problems], ignore_index=True).drop_duplicates(ignore_index=True)
-            further = united.iloc[len(known.problems) :].reset_index(drop=True)
-            entry = write_table(self._folder, "problems", further, manifest.problems, str(history.me.user.id))
+        united = pd.concat([known.problems, problems], ignore_index=True).drop_duplicates(ignore_index=True)
+        further = united.iloc[len(known.problems) :]
+        if len(further):
+            earlier = [self._folder.read_frame(manifest.problems)] if manifest.problems else []
+            merged = pd.concat([*earlier, further], ignore_index=True).drop_duplicates(ignore_index=True)
+            entry = write_table(self._folder, "problems", merged, manifest.problems, str(history.me.user.id))
             manifest = msgspec.structs.replace(manifest, problems=entry)
         if manifest.service is None:
             manifest = msgspec.structs.replace(manifest, account=manifest.account or str(history.me.user.id))

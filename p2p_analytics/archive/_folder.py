@@ -138,6 +138,11 @@ class ArchiveFolder:
         kinds = {path.name.partition("-")[0] for path in self.list_own_files()}
         return ROWS in kinds and "payments" not in kinds
 
+    def require_no_payments(self) -> None:
+        """Raise a BrokenFileError if there are payments of the service, which only a manifest lists."""
+        if any(path.name.startswith("payments-") for path in self.list_own_files()):
+            raise self._broken_error(self.path / _manifest.NAME, "it is missing")
+
     def require_sound(self, entry: Entry) -> None:
         """Raise a BrokenFileError unless a file exists, is byte for byte as written, and has the current columns."""
         self.open_file(entry)
@@ -164,7 +169,7 @@ class ArchiveFolder:
         if status.st_size != entry.size:
             raise self._broken_error(path, _CHANGED)
 
-    def write(
+    def write(  # noqa: PLR0913 - the table, and what the file says beside it
         self,
         kind: str,
         table: pa.Table,
@@ -297,16 +302,21 @@ class ArchiveFolder:
         return file.read(columns=[name for name in names if name not in constants], use_threads=use_threads), constants
 
     def find_cached(self, kind: str, key: str) -> Path | None:
-        """Return the cached table of a kind, if its content is as its name states; None without one."""
-        for path in self.list_own_files():
-            if path.name.startswith(f"{kind}-{key}-") and _manifest.matches_name(path.name, self._read_bytes(path)):
-                return path
-        return None
+        """Return the path of the cached table of a kind; None without a sound one."""
+        return next((path for path, _ in self._list_cached(kind, key)), None)
 
     def read_cached(self, kind: str, key: str) -> pq.ParquetFile | None:
         """Return the cached table of a kind; None without a sound one."""
-        path = self.find_cached(kind, key)
-        return None if path is None else pyarrow.parquet.ParquetFile(pyarrow.BufferReader(self._read_bytes(path)))
+        bodies = (body for _, body in self._list_cached(kind, key))
+        return next((pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body)) for body in bodies), None)
+
+    def _list_cached(self, kind: str, key: str) -> Iterator[tuple[Path, bytes]]:
+        """Yield the path and the bytes of each cached table whose content is as its name states."""
+        for path in self.list_own_files():
+            if path.name.startswith(f"{kind}-{key}-"):
+                body = self.read_bytes(path.name)  # None if a writer has removed it in the meantime
+                if body is not None and _manifest.matches_name(path.name, body):
+                    yield path, body
 
     def describe(self, path: Path) -> Entry:
         """Return the entry of a file that no manifest lists.

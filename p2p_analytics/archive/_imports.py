@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import shlex
@@ -9,12 +10,21 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
+import numpy as np
 import pandas as pd
 import polars as pl
 
 from p2p_analytics import settings
 from p2p_analytics.archive import _manifest
-from p2p_analytics.archive._batches import Holder, add_import, read_rows, recover_imports, write_edits, write_import
+from p2p_analytics.archive._batches import (
+    Holder,
+    add_edits,
+    add_import,
+    read_rows,
+    recover_statements,
+    write_edits,
+    write_import,
+)
 from p2p_analytics.archive._manifest import BrokenFileError, Manifest
 from p2p_analytics.archive._view import (
     NOT_COMPARED,
@@ -36,7 +46,7 @@ from p2p_analytics.privacy import Mask
 from p2p_analytics.statements import SERVICE, find_common_handle, list_other_accounts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from p2p_analytics.archive._batches import Rows
     from p2p_analytics.archive._folder import ArchiveFolder
@@ -110,48 +120,67 @@ class ImportPlan(NamedTuple):
     payments: pd.DataFrame | None = None
 
 
-class _Planned(NamedTuple):
-    """An import before it is written: the plan, the view after it, and what is to be stored."""
+class Planned(NamedTuple):
+    """An import before it is written: the plan, the view after it with its outline, and what is to be stored."""
 
     plan: ImportPlan
     view: View
+    outline: pl.DataFrame
     manifest: Manifest
+    key: str
     given: Collected
     edits: pd.DataFrame
 
 
-def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
-    """Return what an import would do, and change nothing."""
-    return _plan(folder, statements, _read_state(folder, repair=repair)).plan
+def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> Planned:
+    """Return an import before it is written; this changes nothing."""
+    return _plan(folder, statements, _read_state(folder, repair=repair, set_aside=False))
 
 
-def import_statements(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
+def write_planned(folder: ArchiveFolder, statements: Statements, planned: Planned, *, repair: bool) -> ImportPlan:
     """Add statements to an archive as a batch that can be undone; call it within the lock.
 
     New files are written first and then the manifest, so a crash leaves the old state or the new one.
     """
-    state = _read_state(folder, repair=repair)
-    planned = _plan(folder, statements, state)
-    if folder.read_bytes(_manifest.NAME) is None:
-        folder.commit(Manifest(), None)  # files without a manifest mean that it is lost
+    state = _read_state(folder, repair=repair, set_aside=True)
+    if (state, find_key(folder, state)) != (planned.manifest, planned.key):  # it has changed meanwhile
+        planned = _plan(folder, statements, state)
     for name in _list_left_out(folder, state):
         log.warning(
             "The file %s of the archive %s was broken and is set aside: import all your statement files again.",
             name, folder.path,
         )  # fmt: skip
         folder.set_aside(name)
+    if folder.read_bytes(_manifest.NAME) is None:
+        folder.commit(state, None)  # from here on, files without a manifest mean that it is lost
     account, before = str(planned.view.me.user.id), planned.manifest
     number = max((batch.number for batch in before.batches), default=0) + 1
     plan = planned.plan
     counts = plan.new, plan.known, plan.changed, plan.refused
-    batch = write_import(folder, planned.given, account, number, datetime.now(UTC), counts)
-    after = msgspec.structs.replace(before, batches=(*before.batches, batch), account=account)
-    if len(planned.edits):
-        holder = Holder(planned.view.me, planned.view.fetched_at)
-        after = msgspec.structs.replace(after, edits=write_edits(folder, planned.edits, holder))
-    write_outline(folder, find_key(folder, after), planned.view)
-    folder.commit(after, before)
+    with _remove_new_files(folder):
+        batch = write_import(folder, planned.given, account, number, datetime.now(UTC), counts)
+        if len(planned.edits):
+            holder = Holder(planned.view.me, planned.view.fetched_at)
+            batch = msgspec.structs.replace(batch, edits=write_edits(folder, planned.edits, holder, number))
+        after = msgspec.structs.replace(before, batches=(*before.batches, batch))
+        if after.service is None:
+            after = msgspec.structs.replace(after, account=account)
+        write_outline(folder, find_key(folder, after), planned.view, planned.outline)
+        folder.commit(after, before)
     return plan
+
+
+@contextlib.contextmanager
+def _remove_new_files(folder: ArchiveFolder) -> Iterator[None]:
+    """Remove the files that a block has written if it fails, as on a full disk."""
+    before = {path.name for path in folder.list_own_files()}
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            for path in [path for path in folder.list_own_files() if path.name not in before]:
+                path.unlink()
+        raise
 
 
 def undo_import(folder: ArchiveFolder) -> Batch:
@@ -162,6 +191,8 @@ def undo_import(folder: ArchiveFolder) -> Batch:
     if left.has_statements and left.service is None:  # a later file can have shown the handle of the account
         left = msgspec.structs.replace(left, account=str(read_view(folder, left).me.user.id))
     folder.commit(left, None)
+    if not (left.service or left.has_statements):
+        folder.remove_file(_manifest.NAME)
     return last
 
 
@@ -194,7 +225,7 @@ def _mask_files(files: Sequence[str], mask: Mask) -> list[str]:
     return mask.frame(pd.DataFrame({"file": list(files)}, dtype=TEXT))["file"].tolist()
 
 
-def _read_state(folder: ArchiveFolder, *, repair: bool) -> Manifest:
+def _read_state(folder: ArchiveFolder, *, repair: bool, set_aside: bool) -> Manifest:
     """Return the manifest before an import; one that is lost is made of the files that can be read.
 
     Raises
@@ -209,13 +240,20 @@ def _read_state(folder: ArchiveFolder, *, repair: bool) -> Manifest:
             raise
         manifest = None
     if manifest is None:
-        return Manifest(batches=recover_imports(folder))
+        folder.require_no_payments()
+        return recover_statements(folder, set_aside=set_aside)
+    if manifest.problems and manifest.service is None and not folder.is_sound(manifest.problems):
+        manifest = msgspec.structs.replace(manifest, problems=None)  # no sync can repair them
     broken = [entry for entry in manifest.statement_entries if not folder.is_sound(entry)]
     if not broken:
         return manifest
     if not repair:
         folder.open_file(broken[0])
-    batches = tuple(batch for batch in manifest.batches if batch.rows not in broken)
+    batches = tuple(
+        msgspec.structs.replace(batch, edits=None) if batch.edits in broken else batch
+        for batch in manifest.batches
+        if batch.rows not in broken
+    )
     edits = None if manifest.edits in broken else manifest.edits
     return msgspec.structs.replace(manifest, batches=batches, edits=edits)
 
@@ -226,11 +264,10 @@ def _list_left_out(folder: ArchiveFolder, state: Manifest) -> list[str]:
         manifest = folder.read_manifest()
     except BrokenFileError:
         return [_manifest.NAME]
-    entries = manifest.statement_entries if manifest else ()
-    return [entry.name for entry in entries if entry not in state.statement_entries]
+    return [entry.name for entry in (manifest.entries if manifest else ()) if entry not in state.entries]
 
 
-def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> _Planned:
+def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> Planned:
     """Return an import before it is written."""
     if statements.private or settings.privacy():
         raise ArchiveError(
@@ -238,20 +275,21 @@ def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> 
             f"{settings.PRIVACY_VARIABLE}=0."
         )
     _require_ids(statements.payments)
+    key = find_key(folder, manifest)  # before people.csv is read, which the user may change at any time
     given, edited = statements.collect()
     stored = read_rows(folder, manifest)
     rows = add_import(stored, given, number=max((batch.number for batch in manifest.batches), default=0) + 1)
-    if len(edited):
-        edits = pd.concat([edited, stored.edits[~is_among(stored.edits[_KEY], edited[_KEY])]], ignore_index=True)
-        rows = rows._replace(edits=edits)
+    rows = add_edits(rows, edited)
     after = derive_statements(folder, manifest, rows, functools.partial(_require_account, folder, statements, manifest))
     view = derive_view(folder, manifest, after)
-    plan = _compare(folder, manifest, view, after, rows, statements)
+    own = outline(view.payments)
+    plan = _compare(folder, manifest, view, own, after, rows)
     services = {SERVICE} if manifest.service else set[str]()
     services |= {info.service for info in stored.collected.files}
-    own = tuple(sorted({info.service for info in given.files}))
-    new = tuple(name for name in own if name not in services) if services or len(own) > 1 else ()
-    return _Planned(plan._replace(new_services=new), view, manifest, given, rows.edits if len(edited) else edited)
+    given_services = tuple(sorted({info.service for info in given.files}))
+    is_news = bool(services) or len(given_services) > 1
+    new = tuple(name for name in given_services if name not in services) if is_news else ()
+    return Planned(plan._replace(new_services=new), view, own, manifest, key, given, edited)
 
 
 def _require_ids(payments: pd.DataFrame) -> None:
@@ -303,13 +341,13 @@ def _require_account(
     )
 
 
-def _compare(
+def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the import
     folder: ArchiveFolder,
     manifest: Manifest,
     view: View,
+    own: pl.DataFrame,
     after: ArchiveStatements,
     rows: Rows,
-    statements: Statements,
 ) -> ImportPlan:
     """Return the difference of the views before and after an import."""
     before = read_outline(folder, manifest)
@@ -319,15 +357,16 @@ def _compare(
     refused = after.refused[is_among(after.refused[_KEY], pd.Series(given.to_list()))]
     wrong = after.problems[after.problems["code"] == CONTRADICTS].groupby(_KEY)["field"].agg(", ".join)
     refused = refused.assign(fields=refused[_KEY].map(wrong))
-    own = outline(view.payments)
-    both = own.join(before.payments, on=_KEY, how="inner", suffix="_before", maintain_order="left")
-    both = both.filter(~pl.col(_KEY).is_in(refused[_KEY].tolist()))
-    differing = both.filter(pl.col("digest") != pl.col("digest_before"))[_KEY]
-    changed = _list_changes(folder, manifest, view, differing)
+    both = own.join(before.payments.select(_KEY, pl.col("digest").alias("before")), on=_KEY, how="left")
+    is_refused = pl.col(_KEY).is_in(refused[_KEY].tolist())
     is_given = pl.col(_KEY).is_in(given.implode())
-    new = own.filter(is_given).join(before.payments, on=_KEY, how="anti")
-    known = both.filter(is_given).join(changed, on=_KEY, how="anti")
-    removed = before.payments.join(own, on=_KEY, how="anti")
+    held = both.filter(pl.col("before").is_not_null() & ~is_refused)
+    changed = _list_changes(folder, manifest, view, held.filter(pl.col("digest") != pl.col("before"))[_KEY])
+    new = both.filter(is_given & pl.col("before").is_null())
+    known = held.filter(is_given).join(changed, on=_KEY, how="anti")
+    removed = before.payments.clear()
+    if both["before"].count() < len(before.payments):
+        removed = before.payments.join(own, on=_KEY, how="anti")
     columns = ["file", "line", _KEY, "kind", "fields"]
     parts = {
         "changed": changed.select(columns).to_pandas(),
@@ -335,13 +374,10 @@ def _compare(
         "removed": removed.with_columns(fields=pl.lit("")).select(columns).to_pandas(),
     }
     details = pd.concat(part.assign(outcome=outcome).astype(object) for outcome, part in parts.items())
-    counts = {
-        name: part["kind"].value_counts().to_dict()
-        if isinstance(part, pd.DataFrame)
-        else dict(part["kind"].value_counts().iter_rows())
-        for name, part in {"new": new, "known": known, "changed": changed, "refused": refused}.items()
-    }
-    shown = view.problems[view.problems["file"].isin(list(labels))]
+    kinds = {"new": new, "known": known, "changed": changed}
+    counts = {name: dict(part["kind"].value_counts().iter_rows()) for name, part in kinds.items()}
+    counts["refused"] = {str(kind): int(count) for kind, count in refused["kind"].value_counts().items()}
+    problems = _select_problems(before.problems, view.problems, labels)
     return ImportPlan(
         len(new),
         len(known),
@@ -349,8 +385,8 @@ def _compare(
         len(refused),
         details.sort_values(["file", "line", _KEY], ignore_index=True)[[*_DETAILS]].astype(_DETAILS),
         _count_kinds(counts),
-        _select_problems(before.problems, view.problems, labels),
-        other_accounts=list_other_accounts(shown, statements.payments),
+        problems,
+        other_accounts=list_other_accounts(problems, view.payments),
         removed=len(removed),
         payments=view.payments[is_among(view.payments[_KEY], pd.Series(new[_KEY].to_list()))].reset_index(drop=True),
     )
@@ -399,4 +435,4 @@ def _select_problems(before: pd.DataFrame, after: pd.DataFrame, files: Collectio
         row not in known or file in files or other in files
         for row, file, other in zip(list_rows(after), after["file"], after["other_file"], strict=True)
     ]
-    return after[is_shown].reset_index(drop=True)
+    return after[np.array(is_shown, dtype=bool)].reset_index(drop=True)

@@ -24,6 +24,7 @@ ROWS: Final = "rows"
 """The kind of the file of an import: ROWS of its statement files."""
 EDITS: Final = "edits"
 """The kind of the file of payments that the user has edited or merged."""
+_PROBLEMS: Final = "problems"
 
 _FORMAT: Final = 6
 _FIRST: Final = "first"
@@ -129,12 +130,13 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """One import: its rows, its files by their names, and what it counted."""
+    """One import: its rows, what the user had edited in them, its files by their names, and what it counted."""
 
     number: Annotated[int, Meta(ge=1)]
     imported_at: Instant
     files: tuple[str, ...]
     rows: Entry
+    edits: Entry | None = None
     new: Count
     known: Count
     changed: Count
@@ -144,7 +146,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What the service has listed, the imports of statements, and the payments that the user has edited or merged.
 
-    ``problems`` are those of the statements of merged histories. ``account`` is the account of the statements, until the service has described the user.
+    ``problems`` are those of the statements of merged histories. ``account`` is the account of the statements, until
+    the service has described the user.
     """
 
     service: Service | None = None
@@ -162,7 +165,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def statement_entries(self) -> tuple[Entry, ...]:
         """The files of statements."""
-        return (*(batch.rows for batch in self.batches), *([self.edits] if self.edits else []))
+        edits = (*(batch.edits for batch in self.batches), self.edits)
+        return (*(batch.rows for batch in self.batches), *(entry for entry in edits if entry))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -175,15 +179,17 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         numbers = [batch.number for batch in self.batches]
         if numbers != sorted(set(numbers)):
             raise ValueError("its imports are not in order")
-        kinds = {batch.rows.kind for batch in self.batches} - {ROWS}
-        if kinds or (self.edits and self.edits.kind != EDITS):
+        kinds = [(batch.rows, ROWS) for batch in self.batches] + [(batch.edits, EDITS) for batch in self.batches]
+        if any(
+            entry and entry.kind != kind for entry, kind in [*kinds, (self.edits, EDITS), (self.problems, _PROBLEMS)]
+        ):
             raise ValueError("it names files of one kind as another")
 
 
 class _Format(msgspec.Struct):
     """The format version of a manifest, which is decoded first."""
 
-    format: int = 1
+    format: int
 
 
 def encode(manifest: Manifest) -> bytes:

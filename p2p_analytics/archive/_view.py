@@ -1,7 +1,7 @@
 """The view of an archive: payments, problems, balances and people, derived from what it stores.
 
-It is a pure function of the rows of all imports, the user's edits, people.csv and the service's payments. Its tables are
-cached in files under the digest of these inputs, and may be deleted at any time.
+It is a pure function of the rows of all imports, the user's edits, people.csv and the service's payments. Its tables
+are cached in files under the digest of these inputs, and may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
+import numpy as np
 import pandas as pd
 import polars as pl
 
@@ -25,7 +26,7 @@ from p2p_analytics.archive._people import (
     read_aliases,
 )
 from p2p_analytics.archive.tables import MATCHED, arrow_schema
-from p2p_analytics.errors import ArchiveError
+from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, frame_of_polars, is_among, table_of, with_microseconds
@@ -138,8 +139,9 @@ def read_view(folder: ArchiveFolder, manifest: Manifest) -> View:
         frames = {kind: frame_of(file.read(columns=[*_TABLES[kind]])) for kind, file in cached.items() if file}
         return View(holder.me, holder.fetched_at, **frames)
     view = derive_view(folder, manifest, derive_statements(folder, manifest, read_rows(folder, manifest)))
-    with contextlib.suppress(OSError, ArchiveError):  # a folder that cannot be written is read all the same
-        write_view(folder, key, view)
+    if find_key(folder, manifest) == key:  # the user may change people.csv at any time
+        with contextlib.suppress(OSError, ConfigurationError):  # a folder that cannot be written is read all the same
+            write_view(folder, key, view)
     return view
 
 
@@ -174,10 +176,10 @@ def outline(payments: pd.DataFrame) -> pl.DataFrame:
     return rows.select(*_PLACE, digests.reinterpret(signed=True).alias("digest"))
 
 
-def write_outline(folder: ArchiveFolder, key: str, view: View) -> None:
+def write_outline(folder: ArchiveFolder, key: str, view: View, payments: pl.DataFrame) -> None:
     """Write the outline of a view as files that are read until one of its inputs changes."""
     account = str(view.me.user.id)
-    rows = outline(view.payments).to_arrow().cast(arrow_schema("view_outline"))
+    rows = payments.to_arrow().cast(arrow_schema("view_outline"))
     folder.write("view_outline", rows, account, key=key)
     _write_tables(folder, key, view, ["problems"])
 
@@ -201,7 +203,7 @@ def _write_tables(folder: ArchiveFolder, key: str, view: View, kinds: Sequence[s
 
 def find_key(folder: ArchiveFolder, manifest: Manifest) -> str:
     """Return the digest of everything that a view is derived from."""
-    rows = [batch.rows for batch in manifest.batches]
+    rows = [(batch.rows, batch.edits) for batch in manifest.batches]
     stored = msgspec.json.encode((manifest.service, rows, manifest.edits, manifest.problems))
     return sha256(b"\0".join((_VERSION, stored, folder.read_bytes(PEOPLE_FILE) or b""))).hexdigest()[:32]
 
@@ -234,6 +236,7 @@ def derive_statements(
     merged = [folder.read_frame(manifest.problems)] if manifest.problems else []
     problems = pd.concat([frame_problems(view.problems), refused, *merged], ignore_index=True)
     problems = problems.astype(dict(schema.PROBLEMS)).drop_duplicates(ignore_index=True)
+    problems = _drop_edited(problems, rows.edits)
     fetched_at = service.fetched_at if service else _find_end(view, payments, rows)
     return Statements(
         me,
@@ -277,10 +280,8 @@ def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statemen
     listed = read_listed(folder, manifest)
     names = ["payment_id", "kind", "counterparty_id", *_NAMES]
     stated: Any = pl.from_arrow(table_of(statements.payments[names]))
-    both = stated.join(
-        pl.from_arrow(table_of(listed[["payment_id", "counterparty_id"]])).rename({"counterparty_id": "person"}),
-        on="payment_id",
-    )
+    known: Any = pl.from_arrow(table_of(listed[["payment_id", "counterparty_id"]]))
+    both = stated.join(known.rename({"counterparty_id": "person"}), on="payment_id")
     only = stated.join(both, on="payment_id", how="anti")
     name = "counterparty_name"
     seen, shown = (
@@ -294,9 +295,9 @@ def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statemen
     is_payment = pl.col("kind").fill_null(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
     named = only.filter(is_payment, pl.col("counterparty_id").is_null(), pl.col(name).is_not_null()).select(_NAMES)
     counts = dict(named.group_by(name).len().rows())
-    known = NamesOfPeople(people, seen, shown)
-    matches = match_names(counts, known, read_file(folder).lines, str(folder.path / PEOPLE_FILE), me.user)
-    return Names(counts, matches, known, people, _list_persons(named, matches, known))
+    of_people = NamesOfPeople(people, seen, shown)
+    matches = match_names(counts, of_people, read_file(folder).lines, str(folder.path / PEOPLE_FILE), me.user)
+    return Names(counts, matches, of_people, people, _list_persons(named, matches, of_people))
 
 
 def read_file(folder: ArchiveFolder) -> PeopleFile:
@@ -305,10 +306,18 @@ def read_file(folder: ArchiveFolder) -> PeopleFile:
     return PeopleFile() if body is None else read_aliases(body, str(folder.path / PEOPLE_FILE))
 
 
+def _drop_edited(problems: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
+    """Return problems without those of values that the user has edited."""
+    edited = {name: set(edits.loc[edits[name].notna(), "payment_id"]) for name in edits.columns}
+    places = zip(problems["field"], problems["payment_id"], strict=True)
+    is_left = [number not in edited.get(field, ()) for field, number in places]
+    return problems[np.array(is_left, dtype=bool)].reset_index(drop=True)
+
+
 def forget_people(payments: pd.DataFrame) -> pd.DataFrame:
     """Return rows of statements of a history as statements have them: without what is known of other people."""
     own = payments["account_id"]
-    columns = {}
+    columns: dict[str, pd.Series[Any]] = {}
     for side in ("actor", "target_user", "counterparty"):
         is_other = payments[f"{side}_id"] != own
         columns |= {f"{side}_{name}": payments[f"{side}_{name}"].mask(is_other) for name in ("id", "username")}
@@ -384,13 +393,13 @@ def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: Name
 
 
 def _describe_people(
-    payments: pd.DataFrame, listed: Collection[Any], persons: pl.DataFrame, owner: str
+    payments: pd.DataFrame, listed: pd.Series[str], persons: pl.DataFrame, owner: str
 ) -> pd.DataFrame:
     """Return payments of statements with the people of their names, except for those that the service lists."""
     if persons.is_empty():
         return payments.assign(**{MATCHED: pd.Series(index=payments.index, dtype=schema.TEXT)})
     rows: Any = pl.from_arrow(table_of(payments))
-    rows = rows.with_columns(is_listed=pl.Series(is_among(payments["payment_id"], pd.Series(listed))))
+    rows = rows.with_columns(is_listed=pl.Series(is_among(payments["payment_id"], listed)))
     is_payment = pl.col("kind").fill_null(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
     is_named = is_payment & ~pl.col("is_listed") & pl.col("counterparty_id").is_null()
     keys = [f"key_{name}" for name in _NAMES]

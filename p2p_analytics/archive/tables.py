@@ -39,7 +39,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
         "line": schema.WHOLE,
         "kind": schema.TEXT,
         "digest": schema.WHOLE,
-    },  # fmt: skip
+    },
     "view_problems": schema.PROBLEMS,
     "view_people": schema.PEOPLE,
     "view_reconciliation": RECONCILIATION,

@@ -1,11 +1,10 @@
-"""The Statements class: payments, files, reconciliation and problems of statement files; and the call that reads them."""
+"""The Statements class, and the call that reads statement files: payments, reconciliation, problems and files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
-from zoneinfo import ZoneInfo
 
 import pandas as pd
 import polars as pl
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
     from typing import IO
+    from zoneinfo import ZoneInfo
 
     from p2p_analytics.records import Me
 
@@ -48,7 +48,7 @@ _CARD: Final = (
 )
 
 
-def read_statements(
+def read_statements(  # noqa: PLR0913 - each is an independent option of a public function
     paths: StatementFiles,
     *,
     tz: str | ZoneInfo = "UTC",
@@ -99,8 +99,8 @@ def read_statements(
     Raises
     ------
     StatementError
-        A file cannot be read, is not a statement or was damaged, for example by a spreadsheet; or none of the files found
-        is a statement.
+        A file cannot be read, is not a statement or was damaged, for example by a spreadsheet; or none of the files
+        found is a statement.
     MemberNeededError
         The file of a shared group does not name the account holder.
     ConfigurationError
@@ -367,7 +367,10 @@ class Statements:
             raise ConfigurationError("These statements do not hold the rows of their files: read the files again.")
         view = derive(collected)
         is_kept = view.ids["payment_id"].is_null() | view.ids["payment_id"].is_in(self.payments["payment_id"].tolist())
-        edits = select_edits(self.payments, view.payments)
+        own = dict(list(self.payments.groupby("account_id", sort=False)))
+        read = dict(list(view.payments.groupby("account_id", sort=False)))
+        parts = [select_edits(part, read.get(account, part.iloc[:0])) for account, part in own.items()]
+        edits = pd.concat(parts, ignore_index=True) if parts else view.payments.iloc[:0]
         return collected._replace(rows=collected.rows.filter(is_kept)), edits
 
     def masked(self, *, key: bytes | None = None, strict: bool = False) -> Statements:

@@ -22,7 +22,7 @@ from p2p_analytics.statements.reading.tables import LINE, has_header, open_text,
 from p2p_analytics.statements.rows import ROWS, Collected, FileInfo, encode_rows, polars_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from p2p_analytics.statements.formats.format import Reading
     from p2p_analytics.statements.reading.registry import Header
@@ -98,8 +98,7 @@ class _Collector:
     def _try_open(self, source: Source) -> Opened | None:
         """Return the text of a file, None if there is an error, which has its place among those of other files."""
         with contextlib.suppress(StatementError):
-            is_read = source.skipped is None and source.error is None
-            return open_text(source.content, source.name, self._finder) if is_read else None
+            return None if source.skipped or source.error else open_text(source.content, source.name, self._finder)
         return None
 
     def _add_file(self, source: Source, opened: Opened | None, cells: pl.DataFrame | None) -> None:
@@ -208,26 +207,21 @@ class _Collector:
         self._pending.clear()
         self._pending_rows = self._pending_parts = 0
 
-    def _read(self, parts: list[Part]) -> Iterator[tuple[list[Part], Reading]]:
-        """Yield what the format makes of parts with one header; those with an error are searched for in each half."""
-        table = _join_parts(parts, self._tz, self._account, self._member)
-        statement_format = parts[0].header.format
+    def _read(self, parts: list[Part]) -> list[tuple[list[Part], Reading]]:
+        """Return what the format makes of parts with one header; files with an error are found by binary search."""
+        table, read = _join_parts(parts, self._tz, self._account, self._member), parts[0].header.format.read_table
         try:
-            reading = statement_format.read_table(table)
+            reading = read(table)
             if self._tz.key != "UTC":  # ids are made of the start, and must not depend on the zone of the caller
-                in_utc = statement_format.read_table(replace(table, tz=_UTC)).rows
-                start = in_utc.select(start=pl.coalesce("start", "date")).to_series()
+                start = read(replace(table, tz=_UTC)).rows.select(start=pl.coalesce("start", "date")).to_series()
                 reading = reading._replace(rows=reading.rows.with_columns(start))
         except StatementError as error:
-            if not self._is_refusing or len(parts) == 1:
-                self._refuse(parts[0].file, self._labels[parts[0].file], error)
-                return
-        else:
-            yield parts, reading
-            return
-        half = len(parts) // 2
-        yield from self._read(parts[:half])
-        yield from self._read(parts[half:])
+            if self._is_refusing and len(parts) > 1:
+                half = len(parts) // 2
+                return [*self._read(parts[:half]), *self._read(parts[half:])]
+            self._refuse(parts[0].file, self._labels[parts[0].file], error)
+            return []
+        return [(parts, reading)]
 
     def _add_reading(self, parts: Sequence[Part], reading: Reading) -> None:
         labels = {part.file: self._labels[part.file] for part in parts}
@@ -235,11 +229,8 @@ class _Collector:
         self._add_problems(reading.problems)
         if _has_closing_row(parts[0].header):
             is_closing = (pl.col("kind") == _NOTICE) & pl.col("closing_cents").is_not_null()
-            closed = set(reading.rows.filter(is_closing)["file"]) | {
-                problem.file
-                for problem in reading.problems
-                if problem.field == _CLOSING  # cannot be read
-            }
+            closed = set(reading.rows.filter(is_closing)["file"])
+            closed |= {problem.file for problem in reading.problems if problem.field == _CLOSING}  # it cannot be read
             self._problems += [Problem("cut_off", label) for path, label in labels.items() if path not in closed]
         for path, label in labels.items():
             start, end = reading.periods.get(path, (None, None))

@@ -5,7 +5,7 @@ A format turns its cells into ROWS; everything after it (ids, reconciliation, PA
 
 from __future__ import annotations
 
-from datetime import datetime  # noqa: TC003 - msgspec reads the annotations when it runs
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec

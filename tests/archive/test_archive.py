@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import json
 import os
 import stat
 import subprocess
@@ -20,6 +21,7 @@ from p2p_analytics.archive import _folder, _service, tables
 from p2p_analytics.errors import ArchiveError, ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import PAYMENTS
 from p2p_analytics.records import Me, User
+from support.archives.statements import row, statements_of
 
 NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)  # the default time of `history_of`
 HOUR = timedelta(hours=1)
@@ -117,7 +119,7 @@ def test_a_change_rewrites_one_file_and_nothing_new_rewrites_none(tmp_path, hist
     items = [payment(n, date_created=f"2024-05-{n % 10 + 10}T{n // 10:02}:00:00") for n in range(30)]
 
     def files() -> set[str]:
-        return {entry.name for entry in archive._folder.read_manifest().payments}
+        return {entry.name for entry in archive._folder.read_manifest().service.payments}
 
     archive.merge(history_of(*items))
     before = files()
@@ -289,9 +291,9 @@ def test_a_file_with_fewer_columns_is_refetched(tmp_path, history_of, payment, m
         earlier.setattr(tables, "SCHEMAS", columns)
         earlier.delitem(PAYMENTS, "flow_cents")
         archive.merge(history_of(payment(1)))
-    with pytest.raises(ArchiveError, match="fewer columns"):
+    with pytest.raises(ArchiveError, match="another version wrote it, with other columns"):
         archive.history()
-    assert not archive._folder.is_sound(archive._folder.read_manifest().payments[0])
+    assert not archive._folder.is_sound(archive._folder.read_manifest().service.payments[0])
 
 
 def test_a_full_disk_leaves_the_archive_unchanged(tmp_path, history_of, payment, monkeypatch) -> None:
@@ -314,15 +316,29 @@ def test_a_full_disk_leaves_the_archive_unchanged(tmp_path, history_of, payment,
     assert archive.merge(history_of(payment(2))).added == 1
 
 
-def test_an_archive_of_a_later_version_is_left_alone(tmp_path, history_of, payment) -> None:
-    """Its manifest has another format number, so it is not treated as broken."""
+@pytest.mark.parametrize("number", [1, 5, 7, 99])
+def test_an_archive_of_another_version_is_left_alone(tmp_path, history_of, payment, number) -> None:
+    """Its manifest has another format number, so it is not treated as broken: no call changes a file of it."""
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1)))
     manifest = tmp_path / "manifest.json"
-    manifest.write_text('{"format": 6}')
-    with pytest.raises(ArchiveError, match="newer p2p_analytics"):
-        archive.merge(history_of(payment(2)))
-    assert manifest.read_text() == '{"format": 6}'
+    body = json.loads(manifest.read_bytes()) | {"format": number}
+    manifest.write_text(json.dumps(body))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with p2p.Client("token", base_url="http://127.0.0.1:9", cache_dir=False) as client:
+        for call in (
+            archive.history,
+            lambda: archive.merge(history_of(payment(2))),
+            lambda: archive.scan("polars"),
+            lambda: archive.sync(client),
+            lambda: archive.sync(client, refresh=True),
+            lambda: archive.import_(statements_of(row(1))),
+            archive.undo,
+            lambda: p2p.open_archive(tmp_path),
+        ):
+            with pytest.raises(ArchiveError, match=r"written by another version of p2p_analytics: .* new folder\.$"):
+                call()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_payments_are_recovered_without_a_manifest(tmp_path, history_of, payment) -> None:

@@ -35,7 +35,7 @@ def small_files(monkeypatch) -> None:
 
 def payment_files(archive: Archive) -> list[Path]:
     """Return the paths of an archive's files of payments, oldest first."""
-    return [archive.path / entry.name for entry in archive._folder.read_manifest().payments]
+    return [archive.path / entry.name for entry in archive._folder.read_manifest().service.payments]
 
 
 def ids(archive: Archive) -> set[str]:
@@ -158,7 +158,7 @@ def test_one_payment_less_is_refused_until_a_refresh(service, tmp_path, payment,
         assert archive.sync(client).set_aside == (file.name,)
         assert ids(archive) == set(service.rows)
         file = payment_files(archive)[PLACES[place]]
-        held = archive._folder.read_manifest().payments[PLACES[place]].rows
+        held = archive._folder.read_manifest().service.payments[PLACES[place]].rows
         file.write_bytes(b"broken")
         del service.rows[gone]
         assert archive.sync(client, refresh=True, on_bad_record="report").set_aside == (file.name,)
@@ -192,8 +192,9 @@ def of_another_version(archive: Archive, kind: str, change: Callable[[pa.Table],
         entry, name=_manifest.build_file_name(kind, entry.start, digest), size=len(body), sha256=digest
     )
     (archive.path / replaced.name).write_bytes(body)
-    files = {"payments": (*manifest.payments[:-1], replaced)} if kind == "payments" else {kind: replaced}
-    folder.commit(msgspec.structs.replace(manifest, **files), None)
+    service = manifest.service
+    files = {"payments": (*service.payments[:-1], replaced)} if kind == "payments" else {kind: replaced}
+    folder.commit(msgspec.structs.replace(manifest, service=msgspec.structs.replace(service, **files)), None)
     return replaced.name
 
 

@@ -97,4 +97,4 @@ def test_columns_of_one_value_in_each_file(tmp_path, history_of, payment, monkey
     archive.merge(history_of(*items))
     restored = archive.history().payments.sort_values("payment_id", key=lambda ids: ids.astype(int))
     assert [note if isinstance(note, str) else None for note in restored["note"]] == notes
-    assert [entry.rows for entry in archive._folder.read_manifest().payments] == [2, 2, 2, 2, 2]
+    assert [entry.rows for entry in archive._folder.read_manifest().service.payments] == [2, 2, 2, 2, 2]

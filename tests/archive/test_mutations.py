@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from p2p_analytics.archive import Archive
 
+    Change = Callable[[dict[str, Any]], dict[str, Any]]
+
 EXACT, REFUSED = "exact", "refused"
 # How many mutations a test makes.
 MANY = pytest.mark.parametrize("mutations", [170, pytest.param(1_000, marks=pytest.mark.soak)])
@@ -173,7 +175,7 @@ def test_manifests_that_were_damaged_or_edited(archive, mutations: int) -> None:
 @SOME
 @pytest.mark.parametrize("digest", [True, False], ids=["digest fits", "no digest"])
 def test_manifests_that_are_wrong_and_look_right(archive, history_of, payment, digest, mutations: int) -> None:
-    """Where the digest fits, or an earlier version wrote none, nothing but a typed error, and no file outside moves."""
+    """Where the digest fits, or is not there, nothing but a typed error, and no file outside moves."""
     chance = random.Random(12)  # noqa: S311 - no secret
     path = archive.path / "manifest.json"
     whole = json.loads(path.read_bytes())
@@ -187,7 +189,7 @@ def test_manifests_that_are_wrong_and_look_right(archive, history_of, payment, d
             path.write_bytes(sign(edited))
         else:
             edited.pop("digest", None)
-            path.write_bytes(json.dumps(edited | {"format": 1}).encode())
+            path.write_bytes(json.dumps(edited).encode())
         for call in (
             archive.history,
             lambda: archive.scan("polars").collect(),
@@ -202,12 +204,24 @@ def test_manifests_that_are_wrong_and_look_right(archive, history_of, payment, d
             (archive.path / name).write_bytes(content)
 
 
-def first(manifest: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """Return a manifest with other fields for its first payment file."""
-    return manifest | {"payments": [manifest["payments"][0] | fields, *manifest["payments"][1:]]}
+def of_service(change: Change) -> Change:
+    """Return a change of a manifest that changes what it names of the service."""
+    return lambda manifest: manifest | {"service": change(manifest["service"])}
 
 
-WRONG: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+def first(service: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """Return the service's part with other fields for its first payment file."""
+    return service | {"payments": [service["payments"][0] | fields, *service["payments"][1:]]}
+
+
+def batch(manifest: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """Return an import whose rows are a file of another kind."""
+    counts = dict.fromkeys(("new", "known", "changed", "refused"), 0)
+    rows = manifest["service"]["friends"]
+    return {"number": 1, "imported_at": "2024-06-01T12:00:00Z", "files": [], "rows": rows, **counts, **fields}
+
+
+SERVICE: dict[str, Change] = {
     "no files": lambda it: it | {"payments": []},
     "a file twice": lambda it: it | {"payments": [*it["payments"], it["payments"][-1]]},
     "files back to front": lambda it: it | {"payments": it["payments"][::-1]},
@@ -235,8 +249,21 @@ WRONG: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "no account": lambda it: it | {"me": it["me"] | {"user": {"id": None}}},
     "no owner": lambda it: {key: value for key, value in it.items() if key != "me"},
     "no friends": lambda it: {key: value for key, value in it.items() if key != "friends"},
-    "a list": lambda _it: {"payments": 5},
+    "a number as the payments": lambda it: it | {"payments": 5},
 }  # fmt: skip
+WRONG: dict[str, Change] = {
+    **{name: of_service(change) for name, change in SERVICE.items()},
+    "no format": lambda it: {key: value for key, value in it.items() if key != "format"},
+    "nothing": lambda _it: {},
+    "a number as the service": lambda it: it | {"service": 5},
+    "friends as edits": lambda it: it | {"edits": it["service"]["friends"]},
+    "friends as problems": lambda it: it | {"problems": it["service"]["friends"]},
+    "an import of friends": lambda it: it | {"batches": [batch(it)]},
+    "the import 0": lambda it: it | {"batches": [batch(it, number=0)]},
+    "an import twice": lambda it: it | {"batches": [batch(it), batch(it)]},
+    "a naive instant of an import": lambda it: it | {"batches": [batch(it, imported_at="2024-06-01T12:00:00")]},
+    "a negative count of an import": lambda it: it | {"batches": [batch(it, new=-1)]},
+}
 
 
 @pytest.mark.parametrize("digest", [True, False], ids=["digest fits", "no digest"])
@@ -246,7 +273,7 @@ def test_a_manifest_that_contradicts_itself_is_named(archive, history_of, paymen
     path = archive.path / "manifest.json"
     wrong = WRONG[name](json.loads(path.read_bytes()))
     wrong.pop("digest", None)
-    path.write_bytes(sign(wrong) if digest else json.dumps(wrong | {"format": 1}).encode())
+    path.write_bytes(sign(wrong) if digest else json.dumps(wrong).encode())
     listing = sorted(file.name for file in archive.path.parent.rglob("*"))
     for call in (archive.history, lambda: archive.merge(history_of(payment("x"))), lambda: archive.scan("polars")):
         if name == "fewer rows" and call != archive.history:
@@ -331,25 +358,3 @@ def test_without_a_manifest_no_damaged_file_is_taken_for_whole(archive, history_
             path.unlink()
         for path, content in whole.items():
             path.write_bytes(content)
-
-
-def test_a_manifest_of_the_version_before_opens_and_is_upgraded(archive, history_of, payment) -> None:
-    """It has no digest, and its files have shorter names; the next change writes a digest."""
-    path = archive.path / "manifest.json"
-    manifest = json.loads(path.read_bytes())
-    expected = archive.history()
-    del manifest["digest"]
-    (archive.path / manifest.pop("people")["name"]).unlink()
-    for number, entry in enumerate([*manifest["payments"], manifest["friends"], manifest["problems"]]):
-        name = f"{entry['name'].rpartition('-')[0]}-{number:012x}.parquet"
-        (archive.path / entry["name"]).rename(archive.path / name)
-        entry["name"] = name
-    path.write_bytes(json.dumps(manifest | {"format": 1}).encode())
-    old = p2p.open_archive(archive.path)
-    assert outcome(old.history, expected) == EXACT
-    assert old.merge(history_of(payment("x"))).added == 1
-    written = path.read_bytes()
-    assert json.loads(written)["format"] == 3
-    path.write_bytes(written.replace(b"note", b"nota").replace(b'"rows":', b'"rows": '))
-    with pytest.raises(ArchiveError, match="not as it was written"):
-        old.history()

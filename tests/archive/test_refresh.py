@@ -12,6 +12,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pandas as pd
 import pytest
 
@@ -124,16 +125,15 @@ def test_the_problem_of_an_unlisted_payment_is_shown_in_privacy_mode() -> None:
 def test_a_refresh_corrects_a_wrong_sync_time(service, archive, payment) -> None:
     """A refresh starts from the service's newest payment, not from the time in the manifest."""
     manifest = archive._folder.read_manifest()
-    changed = {name: getattr(manifest, name) for name in manifest.__struct_fields__}
-    changed["synced_to"] = datetime(2900, 1, 1, tzinfo=UTC)
-    archive._folder.commit(type(manifest)(**changed), manifest)
+    service_then = msgspec.structs.replace(manifest.service, synced_to=datetime(2900, 1, 1, tzinfo=UTC))
+    archive._folder.commit(msgspec.structs.replace(manifest, service=service_then), manifest)
     service.payments["new"] = payment("new", date_created="2024-12-31T00:00:00")
     with service.client() as client:
         archive.sync(client, refresh=True)
         service.payments["newer"] = payment("newer", date_created="2025-01-31T00:00:00")
         assert archive.sync(client).added == 1
     written = json.loads((archive.path / "manifest.json").read_bytes())
-    assert written["synced_to"] == "2025-01-31T00:00:00Z"
+    assert written["service"]["synced_to"] == "2025-01-31T00:00:00Z"
 
 
 def test_a_refresh_that_is_killed_at_any_step(service, archive, change_archive) -> None:

@@ -29,7 +29,7 @@ def archive(tmp_path, history_of, payment, monkeypatch) -> p2p.Archive:
     first = payment(0, date_created="2024-03-01T02:00:00")  # in New York still February
     days = [payment(day, date_created=f"2024-04-{day:02}T12:00:00.000001", fee={"amount": day}) for day in range(1, 8)]
     archive.merge(history_of(first, *days, payment(9, date_created=None)))
-    assert len(archive._folder.read_manifest().payments) > 2
+    assert len(archive._folder.read_manifest().service.payments) > 2
     return archive
 
 
@@ -64,7 +64,7 @@ def test_an_engine_that_is_not_there(archive, monkeypatch) -> None:
     """The errors for an unknown engine and a missing package give advice."""
     with pytest.raises(ConfigurationError, match="polars, duckdb, spark"):
         archive.scan("excel")
-    for engine, module, instead in (("polars", "polars", "make install"), ("spark", "pyspark", "pip install pyspark")):
+    for engine, module, instead in (("duckdb", "duckdb", "make install"), ("spark", "pyspark", "pip install pyspark")):
         monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(ConfigurationError, match=f"{module}.* is not installed: .*{instead}"):
             archive.scan(engine)

@@ -220,7 +220,7 @@ def test_an_unreadable_record_stops_a_sync_unless_it_is_to_be_reported(start_ser
         assert not (tmp_path / "manifest.json").exists()
         assert archive.sync(client, on_bad_record="report")[:3] == (1, 0, ())
     assert archive.history().problems["field"].tolist() == ["amount"]
-    assert json.loads((tmp_path / "manifest.json").read_bytes())["synced_to"] == "2024-05-01T12:00:00Z"
+    assert json.loads((tmp_path / "manifest.json").read_bytes())["service"]["synced_to"] == "2024-05-01T12:00:00Z"
 
 
 def test_a_list_without_the_newest_known_payment_is_no_answer(start_service, tmp_path, payment) -> None:
@@ -244,7 +244,7 @@ def test_a_payment_dated_ahead_hides_no_later_one(start_service, tmp_path, payme
     archive = p2p.open_archive(tmp_path)
     with open_scripted_client(start_service, state) as client:
         archive.sync(client)
-    assert archive._folder.read_manifest().synced_to == archive.history().fetched_at
+    assert archive._folder.read_manifest().service.synced_to == archive.history().fetched_at
 
 
 def test_in_privacy_mode_an_error_quotes_nothing(start_service, tmp_path, payment, monkeypatch) -> None:

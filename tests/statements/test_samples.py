@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 

@@ -57,17 +57,21 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
         The user whom the service names as the holder.
     """
     given = {info.file: info.account for info in files if info.account is not None}
-    is_given = pl.col("file").cast(pl.String).is_in(list(given))
+    is_given = pl.col("file").cast(pl.String).is_in(list(given)) if given else pl.lit(value=False)
     rows = _unite_spellings(rows)
     rows, problems = _unite_addresses(rows, ~is_given)
     rows = rows.with_columns(is_handle=pl.col("account").is_not_null(), is_given=is_given)
+    keys = (
+        rows.select("file", "account", "owner").unique().cast(pl.String).filter(pl.col("account").is_not_null()).rows()
+    )
+    of_files = {(file, handle) for file, handle, _ in keys}
     handles: dict[str, set[str]] = {}
-    free = rows.filter("is_handle", ~pl.col("is_given"))
-    for name, handle in free.select(pl.col("owner", "account").cast(pl.String)).drop_nulls().unique().iter_rows():
-        handles.setdefault(fold_name(name), set()).add(handle)
-    of_files = rows.filter("is_handle").select(pl.col("file", "account").cast(pl.String)).unique().rows()
+    for file, handle, name in keys:
+        if name is not None and file not in given:
+            handles.setdefault(fold_name(name), set()).add(handle)
     spellings = {normalize_account(handle): handle for _, handle in sorted(of_files)}
     accounts: dict[str, set[str]] = {}  # of each service
+    of_holders = {name: set(found) for name, found in handles.items()}  # as files show them, without the service
     if owner is not None:
         own_name = owner.username or str(owner.id)
         spellings |= {normalize_account(name): own_name for name in (owner.username, owner.id) if name}
@@ -78,7 +82,7 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
 
     def resolve(name: str) -> str:
         plain = name.strip().removeprefix("@")
-        return spellings.get(normalize_account(plain)) or find_handle(plain, handles) or plain
+        return spellings.get(normalize_account(plain)) or find_handle(plain, of_holders) or plain
 
     accounts_given = {file: resolve(name) for file, name in given.items()}
     owners = _find_owners(rows.filter(~pl.col("is_handle")))
@@ -192,10 +196,11 @@ def _unite_addresses(rows: pl.DataFrame, is_free: pl.Expr) -> tuple[pl.DataFrame
     A service gives each holder of a payment an id and a sign of its own, so a payment that is in files of two addresses
     shows that they are those of one account.
     """
-    is_address = pl.col("account").cast(pl.String).str.contains("@").fill_null(value=False)
-    own = rows.filter(is_address, is_free, pl.col("payment_id").is_not_null(), pl.col("flow_cents") != 0)
-    if own["account"].n_unique() < 2:  # noqa: PLR2004
+    addresses = [name for name in rows["account"].unique().drop_nulls().to_list() if "@" in name]
+    if len(addresses) < 2:  # noqa: PLR2004
         return rows, []
+    is_address = pl.col("account").cast(pl.String).is_in(addresses)
+    own = rows.filter(is_address, is_free, pl.col("payment_id").is_not_null(), pl.col("flow_cents") != 0)
     counts = dict(own["account"].cast(pl.String).value_counts().iter_rows())
     pairs = (
         own.group_by("payment_id", "date", "flow_cents", "currency")

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.currencies import UNKNOWN_CURRENCY
 from p2p_analytics.display import format_count
-from p2p_analytics.money import format_cents
-from p2p_analytics.statements.problems import describe_others
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -87,9 +85,10 @@ class OtherRow(NamedTuple):
 class Seam(NamedTuple):
     """What connects a file with the file before.
 
-    ``days`` and ``months`` count those between the two that no file is about. ``is_filled`` says whether rows from
-    elsewhere explain the change of the balance to the cent. ``others`` is how many there are of a gap that they do not
-    explain, and ``others_cents`` by how much they moved the balance; None if it is not known.
+    ``days`` and ``months`` count the days or months between the two that are in no file. ``is_double`` is whether both
+    files are about the same days and share no row. ``is_filled`` is whether rows from elsewhere explain the change of
+    the balance to the cent. ``others`` counts such rows if they do not explain it, and ``others_cents`` is their sum;
+    None if that is not known.
     """
 
     before: Balance | None = None
@@ -97,10 +96,11 @@ class Seam(NamedTuple):
     days: int = 0
     months: int = 0
     is_overlap: bool = False
+    is_double: bool = False
     is_filled: bool = False
     others: int = 0
     others_cents: int | None = None
-    remarks: tuple[str, ...] = ()
+    remark: str | None = None
 
 
 class _Covered:
@@ -149,7 +149,7 @@ def join_files(balances: Iterable[Balance], others: Iterable[OtherRow] = ()) -> 
         if before and _find_owner(before) != _find_owner(balance):
             before = None
         if balance.is_superseded:
-            seam = Seam(remarks=("A later export of the group replaces this file.",))
+            seam = Seam(remark="A later export of the group replaces this file.")
         elif before and balance.period.start is not None:
             seam = _find_seam(before, balance, covered)
         else:
@@ -216,11 +216,7 @@ def _find_days(balance: Balance) -> tuple[date, date]:
 def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
     is_overlap = _is_before(balance.dates.start, before.dates.end)
     touches = is_overlap or (balance.dates.start is not None and balance.dates.start == before.dates.end)
-    common = moved_after = 0
-    remarks: list[str] = []
-    if touches:
-        common, moved_after = _find_overlap(before.rows, balance.rows)
-        remarks += _describe_overlap(common, len(balance.rows), is_overlap=is_overlap)
+    common, moved_after = _find_overlap(before.rows, balance.rows) if touches else (0, 0)
     gap = None
     if (common or not is_overlap) and balance.opening is not None and before.closing is not None:
         gap = balance.opening - (before.closing - moved_after)
@@ -228,28 +224,38 @@ def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
     moved = None if any(row.cents is None for row in rows) else sum(row.cents or 0 for row in rows)
     is_filled = bool(rows) and moved == gap
     days = months = 0
-    if not common and not is_overlap:
-        days, months = (0, 0) if is_filled else _count_gap(before, balance, covered)
+    if not common and not is_overlap and not is_filled:
+        days, months = _count_gap(before, balance, covered)
         months = 0 if gap == 0 else months  # there was nothing to list
-        remarks += _describe_gap(days, months)
-    if gap:
-        reason = "rows of these days come from elsewhere" if is_filled else "rows are missing"
-        amount = _format_amount(gap, balance)
-        remarks.append(f"The balance changed by {amount} between the file before and this one: {reason}.")
-    others = len(rows) if not is_filled and (gap or days or months) else 0
-    if others:
-        remarks.append(f"{describe_others(others, _format_amount(moved, balance))}.")
-    return Seam(before, gap, days, months, is_overlap or common > 0, is_filled, others, moved, tuple(remarks))
+    return Seam(
+        before,
+        gap,
+        days,
+        months,
+        is_overlap or common > 0,
+        is_overlap and not common and _share_days(before, balance),
+        is_filled,
+        len(rows) if not is_filled and (gap or days or months) else 0,
+        moved,
+        _describe_overlap(common, len(balance.rows)),
+    )
+
+
+def _share_days(before: Balance, balance: Balance) -> bool:
+    """Return whether both files have rows in the days of both, and half of the rows of one file are there.
+
+    A month can have a few rows of the next: a payment that was begun in it.
+    """
+    dates = [balance.rows["date"] for balance in (before, balance)]
+    start, end = max(each.min() for each in dates), min(each.max() for each in dates)  # type: ignore[type-var]
+    counts = [each.is_between(start, end).sum() for each in dates]
+    return all(counts) and any(2 * count >= len(each) for count, each in zip(counts, dates, strict=True))
 
 
 def _list_others(before: Balance, balance: Balance, covered: _Covered) -> list[OtherRow]:
     """Return the rows from elsewhere that moved the balance between two files."""
     end, start = before.period.end, balance.period.start
     return covered.list_others(balance, end, start) if end and start else []
-
-
-def _format_amount(cents: int | None, balance: Balance) -> str | None:
-    return None if cents is None else " ".join(filter(None, [format_cents(cents), balance.currency]))
 
 
 def _find_overlap(before: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
@@ -266,13 +272,12 @@ def _find_overlap(before: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
     return len(common), sum(before["known_cents"][min(moved) :]) if moved else 0
 
 
-def _describe_overlap(common: int, count: int, *, is_overlap: bool) -> list[str]:
+def _describe_overlap(common: int, count: int) -> str | None:
     """Return a remark on the rows that the file before has too."""
     if common == count > 0:
-        return ["The file before has all of these rows."]
-    if common:
-        return [f"{format_count(common, 'row', 'rows')} {'is' if common == 1 else 'are'} in the file before too."]
-    return ["The file before is about the same days, but has none of these rows."] if is_overlap else []
+        return "The file before has all of these rows."
+    verb = "is" if common == 1 else "are"
+    return f"{format_count(common, 'row', 'rows')} {verb} in the file before too." if common else None
 
 
 def _is_before(one: datetime | None, other: datetime | None) -> bool:
@@ -323,15 +328,3 @@ def _count_left_out(end: int, start: int, spans: list[tuple[int, int]]) -> int:
 
 def _number_month(day: date) -> int:
     return day.year * 12 + day.month
-
-
-def _describe_gap(days: int, months: int) -> list[str]:
-    """Return a remark on the days or months between two files that neither has."""
-    remarks = []
-    if days:
-        verb = "is" if days == 1 else "are"
-        remarks.append(f"{format_count(days, 'day', 'days')} between the file before and this one {verb} in neither.")
-    if months:
-        number = format_count(months, "month", "months")
-        remarks.append(f"{number} without rows after the file before: a file may be missing.")
-    return remarks

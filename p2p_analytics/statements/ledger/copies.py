@@ -6,19 +6,23 @@ with another content is another payment, and the money counts twice.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import polars as pl
 
 from p2p_analytics.display import format_count
 from p2p_analytics.statements.ledger.ids import GIVEN, SHARED
 from p2p_analytics.statements.ledger.unite import NOTICE
-from p2p_analytics.statements.problems import Problem
+from p2p_analytics.statements.problems import COPY, Problem
 from p2p_analytics.times import DAY_US
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
+
+    from p2p_analytics.statements.ledger.continuity import Balance
 
 
 SOURCE: Final = "source"  # the file of a row, where one name can be that of several files
@@ -32,6 +36,9 @@ _ROW: Final = ("account", "payment_id")
 _PAIR: Final = ("account", SOURCE, "other_source")
 _MINUTE: Final = 60_000_000
 _UNIT: Final = 100  # cents
+_STATE: Final = ("owner", "balance", "moved")
+_FEWEST_BALANCES: Final = 3  # that two files with the same rows have in common
+_FACTOR: Final = 1_000_003
 _MOST_FILES: Final = 30  # that have rows alike in one minute or day: such rows are frequent
 
 
@@ -176,4 +183,54 @@ def _rank(pair: Mapping[str, Any], side: str) -> tuple[int, str, str]:
 
 def _describe(pair: Mapping[str, Any]) -> Problem:
     count = format_count(pair["alike"], "row looks", "rows look")
-    return Problem("copy", pair["file"], pair["line"], other_file=pair["other_file"], details=(count,))
+    return Problem(COPY, pair["file"], pair["line"], other_file=pair["other_file"], details=(count,))
+
+
+def find_equal_balances(balances: Sequence[Balance]) -> list[tuple[int, int]]:
+    """Return positions of pairs of balances with equal amounts after their rows, and other ids; one per later balance.
+
+    Such files list the same transactions if at least half of the rows of one, and three different balances, are equal.
+    An account that is emptied each month has the same balances each month: amounts with three ids are left out.
+    """
+    rows = _list_running_balances(balances)
+    rows = rows.filter(pl.col("id").n_unique().over(_STATE) == 2)  # noqa: PLR2004
+    pairs = rows.join(rows, on=_STATE, suffix="_later").filter(
+        pl.col("at") < pl.col("at_later"), pl.col("id") != pl.col("id_later")
+    )
+    counts = pairs.group_by("at", "at_later").agg(
+        pl.struct(_STATE).n_unique().alias("equal"), pl.col("balance").n_unique().alias("balances")
+    )
+    sizes = [(each.rows["known_cents"] != 0).sum() for each in balances]
+    found: dict[int, int] = {}
+    for at, later, equal, different in counts.sort("at").iter_rows():
+        if different >= _FEWEST_BALANCES and 2 * equal >= min(sizes[at], sizes[later]):
+            found.setdefault(later, at)
+    return [(at, later) for later, at in found.items()]
+
+
+def _list_running_balances(balances: Sequence[Balance]) -> pl.DataFrame:
+    """Return the rows that moved a balance, if owner, amount and balance afterwards occur in another row, too."""
+    owners = [(each.account, each.currency, each.subaccount) for each in balances]
+    counts = Counter(owners)
+    numbers = {owner: number for number, owner in enumerate(counts)}
+    chosen = [
+        (at, each.opening, each.rows)
+        for at, each in enumerate(balances)
+        if counts[owners[at]] > 1 and each.opening is not None and each.moved is not None and not each.is_superseded
+    ]
+    places = np.array([at for at, *_ in chosen], np.int64)
+    lengths = np.array([len(rows) for *_, rows in chosen], np.int64)
+    empty = pl.DataFrame(schema={"payment_id": pl.String, "known_cents": pl.Int64})
+    every = pl.concat([empty, *(rows.select("payment_id", "known_cents") for *_, rows in chosen)])
+    moved = every["known_cents"].to_numpy()
+    total = moved.cumsum()
+    before = np.concatenate([[0], total])[lengths.cumsum() - lengths]  # by all files before
+    offsets = np.array([opening for _, opening, _ in chosen], np.int64) - before
+    owner = np.array([numbers[owners[at]] for at in places.tolist()], np.int64)
+    balance = total + offsets.repeat(lengths)
+    owner = owner.repeat(lengths)
+    state = (balance * _FACTOR + moved) * _FACTOR + owner  # overflows, as a hash may
+    is_repeated = pl.Series(state).is_duplicated() & pl.Series(moved != 0)
+    named = {"owner": owner, "balance": balance, "moved": moved, "at": places.repeat(lengths)}
+    ids = every["payment_id"].filter(is_repeated).hash()
+    return pl.DataFrame({name: pl.Series(each).filter(is_repeated) for name, each in named.items()} | {"id": ids})

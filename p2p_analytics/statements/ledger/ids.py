@@ -1,8 +1,8 @@
 """Ids of transactions: the same row of two files is one transaction, and one id can be that of several.
 
 A row without an id is identified by what the service cannot reword: start, amount, fee, currency, product and the
-balance after it. An id belongs to one transaction only with one currency and one sign: a service gives a refund, and the
-second currency of a purchase, the id of the payment.
+balance after the row. An id belongs to one transaction only with one currency and one sign: a service gives the id of a
+payment to its refund, and to the second currency of a purchase.
 """
 
 from __future__ import annotations
@@ -203,29 +203,26 @@ def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:
     repeating : sequence of str
         The files of services that repeat ids.
     """
-    own, flow = pl.col(GIVEN), pl.col("flow_cents")
-    is_transaction = pl.col("kind").ne_missing(NOTICE)
-    is_repeated = rows[GIVEN].is_duplicated() & rows[GIVEN].is_not_null()
     rows = rows.with_columns(pl.lit(value=False).alias(SHARED))
-    if not is_repeated.any():
-        return rows
-    file, currency = pl.col("file").cast(pl.String), pl.col("currency").cast(pl.String)
-    parts = (
+    hashes = rows[GIVEN].hash()  # hashes take less time to compare than texts
+    repeated = (
         rows.select(
-            pl.col("account").cast(pl.String),
-            own.alias("id"),
-            "flow_cents",
-            "date",
-            is_transaction.alias("is_own"),
-            at=pl.int_range(pl.len()),
-            file=file,
-            currency=currency,
-            sign=flow.sign().replace(0, None),
-            start=pl.coalesce("start", "date"),
+            "account", "file", "currency", "flow_cents", "date", "start", "kind", at=pl.int_range(pl.len()), id=GIVEN
         )
-        .filter(is_repeated)
-        .filter("is_own")
+        .with_columns(hashes.alias("hash"))
+        .filter(hashes.is_duplicated(), pl.col("id").is_not_null(), pl.col("kind").ne_missing(NOTICE))
     )
+    is_mixed = pl.any_horizontal(pl.col("flow_cents", "currency").n_unique().over("hash") > 1)
+    parts = repeated.filter(is_mixed).select(
+        pl.col("account", "file", "currency").cast(pl.String),
+        "id",
+        "at",
+        "flow_cents",
+        sign=pl.col("flow_cents").sign().replace(0, None),
+        start=pl.coalesce("start", "date"),
+    )
+    if parts.is_empty():
+        return rows
     key = ("account", "id")
     of_file = (
         parts.filter(pl.col("file").is_in(list(repeating)), pl.col("flow_cents") != 0)

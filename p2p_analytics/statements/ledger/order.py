@@ -1,4 +1,7 @@
-"""The order in which the rows of a file moved the balance (in some, the newest row is first), and the balance after each."""
+"""The order in which the rows of a file moved the balance, and the balance after each row.
+
+Some files list the newest row first.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import combinations
+from math import comb
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,10 +16,10 @@ from p2p_analytics.display import clean_line, format_count
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FLAG, GAP, INSTANT, TEXT, WHOLE, parse_dtype
 from p2p_analytics.money import LARGEST_CENTS
 from p2p_analytics.statements.ledger.continuity import Balance, Period, find_replaced, join_files
-from p2p_analytics.statements.ledger.explanations import Explanations, find_explanations
+from p2p_analytics.statements.ledger.copies import find_equal_balances
 from p2p_analytics.statements.ledger.order import GROUP, order_rows
 from p2p_analytics.statements.ledger.sides import name_other_side
-from p2p_analytics.statements.problems import Problem
+from p2p_analytics.statements.problems import POSSIBLE_DOUBLE, Problem
 from p2p_analytics.statements.rows import slice_by_files
 
 if TYPE_CHECKING:
@@ -45,9 +47,42 @@ RECONCILIATION: Final[Mapping[str, str]] = {
     "note": TEXT,
 }
 _FIELD: Final = "balance"  # of problems
-_TRANSACTION: Final = ("payment_id", "line", "known_cents", "offset_cents", "moved_cents", "flow_cents")
+_TRANSACTION: Final = ("payment_id", "date", "line", "known_cents", "offset_cents", "moved_cents", "flow_cents")
+_WITHOUT: Final = "without"
+_COUNTING: Final = "counting"
+_REVERSING: Final = "reversing"
+_READING: Final = "reading"
+_MOST_SETS: Final = 5
+_LARGEST_SET: Final = 3
+_MOST_CANDIDATES: Final = 5_000  # sets that are tried
+_ODDS: Final = 100  # 1 in 100 is the largest chance that some set explains the difference by accident
+_TENTH: Final = 10
+# People pay round amounts, so a round difference has fewer values that it could be.
+_ROUND: Final = (1000, 500, 100, 50, 25, 10, 5)  # cents
 _HALF: Final = 1 << 32
 _LONGEST_NAME: Final = 80
+
+
+class Change(NamedTuple):
+    """What to do with one row: leave it out, count it, reverse its sign, or read its amount."""
+
+    row: int
+    action: str
+
+
+class Explanations(NamedTuple):
+    """Sets of changes that each explain the whole difference.
+
+    Attributes
+    ----------
+    sets : tuple of tuple of Change
+        The smallest sets, all of one size; likeliest first, then in the order of the rows; at most five.
+    has_more : bool
+        Whether there are other sets of this size.
+    """
+
+    sets: tuple[tuple[Change, ...], ...] = ()
+    has_more: bool = False
 
 
 class Reconciled(NamedTuple):
@@ -85,9 +120,9 @@ def reconcile(
         by account, currency, service and period. ``opening_cents`` and ``closing_cents`` are those of the file, or
         follow from the balances that it states in its rows. ``difference_cents`` is closing - opening - moved.
         ``reconciled`` is null where a balance is not known, or where the only one is that of a single row.
-        ``suggestion`` lists the ids of the smallest sets of rows that explain the difference, hardly by accident. ``follows`` is the file before, and
-        ``gap_cents`` the change of the balance between the two that neither has; 0 if they connect, and null where it
-        is not known. ``note`` says, in sentences, which periods overlap or leave something out, and why a file is not
+        ``suggestion`` lists the ids in the smallest sets of rows that explain the difference, if that is hardly an
+        accident. ``follows`` is the file before, and ``gap_cents`` the change of the balance between the two that
+        neither has; 0 if they connect, and null where it is not known. ``note`` states, in sentences, how many rows the file before has too, and why a file is not
         reconciled although its balances are known.
     """
     joined = join_files(_check_groups(rows, {info.file: info for info in files}, books), others)
@@ -122,7 +157,7 @@ def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapp
             " ".join(remarks) or None,
             dates=Period(group["start"], group["end"]),
             stated=Period(info.period_start, info.period_end),
-            rows=transactions.select("payment_id", "known_cents"),
+            rows=transactions.select("payment_id", "date", "known_cents"),
         )
 
 
@@ -197,6 +232,66 @@ def _explain(transactions: pl.DataFrame, difference: int) -> Explanations:
     return found._replace(sets=tuple(sets))
 
 
+def find_explanations(moved: Sequence[int | None], flow: Sequence[int | None], difference: int) -> Explanations:
+    """Return the smallest sets of one, two or three rows that explain a difference.
+
+    Larger sets change no signs. They are given only if the chance that some set of their size explains the difference
+    by accident is below 1 %.
+
+    Parameters
+    ----------
+    moved : sequence of int or None
+        By how many cents each row moved the balance; None where the amount could not be read.
+    flow : sequence of int or None
+        The amount of each row, whether or not it moved the balance.
+    difference : int
+        Cents that the closing balance has more than the opening balance and the rows.
+    """
+    changes: list[tuple[Change, int]] = []
+    for row, (cents, amount) in enumerate(zip(moved, flow, strict=True)):
+        if cents:
+            changes.append((Change(row, _WITHOUT), -cents))
+        elif cents == 0 and amount:
+            changes.append((Change(row, _COUNTING), amount))
+    unread = [(Change(row, _READING),) for row, cents in enumerate(moved) if cents is None]
+    singles = [(change,) for change, cents in changes if cents == difference]
+    reversed_signs = [
+        (Change(row, _REVERSING),) for row, cents in enumerate(moved) if cents and -2 * cents == difference
+    ]
+    if unread or singles or reversed_signs:
+        return _choose([*(unread if len(unread) == 1 else ()), *singles, *reversed_signs])
+    for size in range(2, _LARGEST_SET + 1):
+        found = _find_sets(changes, size, difference)
+        if found:
+            return _choose(found)
+    return Explanations()
+
+
+def _choose(sets: list[tuple[Change, ...]]) -> Explanations:
+    return Explanations(tuple(sets[:_MOST_SETS]), len(sets) > _MOST_SETS)
+
+
+def _find_sets(changes: Sequence[tuple[Change, int]], size: int, difference: int) -> list[tuple[Change, ...]]:
+    """Return the sets of a size that explain a difference; none if one of them could do so by accident.
+
+    The chance is the number of sets, divided by the number of amounts in the range of their sums. Of the range, a tenth
+    at each end is left out, because few large amounts would widen it.
+    """
+    count = comb(len(changes), size)
+    amounts = [cents for _, cents in changes]
+    step = next((step for step in _ROUND if difference % step == 0), 1)
+    needed = count * step * _ODDS
+    if not amounts or count > _MOST_CANDIDATES or needed > size * (max(amounts) - min(amounts)):
+        return []
+    sets = list(combinations(changes, size))
+    sums = [sum(cents for _, cents in each) for each in sets]
+    ordered, left_out = sorted(sums), len(sums) // _TENTH
+    if not sums or needed > ordered[-1 - left_out] - ordered[left_out]:
+        return []
+    found = [each for each, cents in zip(sets, sums, strict=True) if cents == difference]
+    return [tuple(change for change, _ in each) for each in found]
+
+
 def _list_ids(explanations: Explanations, transactions: pl.DataFrame) -> str | None:
     """Return the ids of the sets of rows: "without A and without B; counting C"."""
     ids, lines = transactions["payment_id"], transactions["line"]
@@ -261,7 +356,7 @@ def _frame_joined(joined: Iterable[tuple[Balance, Seam]]) -> pd.DataFrame:
             "period_end": balance.period.end,
             "follows": seam.before and seam.before.file,
             "gap_cents": seam.gap_cents,
-            "note": " ".join(filter(None, [balance.remarks, *seam.remarks])) or None,
+            "note": " ".join(filter(None, [balance.remarks, seam.remark])) or None,
         }
         for balance, seam in joined
     ]
@@ -298,14 +393,39 @@ def _list_problems(joined: Sequence[tuple[Balance, Seam]]) -> list[Problem]:
     """Return a problem for each balance that does not add up, then one for each seam at which something may be missing.
 
     A file that another one replaces, because that has the whole period and adds up, has none. Files that overlap leave
-    nothing out.
+    nothing out. The rows of two files that look like doubles are all counted, so this is a problem in any case.
     """
     replaced = {id(balance) for balance in find_replaced([balance for balance, _ in joined])}
     standing = [(balance, seam) for balance, seam in joined if id(balance) not in replaced]
     return [
         *(_describe_difference(balance) for balance, _ in standing if balance.is_reconciled is False),
         *(problem for balance, seam in standing if (problem := _describe_gap(balance, seam))),
+        *_list_doubles(joined),
     ]
+
+
+def _list_doubles(joined: Sequence[tuple[Balance, Seam]]) -> Iterator[Problem]:
+    """Yield a problem for each file with other rows than an earlier file of the same days or the same balances."""
+    of_balances = {later: earlier for earlier, later in find_equal_balances([balance for balance, _ in joined])}
+    for at, (balance, seam) in enumerate(joined):
+        if seam.is_double:
+            yield _describe_double(balance, seam.before, "days")
+        elif at in of_balances:
+            yield _describe_double(balance, joined[of_balances[at]][0], "balances")
+
+
+def _describe_double(balance: Balance, before: Balance | None, reason: str) -> Problem:
+    start, end = balance.dates
+    return Problem(
+        POSSIBLE_DOUBLE,
+        balance.file,
+        field=_FIELD,
+        first_day=start and start.date(),
+        last_day=end and end.date(),
+        currency=balance.currency,
+        other_file=before and before.file,
+        details=(reason,),
+    )
 
 
 def _describe_difference(balance: Balance) -> Problem:

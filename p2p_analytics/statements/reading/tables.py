@@ -20,8 +20,7 @@ from p2p_analytics.statements.formats.json_cells import FIELDS, PREFIX, build_ce
 from p2p_analytics.statements.problems import Problem
 from p2p_analytics.statements.reading.quick_csv import read_regular, to_frame
 from p2p_analytics.statements.reading.registry import list_names
-from p2p_analytics.statements.reading.text import Text, begins_as_json, decode_start, to_utf8
-from p2p_analytics.statements.reading.workbook import is_workbook, read_sheets
+from p2p_analytics.statements.reading.text import ZIPPED, Text, begins_as_json, decode_start, read_sheets, to_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,7 +103,7 @@ def open_text(content: bytes, name: str, finder: HeaderFinder) -> Opened:
     StatementError
         The bytes are not text, or a row is larger than a statement has.
     """
-    if is_workbook(content):
+    if content.startswith(ZIPPED):
         return _open_workbook(content, name, finder)
     text = to_utf8(content, name)
     if begins_as_json(content) and not has_csv_header(content, finder):
@@ -113,22 +112,17 @@ def open_text(content: bytes, name: str, finder: HeaderFinder) -> Opened:
 
 
 def _open_workbook(content: bytes, name: str, finder: HeaderFinder) -> Opened:
-    """Return the first sheet with the header of a known format."""
-    missing: NoHeaderError | None = None
-    for sheet in read_sheets(content, name):
-        text = to_utf8(sheet.utf8, name)
-        try:
-            body = _find_header(text.utf8, name, finder)
-        except NoHeaderError as error:
-            missing = missing or error
-            continue
-        if sheet.rounded_line is not None:
-            raise StatementError(
-                f"{name}, line {sheet.rounded_line}: a number has more than the 15 digits that a workbook keeps, so "
-                "the last ones are lost: download the CSV file instead."
-            )
-        return Opened(text, body)
-    raise missing or NoHeaderError(_describe_missing_header(name, (), is_header=False))
+    """Return the first sheet with the header of a known format; the error of another workbook names its columns."""
+    sheets = read_sheets(content, name)
+    chosen = next((sheet for sheet in sheets if has_csv_header(sheet.utf8, finder)), sheets[0])
+    text = to_utf8(chosen.utf8, name)
+    body = _find_header(text.utf8, name, finder)
+    if chosen.rounded_line is not None:
+        raise StatementError(
+            f"{name}, line {chosen.rounded_line}: a number has more than the 15 digits that a workbook keeps, so the "
+            "last ones are lost: download the CSV file instead."
+        )
+    return Opened(text, body)
 
 
 def read_together(files: Sequence[Opened | None], finder: HeaderFinder) -> list[pl.DataFrame | None]:
@@ -191,7 +185,7 @@ def _split_json(utf8: bytes, name: str, finder: HeaderFinder) -> list[Part]:
 
 def has_header(content: bytes, finder: HeaderFinder) -> bool:
     """Return whether a file that cannot be read begins as a statement."""
-    if is_workbook(content):
+    if content.startswith(ZIPPED):
         with contextlib.suppress(StatementError):
             return any(has_csv_header(sheet.utf8, finder) for sheet in read_sheets(content, ""))
         return False
@@ -292,18 +286,12 @@ def _require_width(row: Sequence[str], name: str, line: int) -> None:
 def _require_names(header: Header, name: str, line: int) -> None:
     """Raise a StatementError if a header continues with values, or repeats the name of a column that is read."""
     if any(map(_VALUE.fullmatch, header.names)):
-        raise StatementError(
-            f"{name}, line {line}: rows of the file have lost their line ends and continue the header: download the "
-            "file again."
-        )
+        raise StatementError(f"{name}, line {line}: rows without line ends continue the header: download it again.")
     read = {normalize_name(header.names[position]) for position in header.positions.values()} - {""}
     counts = Counter(map(normalize_name, header.names))
     repeated = [each for each in header.names if normalize_name(each) in read and counts[normalize_name(each)] > 1]
     if repeated:
-        raise StatementError(
-            f"{name}, line {line}: there are two columns {repeated[0]!r}: remove the wrong one, or download the file "
-            "again."
-        )
+        raise StatementError(f"{name}, line {line}: there are two columns {repeated[0]!r}: download it again.")
 
 
 def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:

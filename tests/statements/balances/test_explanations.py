@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.statements.ledger.explanations import Change, find_explanations
+from p2p_analytics.statements.ledger.reconcile import Change, find_explanations
 
 
 def _find(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pyarrow.compute as pc
 
 import p2p_analytics as p2p
@@ -60,12 +61,12 @@ def lose(archive: Archive, payment_ids: set[str]) -> None:
     """Remove payments from an archive, which stays well formed, as if a load had lost them."""
     folder, manifest = archive._folder, archive._folder.read_manifest()
     entries = []
-    for entry in manifest.payments:
+    for entry in manifest.service.payments:
         rows = folder.read(entry)
         kept = rows.filter(pc.invert(pc.is_in(rows["payment_id"], value_set=pc.cast([*payment_ids], "string"))))
         entries.append(folder.write("payments", kept, "7", start=entry.start))
-    changed = {name: getattr(manifest, name) for name in manifest.__struct_fields__} | {"payments": tuple(entries)}
-    folder.commit(type(manifest)(**changed), manifest)
+    service = msgspec.structs.replace(manifest.service, payments=tuple(entries))
+    folder.commit(msgspec.structs.replace(manifest, service=service), manifest)
 
 
 def ids(archive: Archive) -> set[str]:
