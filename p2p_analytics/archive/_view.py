@@ -392,9 +392,7 @@ def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: Name
     return pl.DataFrame(rows, schema=dict.fromkeys((*_NAMES, *_PERSON), pl.String), orient="row")
 
 
-def _describe_people(
-    payments: pd.DataFrame, listed: pd.Series[str], persons: pl.DataFrame, owner: str
-) -> pd.DataFrame:
+def _describe_people(payments: pd.DataFrame, listed: pd.Series[str], persons: pl.DataFrame, owner: str) -> pd.DataFrame:
     """Return payments of statements with the people of their names, except for those that the service lists."""
     if persons.is_empty():
         return payments.assign(**{MATCHED: pd.Series(index=payments.index, dtype=schema.TEXT)})

@@ -188,7 +188,7 @@ def test_paths_and_files_in_memory_together(tmp_path: Path) -> None:
         pd.DataFrame({"Nora Quill": ["secret"]}), pl.DataFrame({"Nora Quill": ["secret"]}), [None], [["Nora Quill"]],
         [pd.DataFrame({"Nora Quill": ["secret"]})], [("Nora Quill", None)], [("Nora Quill", 7)],
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )  # fmt: skip
 def test_other_objects_are_refused_by_their_type(given: object) -> None:
     """They are never iterated, so that no line or column of theirs is in the error."""
