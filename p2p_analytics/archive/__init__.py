@@ -6,7 +6,7 @@ one. Everything else is derived from these files, and cached in files that may b
 """
 
 from p2p_analytics.archive._archive import Archive, Archives, open_archive, open_archives
-from p2p_analytics.archive._imports import ImportPlan
+from p2p_analytics.archive._imports import ImportPlan, UndoPlan
 from p2p_analytics.archive._service import Changes
 
-__all__ = ["Archive", "Archives", "Changes", "ImportPlan", "open_archive", "open_archives"]
+__all__ = ["Archive", "Archives", "Changes", "ImportPlan", "UndoPlan", "open_archive", "open_archives"]

@@ -18,6 +18,7 @@ from p2p_analytics.archive._batches import Holder, Rows, read_rows
 from p2p_analytics.archive._folder import PEOPLE_FILE
 from p2p_analytics.archive._people import (
     BY_USERNAME,
+    Fault,
     Match,
     NamesOfPeople,
     PeopleFile,
@@ -34,7 +35,7 @@ from p2p_analytics.frames.people import merge_people, people_frame
 from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import set_dtypes
 from p2p_analytics.records import Me, User
-from p2p_analytics.statements import RECONCILIATION, SERVICE, OtherRow, derive, frame_problems
+from p2p_analytics.statements import RECONCILIATION, SERVICE, OtherRow, Problem, derive, frame_problems
 from p2p_analytics.times import EPOCH
 from p2p_analytics.vocabulary import Status
 
@@ -57,6 +58,7 @@ LISTED: Final = (
 NOT_COMPARED: Final = frozenset({
     "payment_id", "file", "line", "account_id", "actor_id", "actor_username", "target_user_id", "target_user_username",
 })  # fmt: skip
+PEOPLE_LINE: Final = "people_line"  # the code of a line of people.csv that is left out
 _PLACE: Final = ("payment_id", "file", "line", "kind")
 _VERSION: Final = b"1"  # of the derivation: another one derives again
 _COLUMNS: Final = {**schema.PAYMENTS, **schema.STATEMENT}
@@ -100,13 +102,14 @@ class Statements(NamedTuple):
 
 
 class Names(NamedTuple):
-    """Names in statements: payments by name, matches, names of people, and PEOPLE with those whom statements show."""
+    """Names in statements: payments by name, matches, known names, PEOPLE, and unusable lines of people.csv."""
 
     counts: Mapping[str, int]
     matches: Mapping[str, Match]
     known: NamesOfPeople
     people: pd.DataFrame
     persons: pl.DataFrame
+    faults: Sequence[Fault] = ()
 
 
 class Outline(NamedTuple):
@@ -250,10 +253,10 @@ def derive_view(folder: ArchiveFolder, manifest: Manifest, statements: Statement
     stated = _describe_people(statements.payments, listed["payment_id"], names.persons, account)
     united = merge_sources(listed, stated) if len(listed) else sort_frame(stated)
     payments = set_dtypes(united.reindex(columns=[*_MERGED]), _MERGED)
-    problems = statements.problems
+    parts = [statements.problems, _frame_faults(names.faults)]
     if service is not None:
-        problems = pd.concat([folder.read_frame(service.problems), problems], ignore_index=True)
-        problems = problems.astype(dict(schema.PROBLEMS))
+        parts = [folder.read_frame(service.problems), *parts]
+    problems = pd.concat(parts, ignore_index=True).astype(dict(schema.PROBLEMS))
     reconciliation = statements.view.reconciliation.assign(account=account).astype({"account": schema.TEXT})
     return View(statements.me, statements.fetched_at, payments, problems, reconciliation, names.people)
 
@@ -306,14 +309,29 @@ def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statemen
     named = only.filter(is_payment, pl.col("counterparty_id").is_null(), pl.col(name).is_not_null()).select(_NAMES)
     counts = dict(named.group_by(name).len().rows())
     known = NamesOfPeople(people, seen, shown)
-    matches = match_names(counts, known, read_file(folder).lines, str(folder.path / PEOPLE_FILE), me.user)
-    return Names(counts, matches, known, people, _list_persons(named, matches, known))
+    try:
+        lines, faults = read_file(folder).lines, []
+    except ArchiveError as error:  # the payments can be shown without the file
+        lines, faults = (), [Fault(0, str(error))]
+    matches, wrong = match_names(counts, known, lines, str(folder.path / PEOPLE_FILE), me.user)
+    return Names(counts, matches, known, people, _list_persons(named, matches, known), [*faults, *wrong])
 
 
 def read_file(folder: ArchiveFolder) -> PeopleFile:
     """Return the content of the user's file of people; no lines without the file."""
     body = folder.read_bytes(PEOPLE_FILE)
     return PeopleFile() if body is None else read_aliases(body, str(folder.path / PEOPLE_FILE))
+
+
+def _frame_faults(faults: Sequence[Fault]) -> pd.DataFrame:
+    """Return PROBLEMS of lines of the user's file of people."""
+    problems = [Problem(PEOPLE_LINE, PEOPLE_FILE, fault.line or None, field="person") for fault in faults]
+    return frame_problems(problems).assign(
+        problem=pd.array(
+            [f"the line is left out: {fault.reason}" if fault.line else fault.reason for fault in faults],
+            dtype=schema.TEXT,
+        )
+    )
 
 
 def _find_holder(view: StatementView, rows: Rows) -> Me:
@@ -389,7 +407,7 @@ def _describe_people(
     if persons.is_empty():
         return payments.assign(**{MATCHED: pd.Series(index=payments.index, dtype=schema.TEXT)})
     rows: Any = pl.from_arrow(table_of(payments))
-    rows = rows.with_columns(is_listed=pl.Series(is_among(payments["payment_id"], pd.Series(listed)).to_numpy()))
+    rows = rows.with_columns(is_listed=pl.Series(is_among(payments["payment_id"], pd.Series(listed))))
     is_payment = pl.col("kind").fill_null(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
     is_named = is_payment & ~pl.col("is_listed") & pl.col("counterparty_id").is_null()
     keys = [f"key_{name}" for name in _NAMES]
