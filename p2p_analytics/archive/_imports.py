@@ -436,4 +436,4 @@ def _select_problems(before: pd.DataFrame, after: pd.DataFrame, files: Collectio
         row not in known or file in files or other in files
         for row, file, other in zip(list_rows(after), after["file"], after["other_file"], strict=True)
     ]
-    return after[is_shown].reset_index(drop=True)
+    return after[pd.Series(is_shown, index=after.index, dtype=bool)].reset_index(drop=True)

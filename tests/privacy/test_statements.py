@@ -146,7 +146,7 @@ def test_imports_and_their_undo_name_no_file(tmp_path: Path, monkeypatch, capfd:
     assert files.split("; ") == original.masked().files["file"].tolist()
     with pytest.raises(ArchiveError, match=r"import the original ones, with P2P_PRIVACY=0\.$"):
         archive.import_(original, dry_run=True)
-    assert cli.main(["undo", str(tmp_path / "a"), "--json"]) == 0
+    assert cli.main(["undo", str(tmp_path / "a"), "--yes", "--json"]) == 0
     printed = "".join(capfd.readouterr())
     assert files.split("; ")[0] in printed
     assert NAME not in printed

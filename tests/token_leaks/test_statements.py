@@ -112,7 +112,7 @@ def test_a_token_in_a_note_is_quoted_by_nothing(tmp_path: Path, caplog, capfd) -
     ):  # fmt: skip
         assert cli.main([line[0], str(archive), *line[1:]]) == 0
     assert {Path(path).name.partition("-")[0] for path in find_canary_files(archive)} <= {"statements"}
-    assert cli.main(["undo", str(archive), "--json"]) == 0
+    assert cli.main(["undo", str(archive), "--yes", "--json"]) == 0
     assert find_canary_files(archive) == []
     shown += [caplog.text, *capfd.readouterr()]
     assert "1 file, 1 of 1 balance reconciled" in "".join(shown)
