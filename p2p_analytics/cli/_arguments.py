@@ -38,6 +38,32 @@ def add_archive_command(
     return parser
 
 
+def add_archives_command(
+    add_parser: Callable[..., argparse.ArgumentParser], name: str, summary: str, description: str
+) -> argparse.ArgumentParser:
+    """Add a command that shows one or more archives of one person together, and return its parser."""
+    parser = add_parser(name, help=summary, description=description, allow_abbrev=False)
+    parser.add_argument(
+        "archives",
+        metavar="ARCHIVE",
+        nargs="+",
+        action=_StoreArchives,
+        help="the archive's folder; several, such as those of two services, are shown together",
+    )
+    return parser
+
+
+class _StoreArchives(argparse.Action):
+    """Argument of one or more archives: ``archives``, and ``archive``, their names for messages."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, _option: object = None
+    ) -> None:
+        """Store the folders, and their names as one text."""
+        assert isinstance(values, list)
+        namespace.archives, namespace.archive = values, ", ".join(values)
+
+
 def add_service(parser: argparse.ArgumentParser, default: str = "P2P_BASE_URL, or that of the last login") -> None:
     """Add ``--base-url`` to a command that sends requests to the service."""
     parser.add_argument("--base-url", metavar="URL", type=_parse_base_url, help=f"the service ({default})")
