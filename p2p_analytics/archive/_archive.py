@@ -122,7 +122,7 @@ class Archive(Scannable):
     @property
     def is_new(self) -> bool:
         """Whether the folder holds no archive yet: the first merge, sync or import creates it."""
-        manifest = self._folder.read_manifest()
+        manifest = self._read_sound_manifest()
         return self._folder.is_new() if manifest is None else not (manifest.service or manifest.has_statements)
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -18,17 +17,13 @@ def _archives(tmp_path, monkeypatch) -> None:
     """Make two archives of Nora Quill in the current folder: an older one of Venmo, and one of Cash App."""
     monkeypatch.chdir(tmp_path)
     ask = {"action": "charge", "direction": "in", "status": "pending"}
-    p2p.open_archive("venmo").import_(
-        statements_of(row("1", "Theo Marsh", amount_cents=500), row("2", "Lena Ortiz", **ask), account="nora-quill")
-    )
-    later = datetime(2025, 2, 3, 10, tzinfo=UTC)
-    p2p.open_archive("cash").import_(
-        statements_of(
-            row("1", "Theo Marsh", amount_cents=700, date_created=later, date_completed=later),
-            row("3", "Imani Cole", date_created=later, **ask),
-            account="noraq",
-        )
-    )
+    for folder, account, date, cents, name in (
+        ("venmo", "nora-quill", "2024-05-01T12:00:00", 500, "Lena Ortiz"),
+        ("cash", "noraq", "2025-02-03T10:00:00", 700, "Imani Cole"),
+    ):
+        own = {"account_id": account, "date": date, "amount_cents": cents}
+        rows = row("1", "Theo Marsh", **own), row(f"{account} 2", name, **own | ask)
+        p2p.open_archive(folder).import_(statements_of(*rows, account=account))
 
 
 @pytest.mark.usefixtures("_archives")
