@@ -21,10 +21,9 @@ from p2p_analytics.statements.formats.format import Reading, StatementFormat, Ta
 from p2p_analytics.statements.ledger.continuity import OtherRow
 from p2p_analytics.statements.ledger.derive import View, derive
 from p2p_analytics.statements.ledger.reconcile import RECONCILIATION
-
 from p2p_analytics.statements.own_formats import FileDescription, describe_file, read_format
 from p2p_analytics.statements.problems import Problem, frame_problems, list_problems, list_unreadable
-from p2p_analytics.statements.reading.registry import list_formats, register_format
+from p2p_analytics.statements.reading.registry import find_service, list_formats, register_format
 from p2p_analytics.statements.reading.sources import find_paths
 from p2p_analytics.statements.rows import ROWS, SERVICE, Collected, FileInfo, complete_rows
 
@@ -53,6 +52,7 @@ __all__ = [
     "describe_file",
     "find_common_handle",
     "find_paths",
+    "find_service",
     "frame_problems",
     "list_formats",
     "list_other_accounts",
