@@ -57,7 +57,11 @@ class _StoreArchives(argparse.Action):
     """Argument of one or more archives: ``archives``, and ``archive``, their names for messages."""
 
     def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, _option: object = None
+        self,
+        _parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        _option: object = None,  # noqa: ANN401 - as argparse has it
     ) -> None:
         """Store the folders, and their names as one text."""
         namespace.archives, namespace.archive = values, ", ".join(values)

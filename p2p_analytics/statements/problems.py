@@ -197,7 +197,7 @@ def frame_problems(problems: Sequence[Problem]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.array(columns[name], dtype=parse_dtype(dtype)) for name, dtype in PROBLEMS.items()})
 
 
-def list_unreadable(
+def list_unreadable(  # noqa: PLR0913 - the cells, their values, and the problem
     places: pl.DataFrame, cells: pl.Series, values: pl.Series, *, field: str, code: str, details: Sequence[object] = ()
 ) -> list[Problem]:
     """Return a problem for each cell with text, other than "(None)", that has no value.

@@ -243,8 +243,8 @@ def _refuse_zone(statements: Statements, options: argparse.Namespace) -> None:
         file, name = files.loc[is_known, ["file", "format"]].iloc[0]
         raise _arguments.WrongUseError(
             f"The times in {clean_line(file)} are always {zones[name]}, so --tz {options.tz} would move them: leave "
-            f"out --tz here, and choose the zone that you see with: p2p-analytics report {shlex.quote(options.archive)} "
-            f"--tz {options.tz}"
+            "out --tz here, and choose the zone that you see with: "
+            f"p2p-analytics report {shlex.quote(options.archive)} --tz {options.tz}"
         )
 
 
