@@ -28,8 +28,8 @@ from p2p_analytics.statements.reading.sources import find_paths
 from p2p_analytics.statements.rows import ROWS, SERVICE, Collected, FileInfo, complete_rows
 
 __all__ = [
-    "RECONCILIATION",
     "FIELDS",
+    "RECONCILIATION",
     "ROWS",
     "SERVICE",
     "Collected",
@@ -56,8 +56,8 @@ __all__ = [
     "frame_problems",
     "list_formats",
     "list_other_accounts",
-    "list_refused",
     "list_problems",
+    "list_refused",
     "list_services",
     "list_skipped",
     "list_unreadable",
