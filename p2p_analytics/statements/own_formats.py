@@ -173,7 +173,7 @@ def _score(header: Sequence[str]) -> tuple[int, int]:
 
 
 def _draft(title: str, cells: dict[str, pl.Series]) -> str:
-    """Return the TOML of a format; what is not certain is a comment."""
+    """Return the TOML of a format, with comments at uncertain values."""
     columns = {name: field for name in reversed(cells) if (field := _NAMES.get(normalize_name(name)))}
     columns = {field: name for name, field in columns.items()}
     free = [name for name in cells if name not in columns.values()]

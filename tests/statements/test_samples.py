@@ -171,7 +171,7 @@ def test_the_argument_names_the_account():
 
 
 def test_the_callers_zone_moves_no_date_of_the_service():
-    """The files of the service are in UTC, those that say so and those that do not."""
+    """The files of the service are in UTC, also if the header does not name the zone."""
     d = p2p.read_statements(_HERE / "samples/gen_d_2025.csv", tz="America/Los_Angeles").payments
     assert d["date_created"].tolist() == [pd.Timestamp("2025-05-01T12:34:56Z")]
     e = p2p.read_statements(_HERE / "samples/gen_e_business_2025.csv", tz="America/Los_Angeles").payments

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from p2p_analytics.statements.formats.column_format import ColumnFormat
+from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -51,19 +52,18 @@ def _adjust_history(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
     """
     word = pl.col("sign").str.to_uppercase()
     is_in, is_refunded = word == "IN", pl.col("status_text").str.to_uppercase() == "REFUNDED"
+    is_known = frame.select(word.is_in(["IN", "OUT", "NEUTRAL"]).fill_null(value=False)).to_series()
+    problems = list_problems(frame, ~is_known, frame["sign"], field="sign", code="unknown_sign")
     has_fee = (pl.col("fee_currency") == pl.col("currency")).fill_null(value=False)
     fee = pl.when(has_fee).then(pl.col("fee").abs()).fill_null(0)
     frame = frame.with_row_index("at").with_columns(
         status=pl.when(is_refunded & ~is_in).then(pl.lit(str(Status.CANCELLED))).otherwise("status")
     )
     out = frame.filter(~is_in.fill_null(value=False)).with_columns(
-        flow_cents=-(pl.col("out").abs() + fee), fee_cents=fee
+        flow_cents=pl.when(word.is_in(["OUT", "NEUTRAL"])).then(-(pl.col("out").abs() + fee)), fee_cents=fee
     )
-    arrived = frame.filter(word != "OUT").with_columns(
-        flow_cents=pl.col("in").abs(),
-        fee_cents=pl.lit(None, pl.Int64),
-        currency="to_currency",
-        product=pl.lit(None, pl.String),
+    arrived = frame.filter(word.is_in(["IN", "NEUTRAL"])).with_columns(
+        flow_cents=pl.col("in").abs(), fee_cents=pl.lit(None, pl.Int64), currency="to_currency"
     )
     both = pl.concat([out, arrived.select(out.columns)]).sort("at", maintain_order=True).drop("at")
     is_asset = pl.col("kind") == "asset"
@@ -71,7 +71,7 @@ def _adjust_history(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
         payer=pl.when(~is_asset).then("payer"),
         payee=pl.when(~is_asset).then("payee"),
         note=pl.coalesce("note", "comment"),
-    ), []
+    ), problems
 
 
 WISE: Final = ColumnFormat(

@@ -98,7 +98,7 @@ def describe_nearest(header: Sequence[str]) -> str:
         if shared > nearest[0]:
             lacks = ", ".join(map(repr, missing))
             nearest = shared, f"The nearest format is {each.name}, which also has the columns {lacks}."
-    return nearest[1] or f"The known formats are {', '.join(each.name for each in list_formats())}."
+    return nearest[1] or f"The known formats are {', '.join(dict.fromkeys(each.name for each in list_formats()))}."
 
 
 def find_service(name: str) -> str:

@@ -146,7 +146,7 @@ def test_an_unknown_sign_is_a_problem(tmp_path):
     ],
 )
 def test_a_wrong_file(tmp_path, text, message):
-    """One sentence names the file, the key and what is allowed."""
+    """One sentence names the file, the key and the allowed values."""
     with pytest.raises(ConfigurationError) as error:
         p2p.read_format(_write(tmp_path, "club.toml", text))
     assert message in str(error.value)
