@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date
     from pathlib import Path
-    from typing import Final
+    from typing import Any, Final
 
     from p2p_analytics.settings import Privacy
 
@@ -56,11 +56,8 @@ def add_archives_command(
 class _StoreArchives(argparse.Action):
     """Argument of one or more archives: ``archives``, and ``archive``, their names for messages."""
 
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, _option: object = None
-    ) -> None:
+    def __call__(self, _parser: object, namespace: argparse.Namespace, values: Any, _option: object = None) -> None:  # noqa: ANN401 - as argparse declares it
         """Store the folders, and their names as one text."""
-        assert isinstance(values, list)
         namespace.archives, namespace.archive = values, ", ".join(values)
 
 

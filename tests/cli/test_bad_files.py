@@ -57,6 +57,13 @@ def test_one_bad_file_stops_nothing(folder, capsys) -> None:
     )  # fmt: skip
 
 
+def test_the_folder_was_left_out(folder, capsys) -> None:
+    """The first file is taken for the archive: the message has the command that was meant."""
+    assert cli.main(["import", "good.csv", "group.csv"]) == 2
+    meant = "Did you mean: p2p-analytics import mypayments good.csv group.csv"
+    assert capsys.readouterr().err.rstrip().endswith(meant)
+
+
 def test_nothing_could_be_done(folder, capsys) -> None:
     """If every file is refused, the first reason is the error, and nothing is made."""
     assert cli.main(["import", folder, "rounded.csv", "group.csv"]) == 1

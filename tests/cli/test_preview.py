@@ -69,6 +69,25 @@ def test_undo_shows_what_goes_and_asks(folder, capsys, monkeypatch) -> None:
     assert len(p2p.open_archive(folder).imports) == 1
 
 
+def test_undo_of_a_newer_snapshot_says_what_comes_back(folder, tmp_path, capsys, monkeypatch) -> None:
+    """An import that removes rows shows which, and its undo that they come back."""
+    head = "Date,Description,Category,Cost,Currency,Nora Quill,Theo Marsh\n"
+    tea, cake = "2024-01-02,tea,Payment,5.00,USD,-5.00,5.00\n", "2024-01-03,cake,Payment,2.00,USD,-2.00,2.00\n"
+    files = [tmp_path / "old.csv", tmp_path / "new.csv"]
+    files[0].write_text(f"{head}{tea}{cake}2024-02-01,Total balance, , ,USD,-7.00,7.00\n")
+    files[1].write_text(f"{head}{tea}2024-03-01,Total balance, , ,USD,-5.00,5.00\n")
+    for file in files:
+        assert cli.main(["import", folder, str(file), "--member", "Nora Quill"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2].startswith("0 new transactions, 1 known, 1 removed, in ")
+    monkeypatch.setattr("p2p_analytics.cli._output.is_terminal", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert cli.main(["undo", folder]) == 0
+    assert capsys.readouterr().out.startswith(
+        "Import 2 of new.csv: 0 transactions go, 1 transaction that it removed will be back\n"
+    )
+    assert len(p2p.open_archive(folder).history().payments) == 2
+
+
 def test_undo_shows_no_name_in_privacy_mode(folder, capsys, monkeypatch) -> None:
     """The rows are those of a masked history."""
     assert cli.main(["import", folder, STATEMENT]) == 0

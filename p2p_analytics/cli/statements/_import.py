@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 
 from p2p_analytics.cli import _arguments, _output
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 _MOST_LINES: Final = 20
 _FEW_LINES: Final = 5  # of problems of rows, which a table of the archive lists
 _FORMATS: Final = " The known formats are "  # the end of a reason, which would be in each line
+_MOST_NAMED: Final = 3  # files in a command
 _NOUNS: Final = ("transaction", "transactions")
 _OUTCOMES: Final = ("new", "known", "changed", "refused")
+_GONE: Final = "a newer export of its group does not have it"  # of a removed transaction
 _MOST_SKIPPED: Final = 3  # files with a line each
 _SOME_REFUSED: Final = 3  # the exit code
 _DOUBLES: Final = ("copy", "possible_double")  # codes of problems
@@ -107,6 +110,7 @@ def _import(options: argparse.Namespace) -> int:
     from p2p_analytics.frames.schema import list_files_after_gaps, list_wrong_files
     from p2p_analytics.statements import describe_balances, list_refused, list_skipped
 
+    _refuse_file(options)
     archive = open_archive(options.archive)
     progress = _output.Progress(options.progress)
     own_formats = _register_formats(archive, options)
@@ -164,6 +168,17 @@ def _import(options: argparse.Namespace) -> int:
         refused_files=[{"file": file, "reason": reason} for file, reason in refused],
     )
     return _SOME_REFUSED if refused else 0
+
+
+def _refuse_file(options: argparse.Namespace) -> None:
+    """Raise a WrongUseError if the archive is a file: the user has left the folder out."""
+    if os.path.isfile(options.archive):  # noqa: PTH113 - pathlib is slow to import
+        files = [options.archive, *options.files]
+        meant = shlex.join(files) if len(files) <= _MOST_NAMED else "YOUR-FILES"
+        raise _arguments.WrongUseError(
+            f"{options.archive} is a file, and the first word is the folder in which payments are kept. Did you mean: "
+            f"p2p-analytics import mypayments {meant}"
+        )
 
 
 def _register_formats(archive: Archive, options: argparse.Namespace) -> dict[str, str]:
@@ -243,8 +258,8 @@ def _refuse_zone(statements: Statements, options: argparse.Namespace) -> None:
         file, name = files.loc[is_known, ["file", "format"]].iloc[0]
         raise _arguments.WrongUseError(
             f"The times in {clean_line(file)} are always {zones[name]}, so --tz {options.tz} would move them: leave "
-            f"out --tz here, and choose the zone that you see with: p2p-analytics report {shlex.quote(options.archive)} "
-            f"--tz {options.tz}"
+            "out --tz here, and choose the zone that you see with: "
+            f"p2p-analytics report {shlex.quote(options.archive)} --tz {options.tz}"
         )
 
 
@@ -385,7 +400,9 @@ def _describe_details(plan: ImportPlan, *, dry_run: bool) -> list[str]:
 
     shown = plan.details if dry_run else plan.details[plan.details["outcome"] == "refused"]
     lines = [
-        clean_line(f"{row['file']}, line {row['line']}: {row['payment_id']} is {row['outcome']} ({row['fields']})")
+        clean_line(
+            f"{row['file']}, line {row['line']}: {row['payment_id']} is {row['outcome']} ({row['fields'] or _GONE})"
+        )
         for row in shown.head(_MOST_LINES).to_dict("records")
     ]
     return [*lines, f"... and {len(shown) - _MOST_LINES:,} more"] if len(shown) > _MOST_LINES else lines

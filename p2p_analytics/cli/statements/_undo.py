@@ -44,9 +44,11 @@ def _undo(options: argparse.Namespace) -> int:
                 f"({join_first(plan.files)})."
             )
         rows = format_count(len(plan.payments), "transaction goes", "transactions go")
-        changed = f"; {plan.changed:,} more get their earlier values back" if plan.changed else ""
+        changed = f", {plan.changed:,} get their earlier values back" if plan.changed else ""
+        back = format_count(plan.restored, "transaction", "transactions")
+        restored = f", {back} that it removed will be back" if plan.restored else ""
         lines = [
-            f"Import {plan.number} of {join_first(plan.files)}: {rows}{changed}",
+            f"Import {plan.number} of {join_first(plan.files)}: {rows}{changed}{restored}",
             *_preview.describe_rows(plan.payments, _FEW_ROWS),
         ]
         sys.stdout.write("\n".join([*lines, ""]))

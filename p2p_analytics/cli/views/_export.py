@@ -117,10 +117,7 @@ def _export(options: argparse.Namespace) -> None:
         name, rows = "payments", len(history.payments)
     else:
         name = options.table or "payments"
-        if name == _RECONCILIATION:
-            table = _read_reconciliation(options)
-        else:
-            table = _build_table(name, chosen, options)
+        table = _read_reconciliation(options) if name == _RECONCILIATION else _build_table(name, chosen, options)
         rows = len(table)
         for line in _describe_unused(name, options, history):
             progress.note(line)
