@@ -143,7 +143,11 @@ def _import(options: argparse.Namespace) -> int:
         *_describe_services(plan),
         *_describe_details(plan, dry_run=options.dry_run),
         *_describe_problems(plan.problems, options),
-        *(_preview.describe_payments(plan.payments, options.rows) if options.dry_run else []),
+        *(
+            _preview.describe_payments(plan.payments, options.rows)
+            if options.dry_run and plan.payments is not None
+            else []
+        ),
     ]
     checked = statements.reconciliation["reconciled"].dropna()
     _output.print_summary(
