@@ -40,8 +40,8 @@ def _undo(options: argparse.Namespace) -> int:
         plan = archive.preview_undo()
         if options.json or not _output.is_terminal():
             raise _arguments.WrongUseError(
-                f"Nothing was undone, because nobody can be asked here: add --yes to take import {plan.number} back "
-                f"({join_first(plan.files)})."
+                "Nothing was undone, because no question can be asked here: add --yes to take import "
+                f"{plan.number} back ({join_first(plan.files)})."
             )
         rows = format_count(len(plan.payments), "transaction goes", "transactions go")
         changed = f", {plan.changed:,} get their earlier values back" if plan.changed else ""

@@ -11,7 +11,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import cli
 
-SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
+SAMPLES = Path(__file__).parents[2] / "statements" / "samples"
 STATEMENT = str(SAMPLES / "gen_d_2024.csv")
 
 
@@ -51,7 +51,9 @@ def test_undo_shows_what_goes_and_asks(folder, capsys, monkeypatch) -> None:
     for file in ("gen_c_2021.csv", "gen_d_2024.csv"):
         assert cli.main(["import", folder, str(SAMPLES / file)]) == 0
     capsys.readouterr()
-    refused = "Nothing was undone, because nobody can be asked here: add --yes to take import 2 back (gen_d_2024.csv)."
+    refused = (
+        "Nothing was undone, because no question can be asked here: add --yes to take import 2 back (gen_d_2024.csv)."
+    )
     for option in ([], ["--json"]):
         assert cli.main(["undo", folder, *option]) == 2
         assert refused in capsys.readouterr().err

@@ -12,7 +12,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import cli, statements
 
-SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
+SAMPLES = Path(__file__).parents[2] / "statements" / "samples"
 STATEMENT = SAMPLES / "gen_d_2024.csv"
 GROUP = "Date,Description,Category,Cost,Currency,Nora Quill,Theo Marsh\n2024-01-02,tea,Payment,5.00,USD,-5.00,5.00\n"
 
