@@ -417,7 +417,7 @@ class Archive(Scannable):
 
     def keep_format(self, path: str | os.PathLike[str], name: str) -> None:
         """Copy the TOML file of a user's format into the archive, in place of an earlier one of this name."""
-        body = to_path(path).read_bytes()
+        body = to_path(path).expanduser().read_bytes()
         with self._folder.lock():
             self._folder.replace_file(build_format_name(name), body)
 

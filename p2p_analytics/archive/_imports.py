@@ -133,6 +133,8 @@ class UndoPlan(NamedTuple):
         The counts of its `ImportPlan`.
     payments : DataFrame
         PAYMENTS and STATEMENT of the transactions that the archive does not have without it, newest first.
+    restored : int
+        Number of transactions that the import has removed.
     """
 
     number: int
@@ -140,6 +142,7 @@ class UndoPlan(NamedTuple):
     new: int
     changed: int
     payments: pd.DataFrame
+    restored: int
 
 
 class Planned(NamedTuple):
@@ -210,14 +213,16 @@ def plan_undo(folder: ArchiveFolder) -> UndoPlan:
     manifest = require_import(folder)
     *earlier, last = manifest.batches
     left = msgspec.structs.replace(manifest, batches=tuple(earlier))
-    payments = read_view(folder, manifest).payments
+    payments, restored = read_view(folder, manifest).payments, 0
     if left.has_statements or left.service is not None:
         kept = read_view(folder, left).payments[_KEY]
+        restored = int((~is_among(kept, payments[_KEY])).sum())
         payments = payments[~is_among(payments[_KEY], kept)].reset_index(drop=True)
     mode = settings.privacy()
     mask = Mask(strict=mode == settings.STRICT) if mode else None
     files = last.files if mask is None else tuple(_mask_files(last.files, mask))
-    return UndoPlan(last.number, files, last.new, last.changed, payments if mask is None else mask.frame(payments))
+    shown = payments if mask is None else mask.frame(payments)
+    return UndoPlan(last.number, files, last.new, last.changed, shown, restored)
 
 
 def undo_import(folder: ArchiveFolder) -> Batch:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 
 from p2p_analytics.cli import _arguments, _output
-from p2p_analytics.cli.statements import _accounts, _preview
+from p2p_analytics.cli.statements import _accounts, _preview, _reading
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -15,14 +16,16 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from p2p_analytics.archive import Archive, ImportPlan
+    from p2p_analytics.archive import ImportPlan
     from p2p_analytics.statements import Statements
 
 _MOST_LINES: Final = 20
 _FEW_LINES: Final = 5  # of problems of rows, which a table of the archive lists
 _FORMATS: Final = " The known formats are "  # the end of a reason, which would be in each line
+_MOST_NAMED: Final = 3  # files in a command
 _NOUNS: Final = ("transaction", "transactions")
 _OUTCOMES: Final = ("new", "known", "changed", "refused")
+_GONE: Final = "a newer export of its group does not have it"  # of a removed transaction
 _MOST_SKIPPED: Final = 3  # files with a line each
 _SOME_REFUSED: Final = 3  # the exit code
 _DOUBLES: Final = ("copy", "possible_double")  # codes of problems
@@ -107,12 +110,13 @@ def _import(options: argparse.Namespace) -> int:
     from p2p_analytics.frames.schema import list_files_after_gaps, list_wrong_files
     from p2p_analytics.statements import describe_balances, list_refused, list_skipped
 
+    _refuse_file(options)
     archive = open_archive(options.archive)
     progress = _output.Progress(options.progress)
-    own_formats = _register_formats(archive, options)
+    own_formats = _reading.register_formats(archive, options)
     progress.log(f"Reading {format_count(len(options.files), 'path', 'paths')} ...")
-    statements = _read(archive, options, progress)
-    _refuse_zone(statements, options)
+    statements = _reading.read_files(archive, options, progress)
+    _reading.refuse_zone(statements, options)
     skipped, refused = list_skipped(statements.problems), list_refused(statements.problems)
     statements, left_out = _accounts.choose_account(statements, options)
     progress.log(f"Comparing {format_count(len(statements.payments), *_NOUNS)} with {options.archive} ...")
@@ -139,7 +143,11 @@ def _import(options: argparse.Namespace) -> int:
         *_describe_services(plan),
         *_describe_details(plan, dry_run=options.dry_run),
         *_describe_problems(plan.problems, options),
-        *(_preview.describe_payments(plan.payments, options.rows) if options.dry_run else []),
+        *(
+            _preview.describe_payments(plan.payments, options.rows)
+            if options.dry_run and plan.payments is not None
+            else []
+        ),
     ]
     checked = statements.reconciliation["reconciled"].dropna()
     _output.print_summary(
@@ -166,85 +174,14 @@ def _import(options: argparse.Namespace) -> int:
     return _SOME_REFUSED if refused else 0
 
 
-def _register_formats(archive: Archive, options: argparse.Namespace) -> dict[str, str]:
-    """Register the formats that the archive keeps, then the given ones; return the paths and names of the latter."""
-    from p2p_analytics.statements import read_format, register_format
-
-    for path in archive.formats:
-        register_format(read_format(path))
-    return {path: register_format(read_format(path)).name for path in options.format}
-
-
-def _read(archive: Archive, options: argparse.Namespace, progress: _output.Progress) -> Statements:
-    """Return the statements of the given files; a group's file that does not say who the user is may need a choice."""
-    from p2p_analytics.errors import MemberNeededError
-    from p2p_analytics.statements import read_statements
-
-    def read(member: str | None) -> Statements:
-        return read_statements(
-            options.files,
-            tz=options.tz or "UTC",
-            account=options.account,
-            member=member,
-            # A shell expands a pattern to all files with such a name.
-            skip_others=len(options.files) > 1,
-            on_bad_file="refuse",
-            exclude=options.exclude,
-            on_progress=progress.on_files,
-        )
-
-    try:
-        statements = read(options.member)
-    except MemberNeededError as error:  # of every file
-        member = _choose_member(archive, options, error.file, error.members)
-        if member is None:
-            raise
-        return read(member)
-    member = None
-    if (statements.problems["field"] == "member").any() and not statements.private:
-        groups = [
-            each for each in statements.collect()[0].problems if each.code == "refused" and each.field == "member"
-        ]
-        for group in groups[:1]:
-            member = _choose_member(archive, options, group.file, group.details[1:])
-    return statements if member is None else read(member)
-
-
-def _choose_member(archive: Archive, options: argparse.Namespace, file: str, members: Sequence[str]) -> str | None:
-    """Return the member of a group that the user is: one with a name that the archive knows, or the user's answer."""
-    from p2p_analytics.display import clean_line
-    from p2p_analytics.errors import ArchiveError
-
-    if options.member is not None or not members:
-        return None
-    known = {name.strip().casefold(): name for name in members}
-    try:
-        own = [known[name.strip().casefold()] for name in archive.holder_names if name.strip().casefold() in known]
-    except ArchiveError:  # broken files, which the import repairs or names
-        own = []
-    if own or options.json or not _output.is_terminal():
-        return own[0] if own else None
-    listed = ", ".join(f"{number} {clean_line(name)}" for number, name in enumerate(members, 1))
-    answer = _output.ask(f"Which member of {clean_line(file)} are you? {listed}: ").strip().casefold()
-    return {str(number): name for number, name in enumerate(members, 1)}.get(answer) or known.get(answer)
-
-
-def _refuse_zone(statements: Statements, options: argparse.Namespace) -> None:
-    """Raise a WrongUseError for ``--tz`` if a file is in a zone that its format states: it would move its dates."""
-    from p2p_analytics.display import clean_line
-    from p2p_analytics.statements import list_formats
-
-    if options.tz is None:
-        return
-    zones = {each.name: each.zone for each in list_formats() if each.zone not in {None, options.tz}}
-    files = statements.files
-    is_known = files["format"].isin(list(zones))
-    if is_known.any():
-        file, name = files.loc[is_known, ["file", "format"]].iloc[0]
+def _refuse_file(options: argparse.Namespace) -> None:
+    """Raise a WrongUseError if the archive is a file: the user has left the folder out."""
+    if os.path.isfile(options.archive):  # noqa: PTH113 - pathlib is slow to import
+        files = [options.archive, *options.files]
+        meant = shlex.join(files) if len(files) <= _MOST_NAMED else "YOUR-FILES"
         raise _arguments.WrongUseError(
-            f"The times in {clean_line(file)} are always {zones[name]}, so --tz {options.tz} would move them: leave "
-            "out --tz here, and choose the zone that you see with: "
-            f"p2p-analytics report {shlex.quote(options.archive)} --tz {options.tz}"
+            f"{options.archive} is a file, and the first word is the folder in which payments are kept. Did you mean: "
+            f"p2p-analytics import mypayments {meant}"
         )
 
 
@@ -385,7 +322,9 @@ def _describe_details(plan: ImportPlan, *, dry_run: bool) -> list[str]:
 
     shown = plan.details if dry_run else plan.details[plan.details["outcome"] == "refused"]
     lines = [
-        clean_line(f"{row['file']}, line {row['line']}: {row['payment_id']} is {row['outcome']} ({row['fields']})")
+        clean_line(
+            f"{row['file']}, line {row['line']}: {row['payment_id']} is {row['outcome']} ({row['fields'] or _GONE})"
+        )
         for row in shown.head(_MOST_LINES).to_dict("records")
     ]
     return [*lines, f"... and {len(shown) - _MOST_LINES:,} more"] if len(shown) > _MOST_LINES else lines

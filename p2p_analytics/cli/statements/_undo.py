@@ -40,13 +40,15 @@ def _undo(options: argparse.Namespace) -> int:
         plan = archive.preview_undo()
         if options.json or not _output.is_terminal():
             raise _arguments.WrongUseError(
-                f"Nothing was undone, because nobody can be asked here: add --yes to take import {plan.number} back "
-                f"({join_first(plan.files)})."
+                "Nothing was undone, because no question can be asked here: add --yes to take import "
+                f"{plan.number} back ({join_first(plan.files)})."
             )
         rows = format_count(len(plan.payments), "transaction goes", "transactions go")
-        changed = f"; {plan.changed:,} more get their earlier values back" if plan.changed else ""
+        changed = f", {plan.changed:,} get their earlier values back" if plan.changed else ""
+        back = format_count(plan.restored, "transaction", "transactions")
+        restored = f", {back} that it removed will be back" if plan.restored else ""
         lines = [
-            f"Import {plan.number} of {join_first(plan.files)}: {rows}{changed}",
+            f"Import {plan.number} of {join_first(plan.files)}: {rows}{changed}{restored}",
             *_preview.describe_rows(plan.payments, _FEW_ROWS),
         ]
         sys.stdout.write("\n".join([*lines, ""]))

@@ -117,8 +117,7 @@ def _export(options: argparse.Namespace) -> None:
         name, rows = "payments", len(history.payments)
     else:
         name = options.table or "payments"
-        is_stored = name == _RECONCILIATION  # not part of a history
-        table = _read_reconciliation(options) if is_stored else _build_table(name, chosen, options)
+        table = _read_reconciliation(options) if name == _RECONCILIATION else _build_table(name, chosen, options)
         rows = len(table)
         for line in _describe_unused(name, options, history):
             progress.note(line)

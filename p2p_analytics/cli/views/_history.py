@@ -77,7 +77,7 @@ def list_archives(options: argparse.Namespace) -> dict[str, object]:
 
 
 def warn_of_people(history: History, progress: Progress, *, private: Privacy) -> None:
-    """Write a line for each line of people.csv that is left out; in privacy mode without the reason that quotes it."""
+    """Write a warning for each line of people.csv that is left out; privacy mode hides the reason, which quotes it."""
     from p2p_analytics.archive import PEOPLE_LINE
     from p2p_analytics.display import clean_line
 

@@ -129,12 +129,15 @@ def _refuse_options(options: argparse.Namespace, *, is_year: bool) -> None:
 def _render_report(options: argparse.Namespace, progress: _output.Progress) -> tuple[History, int, str, str]:
     """Return the history that the report shows, the number of its payments, a description and the text."""
     from p2p_analytics.display import format_count
+    from p2p_analytics.errors import ConfigurationError
     from p2p_analytics.frames.schema import select_payments
     from p2p_analytics.report import render_report
 
     history = read_history(options, what="a report")
     warn_of_people(history, progress, private=history.private)
     chosen = select_range(history, options, "UTC" if history.private else options.tz, progress).history
+    if chosen.payments.empty and len(history.payments):  # an empty page would replace one with payments
+        raise ConfigurationError("No page is written: choose other days with --since and --until.")
     progress.log("Drawing the report ...")
     page = render_report(
         history,

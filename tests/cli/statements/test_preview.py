@@ -11,7 +11,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import cli
 
-SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
+SAMPLES = Path(__file__).parents[2] / "statements" / "samples"
 STATEMENT = str(SAMPLES / "gen_d_2024.csv")
 
 
@@ -51,7 +51,9 @@ def test_undo_shows_what_goes_and_asks(folder, capsys, monkeypatch) -> None:
     for file in ("gen_c_2021.csv", "gen_d_2024.csv"):
         assert cli.main(["import", folder, str(SAMPLES / file)]) == 0
     capsys.readouterr()
-    refused = "Nothing was undone, because nobody can be asked here: add --yes to take import 2 back (gen_d_2024.csv)."
+    refused = (
+        "Nothing was undone, because no question can be asked here: add --yes to take import 2 back (gen_d_2024.csv)."
+    )
     for option in ([], ["--json"]):
         assert cli.main(["undo", folder, *option]) == 2
         assert refused in capsys.readouterr().err
@@ -67,6 +69,25 @@ def test_undo_shows_what_goes_and_asks(folder, capsys, monkeypatch) -> None:
         assert lines[8] == "... and 1 more"
         assert lines[9].startswith("Import 2 of " if code == 0 else "Nothing was undone.")
     assert len(p2p.open_archive(folder).imports) == 1
+
+
+def test_undo_of_a_newer_snapshot_says_what_comes_back(folder, tmp_path, capsys, monkeypatch) -> None:
+    """An import that removes rows shows which, and its undo that they come back."""
+    head = "Date,Description,Category,Cost,Currency,Nora Quill,Theo Marsh\n"
+    tea, cake = "2024-01-02,tea,Payment,5.00,USD,-5.00,5.00\n", "2024-01-03,cake,Payment,2.00,USD,-2.00,2.00\n"
+    files = [tmp_path / "old.csv", tmp_path / "new.csv"]
+    files[0].write_text(f"{head}{tea}{cake}2024-02-01,Total balance, , ,USD,-7.00,7.00\n")
+    files[1].write_text(f"{head}{tea}2024-03-01,Total balance, , ,USD,-5.00,5.00\n")
+    for file in files:
+        assert cli.main(["import", folder, str(file), "--member", "Nora Quill"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2].startswith("0 new transactions, 1 known, 1 removed, in ")
+    monkeypatch.setattr("p2p_analytics.cli._output.is_terminal", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert cli.main(["undo", folder]) == 0
+    assert capsys.readouterr().out.startswith(
+        "Import 2 of new.csv: 0 transactions go, 1 transaction that it removed will be back\n"
+    )
+    assert len(p2p.open_archive(folder).history().payments) == 2
 
 
 def test_undo_shows_no_name_in_privacy_mode(folder, capsys, monkeypatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import cli, statements
 
-SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
+SAMPLES = Path(__file__).parents[2] / "statements" / "samples"
 STATEMENT = SAMPLES / "gen_d_2024.csv"
 GROUP = "Date,Description,Category,Cost,Currency,Nora Quill,Theo Marsh\n2024-01-02,tea,Payment,5.00,USD,-5.00,5.00\n"
 
@@ -55,6 +55,13 @@ def test_one_bad_file_stops_nothing(folder, capsys) -> None:
     assert (values["known"], values["refused"], [each["file"] for each in values["refused_files"]]) == (
         6, 0, ["rounded.csv"],
     )  # fmt: skip
+
+
+def test_the_folder_was_left_out(folder, capsys) -> None:
+    """The first file is taken for the archive: the message has the command that was meant."""
+    assert cli.main(["import", "good.csv", "group.csv"]) == 2
+    meant = "Did you mean: p2p-analytics import mypayments good.csv group.csv"
+    assert capsys.readouterr().err.rstrip().endswith(meant)
 
 
 def test_nothing_could_be_done(folder, capsys) -> None:

@@ -12,7 +12,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import cli
 
-SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
+SAMPLES = Path(__file__).parents[2] / "statements" / "samples"
 BUSINESS = SAMPLES / "gen_e_business_2025.csv"  # of Sandhill Choir; the others are of nora-quill
 PERSONAL = [SAMPLES / f"gen_{name}.csv" for name in ("a_2018", "b_2019", "c_2021", "d_2024", "d_2025")]
 CASH = (

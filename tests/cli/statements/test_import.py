@@ -11,7 +11,7 @@ import p2p_analytics as p2p
 from p2p_analytics import cli
 
 HEADER = "Transaction ID,Date,Transaction Type,Currency,Amount,Fee,Net Amount,Asset Type,Asset Price,Asset Amount,Status,Notes,Name of sender/receiver,Account\n"  # noqa: E501 - as the service writes it
-SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
+SAMPLES = Path(__file__).parents[2] / "statements" / "samples"
 STATEMENT = SAMPLES / "gen_d_2024.csv"
 KINDS = "3 payments, 1 merchant transaction, 1 transfer, 1 of an unknown kind"
 
