@@ -423,7 +423,7 @@ def _describe_double(balance: Balance, before: Balance | None, reason: str) -> P
         first_day=start and start.date(),
         last_day=end and end.date(),
         currency=balance.currency,
-        other_file=before and before.file,
+        other_file=None if before is None else before.file,
         details=(reason,),
     )
 
