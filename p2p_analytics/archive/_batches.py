@@ -5,8 +5,8 @@ The file of an import is never changed, and says by itself what it is, so that i
 
 from __future__ import annotations
 
-import contextlib
 import io
+import logging
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -15,7 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from p2p_analytics.archive._manifest import EDITS, ROWS, Batch, BrokenFileError
+from p2p_analytics.archive._manifest import EDITS, ROWS, Batch, BrokenFileError, Manifest
 from p2p_analytics.archive.tables import arrow_schema
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
@@ -28,10 +28,14 @@ from p2p_analytics.statements.rows import encode_rows, polars_schema
 
 if TYPE_CHECKING:
     from p2p_analytics.archive._folder import ArchiveFolder
-    from p2p_analytics.archive._manifest import Entry, Manifest
+    from p2p_analytics.archive._manifest import Entry
+
+log = logging.getLogger(__name__)
 
 _SAYS: Final = b"p2p_analytics.import"
 _HOLDER: Final = b"p2p_analytics.holder"
+_NUMBER: Final = b"p2p_analytics.number"
+_MERGED: Final = 0  # in place of the number of an import
 
 
 class _Import(msgspec.Struct, frozen=True):
@@ -167,23 +171,38 @@ def write_import(  # noqa: PLR0913, PLR0917 - the rows, and what the file says b
     return _describe(says, entry)
 
 
-def recover_imports(folder: ArchiveFolder) -> tuple[Batch, ...]:
-    """Return the imports whose files can be read, without a manifest."""
-    found = {}
-    for path in folder.list_own_files():
-        if path.name.startswith(f"{ROWS}-"):
-            with contextlib.suppress(BrokenFileError):
-                entry = folder.describe(path)
+def recover_statements(folder: ArchiveFolder, *, set_aside: bool = True) -> Manifest:
+    """Return a manifest of the statements whose files can be read, without a manifest; others may be set aside."""
+    batches: dict[int, Batch] = {}
+    edits: dict[int, list[tuple[int, int, Entry]]] = {}
+    for path in list(folder.list_own_files()):
+        if path.name.partition("-")[0] not in {ROWS, EDITS}:
+            continue
+        try:
+            entry = folder.describe(path)
+            file = folder.open_file(entry)
+            if entry.kind == ROWS:
                 said, _ = _read_import(folder, entry)
-                found[said.number] = _describe(said, entry)
-    return tuple(found[number] for number in sorted(found))
+                batches[said.number] = _describe(said, entry)
+            else:
+                number = int((file.metadata.metadata or {})[_NUMBER])
+                edits.setdefault(number, []).append((entry.rows, path.stat().st_mtime_ns, entry))
+        except BrokenFileError:
+            if set_aside:
+                log.warning("The file %s of the archive %s was broken and is set aside.", path.name, folder.path)
+                folder.set_aside(path.name)
+    # A merge writes the rows of the merges before too, and the file of the previous one is there until the next.
+    last = {number: max(found, key=lambda each: each[:2])[2] for number, found in edits.items()}
+    imports = [msgspec.structs.replace(batches[number], edits=last.get(number)) for number in sorted(batches)]
+    return Manifest(batches=tuple(imports), edits=last.get(_MERGED))
 
 
-def write_edits(folder: ArchiveFolder, edits: pd.DataFrame, holder: Holder) -> Entry:
-    """Write the payments that the user has edited or merged."""
+def write_edits(folder: ArchiveFolder, edits: pd.DataFrame, holder: Holder, number: int = _MERGED) -> Entry:
+    """Write the payments that the user has edited before the import of a number, or merged."""
     columns = arrow_schema(EDITS)
     table = table_of(sort_frame(edits)[columns.names]).cast(columns)
-    return folder.write(EDITS, table, str(holder.me.user.id), metadata={_HOLDER: msgspec.json.encode(holder)})
+    says = {_HOLDER: msgspec.json.encode(holder), _NUMBER: str(number).encode()}
+    return folder.write(EDITS, table, str(holder.me.user.id), metadata=says)
 
 
 def _read_import(folder: ArchiveFolder, entry: Entry) -> tuple[_Import, pl.DataFrame]:

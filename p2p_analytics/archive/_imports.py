@@ -21,7 +21,7 @@ from p2p_analytics.archive._batches import (
     add_edits,
     add_import,
     read_rows,
-    recover_imports,
+    recover_statements,
     write_edits,
     write_import,
 )
@@ -114,10 +114,32 @@ class ImportPlan(NamedTuple):
     details: pd.DataFrame
     kinds: pd.DataFrame
     problems: pd.DataFrame
+    payments: pd.DataFrame
     new_services: tuple[str, ...] = ()
     other_accounts: tuple[OtherFile, ...] = ()
     removed: int = 0
-    payments: pd.DataFrame | None = None
+
+
+class UndoPlan(NamedTuple):
+    """What an undo takes back: the last import, its files and counts, and the transactions that go with it.
+
+    Attributes
+    ----------
+    number : int
+        The number of the import.
+    files : tuple of str
+        The names of its files.
+    new, changed : int
+        The counts of its `ImportPlan`.
+    payments : DataFrame
+        PAYMENTS and STATEMENT of the transactions that the archive does not have without it, newest first.
+    """
+
+    number: int
+    files: tuple[str, ...]
+    new: int
+    changed: int
+    payments: pd.DataFrame
 
 
 class Planned(NamedTuple):
@@ -127,13 +149,14 @@ class Planned(NamedTuple):
     view: View
     outline: pl.DataFrame
     manifest: Manifest
+    key: str
     given: Collected
     edits: pd.DataFrame
 
 
 def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> Planned:
     """Return an import before it is written; this changes nothing."""
-    return _plan(folder, statements, _read_state(folder, repair=repair))
+    return _plan(folder, statements, _read_state(folder, repair=repair, set_aside=False))
 
 
 def write_planned(folder: ArchiveFolder, statements: Statements, planned: Planned, *, repair: bool) -> ImportPlan:
@@ -141,8 +164,8 @@ def write_planned(folder: ArchiveFolder, statements: Statements, planned: Planne
 
     New files are written first and then the manifest, so a crash leaves the old state or the new one.
     """
-    state = _read_state(folder, repair=repair)
-    if state != planned.manifest:  # another process has written meanwhile
+    state = _read_state(folder, repair=repair, set_aside=True)
+    if (state, find_key(folder, state)) != (planned.manifest, planned.key):  # it has changed meanwhile
         planned = _plan(folder, statements, state)
     for name in _list_left_out(folder, state):
         log.warning(
@@ -160,7 +183,7 @@ def write_planned(folder: ArchiveFolder, statements: Statements, planned: Planne
         batch = write_import(folder, planned.given, account, number, datetime.now(UTC), counts)
         if len(planned.edits):
             holder = Holder(planned.view.me, planned.view.fetched_at)
-            batch = msgspec.structs.replace(batch, edits=write_edits(folder, planned.edits, holder))
+            batch = msgspec.structs.replace(batch, edits=write_edits(folder, planned.edits, holder, number))
         after = msgspec.structs.replace(before, batches=(*before.batches, batch))
         if after.service is None:
             after = msgspec.structs.replace(after, account=account)
@@ -180,6 +203,21 @@ def _remove_new_files(folder: ArchiveFolder) -> Iterator[None]:
             for path in [path for path in folder.list_own_files() if path.name not in before]:
                 path.unlink()
         raise
+
+
+def plan_undo(folder: ArchiveFolder) -> UndoPlan:
+    """Return what an undo would take back, and change nothing."""
+    manifest = require_import(folder)
+    *earlier, last = manifest.batches
+    left = msgspec.structs.replace(manifest, batches=tuple(earlier))
+    payments = read_view(folder, manifest).payments
+    if left.has_statements or left.service is not None:
+        kept = read_view(folder, left).payments[_KEY]
+        payments = payments[~is_among(payments[_KEY], kept)].reset_index(drop=True)
+    mode = settings.privacy()
+    mask = Mask(strict=mode == settings.STRICT) if mode else None
+    files = last.files if mask is None else tuple(_mask_files(last.files, mask))
+    return UndoPlan(last.number, files, last.new, last.changed, payments if mask is None else mask.frame(payments))
 
 
 def undo_import(folder: ArchiveFolder) -> Batch:
@@ -224,7 +262,7 @@ def _mask_files(files: Sequence[str], mask: Mask) -> list[str]:
     return mask.frame(pd.DataFrame({"file": list(files)}, dtype=TEXT))["file"].tolist()
 
 
-def _read_state(folder: ArchiveFolder, *, repair: bool) -> Manifest:
+def _read_state(folder: ArchiveFolder, *, repair: bool, set_aside: bool) -> Manifest:
     """Return the manifest before an import; one that is lost is made of the files that can be read.
 
     Raises
@@ -239,13 +277,20 @@ def _read_state(folder: ArchiveFolder, *, repair: bool) -> Manifest:
             raise
         manifest = None
     if manifest is None:
-        return Manifest(batches=recover_imports(folder))
+        folder.require_no_payments()
+        return recover_statements(folder, set_aside=set_aside)
+    if manifest.problems and manifest.service is None and not folder.is_sound(manifest.problems):
+        manifest = msgspec.structs.replace(manifest, problems=None)  # no sync can repair them
     broken = [entry for entry in manifest.statement_entries if not folder.is_sound(entry)]
     if not broken:
         return manifest
     if not repair:
         folder.open_file(broken[0])
-    batches = tuple(batch for batch in manifest.batches if batch.rows not in broken)
+    batches = tuple(
+        msgspec.structs.replace(batch, edits=None) if batch.edits in broken else batch
+        for batch in manifest.batches
+        if batch.rows not in broken
+    )
     edits = None if manifest.edits in broken else manifest.edits
     return msgspec.structs.replace(manifest, batches=batches, edits=edits)
 
@@ -256,8 +301,7 @@ def _list_left_out(folder: ArchiveFolder, state: Manifest) -> list[str]:
         manifest = folder.read_manifest()
     except BrokenFileError:
         return [_manifest.NAME]
-    entries = manifest.statement_entries if manifest else ()
-    return [entry.name for entry in entries if entry not in state.statement_entries]
+    return [entry.name for entry in (manifest.entries if manifest else ()) if entry not in state.entries]
 
 
 def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> Planned:
@@ -268,6 +312,7 @@ def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> 
             f"{settings.PRIVACY_VARIABLE}=0."
         )
     _require_ids(statements.payments)
+    key = find_key(folder, manifest)  # before people.csv is read, which the user may change at any time
     given, edited = statements.collect()
     stored = read_rows(folder, manifest)
     rows = add_import(stored, given, number=max((batch.number for batch in manifest.batches), default=0) + 1)
@@ -281,7 +326,7 @@ def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> 
     given_services = tuple(sorted({info.service for info in given.files}))
     is_news = bool(services) or len(given_services) > 1
     new = tuple(name for name in given_services if name not in services) if is_news else ()
-    return Planned(plan._replace(new_services=new), view, own, manifest, given, edited)
+    return Planned(plan._replace(new_services=new), view, own, manifest, key, given, edited)
 
 
 def _require_ids(payments: pd.DataFrame) -> None:
@@ -366,12 +411,9 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
         "removed": removed.with_columns(fields=pl.lit("")).select(columns).to_pandas(),
     }
     details = pd.concat(part.assign(outcome=outcome).astype(object) for outcome, part in parts.items())
-    counts = {
-        name: part["kind"].value_counts().to_dict()
-        if isinstance(part, pd.DataFrame)
-        else dict(part["kind"].value_counts().iter_rows())
-        for name, part in {"new": new, "known": known, "changed": changed, "refused": refused}.items()
-    }
+    kinds = {"new": new, "known": known, "changed": changed}
+    counts = {name: dict(part["kind"].value_counts().iter_rows()) for name, part in kinds.items()}
+    counts["refused"] = {str(kind): int(count) for kind, count in refused["kind"].value_counts().items()}
     problems = _select_problems(before.problems, view.problems, labels)
     return ImportPlan(
         len(new),

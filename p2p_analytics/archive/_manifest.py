@@ -24,6 +24,7 @@ ROWS: Final = "rows"
 """The kind of the file of an import: ROWS of its statement files."""
 EDITS: Final = "edits"
 """The kind of the file of payments that the user has edited or merged."""
+_PROBLEMS: Final = "problems"
 
 _FORMAT: Final = 6
 _FIRST: Final = "first"
@@ -178,8 +179,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         numbers = [batch.number for batch in self.batches]
         if numbers != sorted(set(numbers)):
             raise ValueError("its imports are not in order")
-        kinds = {batch.rows.kind for batch in self.batches} - {ROWS}
-        if kinds or (self.edits and self.edits.kind != EDITS):
+        kinds = [(batch.rows, ROWS) for batch in self.batches] + [(batch.edits, EDITS) for batch in self.batches]
+        if any(
+            entry and entry.kind != kind for entry, kind in [*kinds, (self.edits, EDITS), (self.problems, _PROBLEMS)]
+        ):
             raise ValueError("it names files of one kind as another")
 
 

@@ -183,10 +183,13 @@ def _read_sources(
 def _read_statements(engine: Engine, folder: ArchiveFolder, manifest: Manifest) -> nw.LazyFrame[Any]:
     """Return the payments of an archive with statements: the cached view or, if it cannot be written, a new one."""
     path = find_view_file(folder, manifest)
-    if path is not None:
-        return nw.from_native(engine.read([str(path)], [*_MERGED])).lazy()
-    payments: Any = pl.from_arrow(with_microseconds(table_of(read_view(folder, manifest).payments)))
-    return nw.from_native(engine.load(payments.select(*_MERGED))).lazy()
+    if path is None:
+        payments: Any = pl.from_arrow(with_microseconds(table_of(read_view(folder, manifest).payments)))
+        found: Any = engine.load(payments.select(*_MERGED))
+    else:
+        found = engine.read([str(path)], [*_MERGED])
+    frame: nw.LazyFrame[Any] = nw.from_native(found).lazy()
+    return frame
 
 
 def _find_paths(folder: ArchiveFolder, entries: Sequence[Entry], *, check_content: bool) -> list[str]:

@@ -19,6 +19,7 @@ from p2p_analytics.archive._batches import Holder, Rows, read_rows
 from p2p_analytics.archive._folder import PEOPLE_FILE
 from p2p_analytics.archive._people import (
     BY_USERNAME,
+    Fault,
     Match,
     NamesOfPeople,
     PeopleFile,
@@ -26,7 +27,7 @@ from p2p_analytics.archive._people import (
     read_aliases,
 )
 from p2p_analytics.archive.tables import MATCHED, arrow_schema
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, frame_of_polars, is_among, table_of, with_microseconds
@@ -35,7 +36,7 @@ from p2p_analytics.frames.people import merge_people, people_frame
 from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import set_dtypes
 from p2p_analytics.records import Me, User
-from p2p_analytics.statements import RECONCILIATION, SERVICE, OtherRow, derive, frame_problems
+from p2p_analytics.statements import RECONCILIATION, SERVICE, OtherRow, Problem, derive, frame_problems
 from p2p_analytics.times import EPOCH
 from p2p_analytics.vocabulary import Status
 
@@ -58,6 +59,7 @@ LISTED: Final = (
 NOT_COMPARED: Final = frozenset({
     "payment_id", "file", "line", "account_id", "actor_id", "actor_username", "target_user_id", "target_user_username",
 })  # fmt: skip
+PEOPLE_LINE: Final = "people_line"  # the code of a line of people.csv that is left out
 _PLACE: Final = ("payment_id", "file", "line", "kind")
 _VERSION: Final = b"1"  # of the derivation: another one derives again
 _COLUMNS: Final = {**schema.PAYMENTS, **schema.STATEMENT}
@@ -101,13 +103,14 @@ class Statements(NamedTuple):
 
 
 class Names(NamedTuple):
-    """Names in statements: payments by name, matches, names of people, and PEOPLE with those whom statements show."""
+    """Names in statements: payments by name, matches, known names, PEOPLE, and unusable lines of people.csv."""
 
     counts: Mapping[str, int]
     matches: Mapping[str, Match]
     known: NamesOfPeople
     people: pd.DataFrame
     persons: pl.DataFrame
+    faults: Sequence[Fault] = ()
 
 
 class Outline(NamedTuple):
@@ -139,8 +142,9 @@ def read_view(folder: ArchiveFolder, manifest: Manifest) -> View:
         frames = {kind: frame_of(file.read(columns=[*_TABLES[kind]])) for kind, file in cached.items() if file}
         return View(holder.me, holder.fetched_at, **frames)
     view = derive_view(folder, manifest, derive_statements(folder, manifest, read_rows(folder, manifest)))
-    with contextlib.suppress(OSError, ConfigurationError):  # a folder that cannot be written is read all the same
-        write_view(folder, key, view)
+    if find_key(folder, manifest) == key:  # the user may change people.csv at any time
+        with contextlib.suppress(OSError, ConfigurationError):  # a folder that cannot be written is read all the same
+            write_view(folder, key, view)
     return view
 
 
@@ -202,7 +206,7 @@ def _write_tables(folder: ArchiveFolder, key: str, view: View, kinds: Sequence[s
 
 def find_key(folder: ArchiveFolder, manifest: Manifest) -> str:
     """Return the digest of everything that a view is derived from."""
-    rows = [batch.rows for batch in manifest.batches]
+    rows = [(batch.rows, batch.edits) for batch in manifest.batches]
     stored = msgspec.json.encode((manifest.service, rows, manifest.edits, manifest.problems))
     return sha256(b"\0".join((_VERSION, stored, folder.read_bytes(PEOPLE_FILE) or b""))).hexdigest()[:32]
 
@@ -255,10 +259,10 @@ def derive_view(folder: ArchiveFolder, manifest: Manifest, statements: Statement
     stated = _describe_people(statements.payments, listed["payment_id"], names.persons, account)
     united = merge_sources(listed, stated) if len(listed) else sort_frame(stated)
     payments = set_dtypes(united.reindex(columns=[*_MERGED]), _MERGED)
-    problems = statements.problems
+    parts = [statements.problems, _frame_faults(names.faults)]
     if service is not None:
-        problems = pd.concat([folder.read_frame(service.problems), problems], ignore_index=True)
-        problems = problems.astype(dict(schema.PROBLEMS))
+        parts = [folder.read_frame(service.problems), *parts]
+    problems = pd.concat(parts, ignore_index=True).astype(dict(schema.PROBLEMS))
     reconciliation = statements.view.reconciliation.assign(account=account).astype({"account": schema.TEXT})
     return View(statements.me, statements.fetched_at, payments, problems, reconciliation, names.people)
 
@@ -279,10 +283,8 @@ def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statemen
     listed = read_listed(folder, manifest)
     names = ["payment_id", "kind", "counterparty_id", *_NAMES]
     stated: Any = pl.from_arrow(table_of(statements.payments[names]))
-    both = stated.join(
-        pl.from_arrow(table_of(listed[["payment_id", "counterparty_id"]])).rename({"counterparty_id": "person"}),
-        on="payment_id",
-    )
+    known: Any = pl.from_arrow(table_of(listed[["payment_id", "counterparty_id"]]))
+    both = stated.join(known.rename({"counterparty_id": "person"}), on="payment_id")
     only = stated.join(both, on="payment_id", how="anti")
     name = "counterparty_name"
     seen, shown = (
@@ -297,8 +299,12 @@ def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statemen
     named = only.filter(is_payment, pl.col("counterparty_id").is_null(), pl.col(name).is_not_null()).select(_NAMES)
     counts = dict(named.group_by(name).len().rows())
     known = NamesOfPeople(people, seen, shown)
-    matches = match_names(counts, known, read_file(folder).lines, str(folder.path / PEOPLE_FILE), me.user)
-    return Names(counts, matches, known, people, _list_persons(named, matches, known))
+    try:
+        lines, faults = read_file(folder).lines, []
+    except ArchiveError as error:  # the payments can be shown without the file
+        lines, faults = (), [Fault(0, str(error))]
+    matches, wrong = match_names(counts, known, lines, str(folder.path / PEOPLE_FILE), me.user)
+    return Names(counts, matches, known, people, _list_persons(named, matches, known), [*faults, *wrong])
 
 
 def read_file(folder: ArchiveFolder) -> PeopleFile:
@@ -318,13 +324,24 @@ def _drop_edited(problems: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
 def forget_people(payments: pd.DataFrame) -> pd.DataFrame:
     """Return rows of statements of a history as statements have them: without what is known of other people."""
     own = payments["account_id"]
-    columns = {}
+    columns: dict[str, pd.Series[Any]] = {}
     for side in ("actor", "target_user", "counterparty"):
         is_other = payments[f"{side}_id"] != own
         columns |= {f"{side}_{name}": payments[f"{side}_{name}"].mask(is_other) for name in ("id", "username")}
     if MATCHED in payments:
         columns["counterparty_name"] = payments["counterparty_name"].mask(payments[MATCHED].notna())
     return payments.assign(**columns)
+
+
+def _frame_faults(faults: Sequence[Fault]) -> pd.DataFrame:
+    """Return PROBLEMS of lines of the user's file of people."""
+    problems = [Problem(PEOPLE_LINE, PEOPLE_FILE, fault.line or None, field="person") for fault in faults]
+    return frame_problems(problems).assign(
+        problem=pd.array(
+            [f"the line is left out: {fault.reason}" if fault.line else fault.reason for fault in faults],
+            dtype=schema.TEXT,
+        )
+    )
 
 
 def _find_holder(view: StatementView, rows: Rows) -> Me:
@@ -393,14 +410,12 @@ def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: Name
     return pl.DataFrame(rows, schema=dict.fromkeys((*_NAMES, *_PERSON), pl.String), orient="row")
 
 
-def _describe_people(
-    payments: pd.DataFrame, listed: Collection[Any], persons: pl.DataFrame, owner: str
-) -> pd.DataFrame:
+def _describe_people(payments: pd.DataFrame, listed: pd.Series[str], persons: pl.DataFrame, owner: str) -> pd.DataFrame:
     """Return payments of statements with the people of their names, except for those that the service lists."""
     if persons.is_empty():
         return payments.assign(**{MATCHED: pd.Series(index=payments.index, dtype=schema.TEXT)})
     rows: Any = pl.from_arrow(table_of(payments))
-    rows = rows.with_columns(is_listed=pl.Series(is_among(payments["payment_id"], pd.Series(listed))))
+    rows = rows.with_columns(is_listed=pl.Series(is_among(payments["payment_id"], listed)))
     is_payment = pl.col("kind").fill_null(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
     is_named = is_payment & ~pl.col("is_listed") & pl.col("counterparty_id").is_null()
     keys = [f"key_{name}" for name in _NAMES]

@@ -58,6 +58,7 @@ _SENTENCES: Final = MappingProxyType({
     "unknown_status": "is not a status that this version knows",
     "missing_currency": "is missing, and the file has several or none",
     "wrong_net": "is not gross and fee together: the net amount is used",
+    "unknown_sign": "does not say whether the money came or went",
     "unknown_impact": "is an unknown balance impact",
     "wrong_impact": "contradicts the sign of the net amount, which is used",
     "unbalanced_row": "is the cost of a row with members' cells that do not add up to zero",
@@ -196,7 +197,7 @@ def frame_problems(problems: Sequence[Problem]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.array(columns[name], dtype=parse_dtype(dtype)) for name, dtype in PROBLEMS.items()})
 
 
-def list_unreadable(
+def list_unreadable(  # noqa: PLR0913 - the cells, their values, and the problem
     places: pl.DataFrame, cells: pl.Series, values: pl.Series, *, field: str, code: str, details: Sequence[object] = ()
 ) -> list[Problem]:
     """Return a problem for each cell with text, other than "(None)", that has no value.

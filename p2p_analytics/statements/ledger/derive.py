@@ -331,7 +331,7 @@ def _list_once(problems: Sequence[Problem], balances: Sequence[Balance]) -> list
     contents: dict[str, set[object]] = {}
     accounts: dict[str, set[object]] = {}
     for balance in balances:
-        contents.setdefault(balance.file, set()).add(replace(balance, file="", rows=None))  # type: ignore[arg-type]
+        contents.setdefault(balance.file, set()).add(replace(balance, file=""))
         accounts.setdefault(balance.file, set()).add(balance.account)
     every = frozenset().union(*accounts.values())
     keys: list[tuple[object, ...]] = []
