@@ -65,7 +65,7 @@ def test_a_folder_and_a_zip_archive_of_its_files(folder, tmp_path, capsys) -> No
     assert "5 problems" in p2p.render_report(history, as_of=history.fetched_at)
     assert main(["import", str(archive), str(folder), "--dry-run"]) == 0
     printed = capsys.readouterr().out
-    assert "2 files" in printed
+    assert "2 Venmo files" in printed
     assert "5 problems" in printed
     assert printed.count("the balances and the rows differ") == 1
 

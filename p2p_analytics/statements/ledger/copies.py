@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "source"  # the file of a row, where one name can be that of several files
 _OF_CONTENT: Final = r"^(.+)-[0-9a-f]{16}-[0-9]+$"
-# A spreadsheet changes how amounts and times are shown, not these.
-_ALIKE: Final = ("account", "group", "type", "counterparty_name", "is_in", "currency", "status", "note")
 _SIDES: Final = ("moment_side", "amount_side")
 _LOST: Final = ("moment_lost", "amount_lost")
-_MOMENT: Final = (*_ALIKE, "moment", "amount", *_LOST)
+_MOMENT: Final = ("alike", "moment", "amount", *_LOST)
 _ROW: Final = ("account", "payment_id")
 _PAIR: Final = ("account", SOURCE, "other_source")
 _MINUTE: Final = 60_000_000
@@ -78,7 +76,10 @@ def _name_sources(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of which a copy is another payment, with the columns by which they are compared."""
+    """Return the rows of which a copy is another payment, with the columns by which they are compared.
+
+    Rows are ``alike`` if a spreadsheet may have made one of the other: it changes amounts and times only.
+    """
     own, cents, us = pl.col("payment_id"), pl.col("flow_cents"), pl.col("date").dt.epoch("us")
     is_made = pl.col(GIVEN).is_null() | pl.col(SHARED)
     is_candidate = rows.select(
@@ -89,12 +90,15 @@ def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
         & (pl.col("kind") != NOTICE).fill_null(value=True)
     ).to_series()
     candidates = rows.filter(is_candidate)
-    texts = ("type", "counterparty_name", "currency", "status", "note")
     size = cents.abs()
+    texts = [
+        pl.col(name).cast(pl.String) for name in ("account", "type", "counterparty_name", "currency", "status", "note")
+    ]
     described = candidates.select(
-        pl.coalesce(own.str.extract(_OF_CONTENT), GIVEN).alias("group"),
-        *(pl.col(name).cast(pl.String) for name in texts),
-        (cents > 0).alias("is_in"),
+        # One hash takes a tenth of the time and memory that the texts take.
+        pl.struct(*texts, pl.coalesce(own.str.extract(_OF_CONTENT), GIVEN).alias("group"), cents > 0)
+        .hash()
+        .alias("alike"),
         size.alias("cents"),
         ((size + _UNIT // 2) // _UNIT * _UNIT).alias("rounded"),
         (size % _UNIT == 0).alias("lacks_cents"),
@@ -128,11 +132,13 @@ def _select_shared(candidates: pl.DataFrame) -> pl.DataFrame:
     times = pl.concat([keep_all(candidates, "us", "moment"), of_minute, of_day, *near])
     of_units = list_sides(times, "lacks_cents", 1, pl.col("rounded"), "amount")
     found = pl.concat([keep_all(times, "cents", "amount"), of_units])
+    found = found.filter(pl.any_horizontal(pl.col(*_LOST) > 0))
+    found = found.filter(found.select(pl.struct(_MOMENT).hash().is_duplicated()).to_series())
     files = pl.col(SOURCE).n_unique().over(*_MOMENT)
     has_both = (
         pl.col(side).n_unique().over(*_MOMENT) > (pl.col(lost) > 0) for side, lost in zip(_SIDES, _LOST, strict=True)
     )
-    return found.filter(pl.any_horizontal(pl.col(*_LOST) > 0), files.is_between(2, _MOST_FILES), *has_both)
+    return found.filter(files.is_between(2, _MOST_FILES), *has_both)
 
 
 def _find_alike(shared: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
