@@ -11,17 +11,17 @@ import pandas as pd
 
 from p2p_analytics import settings
 from p2p_analytics.archive._batches import Holder, add_edits, read_rows, recover_statements, write_edits
-from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder
+from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder, build_format_name
 from p2p_analytics.archive._imports import (
     frame_batches,
     plan_import,
+    plan_undo,
     require_import,
     undo_import,
     write_planned,
 )
 from p2p_analytics.archive._manifest import NAME, BrokenFileError, is_file_name
 from p2p_analytics.archive._people import (
-    PeopleFileError,
     add_suggestions,
     list_people,
     list_unused,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from pathlib import Path
 
-    from p2p_analytics.archive._imports import ImportPlan
+    from p2p_analytics.archive._imports import ImportPlan, UndoPlan
     from p2p_analytics.archive._manifest import Manifest, Service
     from p2p_analytics.archive._view import Names
     from p2p_analytics.client import Client
@@ -120,7 +120,7 @@ class Archive(Scannable):
         private = settings.privacy(privacy)
         manifest = self._require_manifest()
         try:
-            history = self._build_history(manifest, is_private=bool(private))
+            history = self._build_history(manifest)
         except BrokenFileError:
             if self._folder.read_manifest() != manifest:  # another process wrote twice in the meantime
                 return self.history(privacy=privacy)
@@ -130,7 +130,7 @@ class Archive(Scannable):
     @property
     def is_new(self) -> bool:
         """Whether the folder holds no archive yet: the first merge, sync or import creates it."""
-        manifest = self._folder.read_manifest()
+        manifest = self._read_sound_manifest()
         return self._folder.is_new() if manifest is None else not (manifest.service or manifest.has_statements)
 
     @property
@@ -367,6 +367,16 @@ class Archive(Scannable):
         with self._folder.lock():
             return write_planned(self._folder, statements, planned, repair=repair)
 
+    def preview_undo(self) -> UndoPlan:
+        """Return what `undo` would take back, and change nothing. In privacy mode, names are invented.
+
+        Raises
+        ------
+        ArchiveError
+            There is no import.
+        """
+        return plan_undo(self._folder)
+
     def undo(self) -> pd.DataFrame:
         """Take the last import back, and return its row of `imports`; what a sync or merge has added stays.
 
@@ -389,6 +399,27 @@ class Archive(Scannable):
         """
         manifest = self._folder.read_manifest()
         return frame_batches(manifest.batches if manifest else (), undoable=True)
+
+    @property
+    def holder_names(self) -> list[str]:
+        """The names of the account holder: in earlier statements, then in the user's profile."""
+        manifest = self._folder.read_manifest()
+        if manifest is None or not (manifest.service or manifest.has_statements):
+            return []
+        owners = read_rows(self._folder, manifest).collected.rows["owner"].drop_nulls().unique().to_list()
+        profile = self._build_history(manifest).me.user.display_name
+        return [*dict.fromkeys([*sorted(owners), *filter(None, [profile])])]
+
+    @property
+    def formats(self) -> list[Path]:
+        """The files of the user's own formats, which `keep_format` has copied into the archive."""
+        return sorted(path for path in self._folder.list_formats())
+
+    def keep_format(self, path: str | os.PathLike[str], name: str) -> None:
+        """Copy the TOML file of a user's format into the archive, in place of an earlier one of this name."""
+        body = to_path(path).read_bytes()
+        with self._folder.lock():
+            self._folder.replace_file(build_format_name(name), body)
 
     def reconciliation(self, *, privacy: Privacy | None = None) -> pd.DataFrame:
         """Return whether the balances of imported files agree with their rows, and with those of the file before.
@@ -417,13 +448,16 @@ class Archive(Scannable):
         known; ``username``, that of the person, where it is known; ``matched``, "payments" if service and statements
         show payments of the name with one person, "people.csv" if the user's file says so, else null: the person is a
         suggestion, or unknown; ``evidence``; and ``payments``, the number of payments that only statements know. A line
-        of people.csv with a name that no payment has comes last, with 0 payments.
+        of people.csv that has no effect comes last, with 0 payments: no payment has its name, or it cannot be used.
         """
         names = self._read_names()
         if names is None:
             return list_people({}, {}, [], {})
         suggestions = suggest_people(names.counts, names.known, names.matches)
-        unused = list_unused(names.counts, names.known, read_file(self._folder).lines)
+        wrong = {fault.line: f"{PEOPLE_FILE}, line {fault.line}: {fault.reason}" for fault in names.faults}
+        lines = read_file(self._folder).lines
+        unused = list_unused(names.counts, names.known, [row for row in lines if row.line not in wrong])
+        unused += [row._replace(evidence=wrong[row.line]) for row in lines if row.line in wrong]
         return list_people(names.counts, names.matches, suggestions, names.known.usernames, unused)
 
     def write_people(self) -> Path:
@@ -439,7 +473,7 @@ class Archive(Scannable):
             self._folder.replace_file(PEOPLE_FILE, write_aliases(add_suggestions(decided, suggestions)))
         return self.path / PEOPLE_FILE
 
-    def _build_history(self, manifest: Manifest, *, is_private: bool) -> History:
+    def _build_history(self, manifest: Manifest) -> History:
         service = manifest.service
         friends = friends_frame([]) if service is None else self._folder.read_frame(service.friends)
         since = None if service is None else service.since
@@ -453,20 +487,13 @@ class Archive(Scannable):
                 people=self._folder.read_frame(service.people),
                 since=since,
             )
-        try:
-            view = read_view(self._folder, manifest)
-        except PeopleFileError as error:
-            if not is_private:
-                raise
-            hidden = error.without_reason()
-        else:
-            return History(
-                me=view.me, payments=view.payments, friends=friends, fetched_at=view.fetched_at,
-                problems=view.problems, people=view.people, since=since,
-            )  # fmt: skip
-        raise hidden  # outside of the except block, so that the error, which quotes names, is not the context
+        view = read_view(self._folder, manifest)
+        return History(
+            me=view.me, payments=view.payments, friends=friends, fetched_at=view.fetched_at,
+            problems=view.problems, people=view.people, since=since,
+        )  # fmt: skip
 
-    def _merge_statements(  # noqa: PLR0913 - the history, and what the archive holds
+    def _merge_statements(
         self, manifest: Manifest, history: History, stated: pd.DataFrame, changes: Changes
     ) -> tuple[Manifest, Changes]:
         """Add the rows of statements of a history as edits, unless the archive has them as they are."""

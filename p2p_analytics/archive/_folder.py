@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 LOCK_WAIT_SECONDS: Final = 10.0
 PEOPLE_FILE: Final = "people.csv"  # which the user edits
+_FORMAT: Final = re.compile(r"format-\w[\w-]*\.toml")  # of the user's own statement files
 _LOCK: Final = "lock"
 _PREFIX: Final = ".p2p-archive-"  # of temporary files; exports into the folder use another prefix
 _LEFTOVER: Final = re.compile(rf"{re.escape(_PREFIX)}[a-z0-9_]{{8}}\.part", re.ASCII)  # of a killed process
@@ -52,6 +53,12 @@ _CHANGED: Final = "its content is not as it was written"
 _ACCOUNT: Final = b"p2p_analytics.account"
 _KEPT_VIEWS: Final = 8  # cached tables, of two states
 _VIEW: Final = "view_"  # begins the names of cached tables, which no manifest lists
+
+
+def build_format_name(name: str) -> str:
+    """Return the name of the file of a user's format."""
+    plain = re.sub(r"\W+", "-", name).strip("-")
+    return f"format-{plain or 'own'}.toml"
 
 
 class ArchiveFolder:
@@ -269,6 +276,7 @@ class ArchiveFolder:
         with contextlib.ExitStack() as stack:
             try:
                 settings.make_private(self.path)
+                self._require_writable()
                 self.path.chmod(0o700)
                 stack.enter_context(hold_lock(self.path / _LOCK, seconds=LOCK_WAIT_SECONDS))
             except BlockingIOError:
@@ -285,9 +293,23 @@ class ArchiveFolder:
         names = {path.name for path in self.path.iterdir()}
         lock = self.path / _LOCK
         if is_regular(lock) and not lock.stat().st_size:
-            names -= {_LOCK, PEOPLE_FILE}  # an undone first import leaves both
+            # An undone first import leaves all of these.
+            names -= {_LOCK, PEOPLE_FILE, *(path.name for path in self.list_formats())}
         own = {path.name for path in self.list_own_files()}
         return not names - own or any(_manifest.is_file_name(name) for name in own)
+
+    def _require_writable(self) -> None:
+        """Raise an ArchiveError if the user has made the folder read-only; root could write into it all the same."""
+        if not self.path.stat().st_mode & stat.S_IWUSR:
+            raise ArchiveError(
+                f"{self.path} is read-only, so nothing was written: allow writing to this folder, or name another one."
+            )
+
+    def list_formats(self) -> Iterator[Path]:
+        """Yield the files of the user's own formats."""
+        for path in self.path.iterdir() if self.path.exists() else ():
+            if _FORMAT.fullmatch(path.name) and is_regular(path):
+                yield path
 
     def list_own_files(self) -> Iterator[Path]:
         """Yield regular files with a name that the archive gives; links and pipes of such a name are foreign."""

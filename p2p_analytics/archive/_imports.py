@@ -114,10 +114,32 @@ class ImportPlan(NamedTuple):
     details: pd.DataFrame
     kinds: pd.DataFrame
     problems: pd.DataFrame
+    payments: pd.DataFrame
     new_services: tuple[str, ...] = ()
     other_accounts: tuple[OtherFile, ...] = ()
     removed: int = 0
-    payments: pd.DataFrame | None = None
+
+
+class UndoPlan(NamedTuple):
+    """What an undo takes back: the last import, its files and counts, and the transactions that go with it.
+
+    Attributes
+    ----------
+    number : int
+        The number of the import.
+    files : tuple of str
+        The names of its files.
+    new, changed : int
+        The counts of its `ImportPlan`.
+    payments : DataFrame
+        PAYMENTS and STATEMENT of the transactions that the archive does not have without it, newest first.
+    """
+
+    number: int
+    files: tuple[str, ...]
+    new: int
+    changed: int
+    payments: pd.DataFrame
 
 
 class Planned(NamedTuple):
@@ -181,6 +203,21 @@ def _remove_new_files(folder: ArchiveFolder) -> Iterator[None]:
             for path in [path for path in folder.list_own_files() if path.name not in before]:
                 path.unlink()
         raise
+
+
+def plan_undo(folder: ArchiveFolder) -> UndoPlan:
+    """Return what an undo would take back, and change nothing."""
+    manifest = require_import(folder)
+    *earlier, last = manifest.batches
+    left = msgspec.structs.replace(manifest, batches=tuple(earlier))
+    payments = read_view(folder, manifest).payments
+    if left.has_statements or left.service is not None:
+        kept = read_view(folder, left).payments[_KEY]
+        payments = payments[~is_among(payments[_KEY], kept)].reset_index(drop=True)
+    mode = settings.privacy()
+    mask = Mask(strict=mode == settings.STRICT) if mode else None
+    files = last.files if mask is None else tuple(_mask_files(last.files, mask))
+    return UndoPlan(last.number, files, last.new, last.changed, payments if mask is None else mask.frame(payments))
 
 
 def undo_import(folder: ArchiveFolder) -> Batch:

@@ -37,18 +37,11 @@ _MOST_COMPARED: Final = 20  # lines for which the nearest name is looked for
 _PEOPLE: Final = dict.fromkeys(("alias", "person", "username", "matched", "evidence"), schema.TEXT)
 
 
-class PeopleFileError(ArchiveError):
-    """A line of people.csv cannot be used; its arguments are the place, and the reason, which quotes the line."""
+class Fault(NamedTuple):
+    """A line of people.csv that cannot be used and is left out, and the reason; line 0 is the whole file."""
 
-    def __str__(self) -> str:
-        """Return the sentence."""
-        return ": ".join(self.args)
-
-    def without_reason(self) -> ArchiveError:
-        """Return the error for privacy mode, which quotes nothing."""
-        return ArchiveError(
-            f"{self.args[0]} cannot be used: privacy mode hides the reason, so switch it off to see it."
-        )
+    line: int
+    reason: str
 
 
 class Alias(NamedTuple):
@@ -148,26 +141,22 @@ class NamesOfPeople:
 
 def match_names(
     names: Iterable[str], known: NamesOfPeople, aliases: Sequence[Alias], file: str, owner: User | None = None
-) -> dict[str, Match]:
-    """Return the match of each name that has one: those of payments, unless the user decided otherwise in the file.
+) -> tuple[dict[str, Match], list[Fault]]:
+    """Return the match of each name that has one: from payments, unless the user decided otherwise in the file.
 
-    The evidence says if the user made the owner of the account the person of a name.
-
-    Raises
-    ------
-    PeopleFileError
-        A line names an unknown person, two lines name different people for one alias, or lines lead to each other.
+    A line is left out, and is a fault, if it names an unknown person, contradicts an earlier line, or completes a
+    circle of names. The evidence says if the user made the owner of the account the person of a name.
     """
     wanted = dict.fromkeys(names)
     found = {name: match for name in wanted if (match := known.match(name)) is not None}
-    decided = _read_decisions(aliases, wanted, known, file)
+    decided, faults = _read_decisions(aliases, wanted, known)
     for name, person in decided.items():
         if not person:
             found.pop(name, None)  # the user keeps the name apart
     for name, person in decided.items():
         if not person or name not in wanted:
             continue
-        target = _follow(name, decided, file)
+        target = _follow(name, decided)
         user_id = known.find(target)
         by_payments = found.get(target) or known.match(target)
         if user_id is None and by_payments is not None and decided.get(target) != "":
@@ -175,7 +164,7 @@ def match_names(
         is_owner = owner is not None and (user_id == owner.id or target in {owner.display_name, owner.username})
         why = f"{file} says so" + (", but this is the holder of the account" if is_owner else "")
         found[name] = Match(user_id, name if user_id else target, BY_FILE, why)
-    return found
+    return found, faults
 
 
 def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[str, Match]) -> list[Alias]:
@@ -324,48 +313,52 @@ def add_suggestions(content: PeopleFile, suggestions: Iterable[Alias]) -> People
     return content._replace(lines=[*kept, *new])
 
 
-def _follow(name: str, decided: Mapping[str, str], file: str) -> str:
-    """Return the person of a name, which may lead to another name that has a person."""
-    seen = {name: None}
+def _follow(name: str, decided: Mapping[str, str]) -> str:
+    """Return the person of a name, which may lead to another name that has a person; a name that leads back ends it."""
+    seen = {name}
     target = decided[name]
-    while decided.get(target) and decided[target] != target:
-        if target in seen:
-            names = ", ".join(map(repr, seen))
-            raise PeopleFileError(file, f"the lines of {names} lead to each other: remove one of them.")
-        seen[target] = None
+    while decided.get(target) and target not in seen:
+        seen.add(target)
         target = decided[target]
     return target
 
 
 def _read_decisions(
-    aliases: Sequence[Alias], wanted: Collection[str], known: NamesOfPeople, file: str
-) -> dict[str, str]:
-    """Return the person of each alias that the user decided on: an id, a name, or empty to keep the name apart."""
+    aliases: Sequence[Alias], wanted: Collection[str], known: NamesOfPeople
+) -> tuple[dict[str, str], list[Fault]]:
+    """Return the person of each alias that the user decided on, and the lines that are left out.
+
+    The person is an id, a name, or empty to keep the name apart.
+    """
     decided: dict[str, str] = {}
+    faults = []
     stripped = {name.strip(): name for name in wanted}
     for row in aliases:
         if row.is_open:
             continue
-        place = f"{file}, line {row.line}"
-        if _ROUNDED.fullmatch(row.person):
-            raise PeopleFileError(
-                place, f"a spreadsheet rounded the id {row.person}: write the username, as in user:ada."
-            )
-        person = known.find(row.person) or row.person
-        if (
-            person == row.person
-            and (person.isdecimal() or person.startswith(_BY_USERNAME))
-            and known.find(person) is None
-        ):
-            raise PeopleFileError(
-                place,
-                f"the archive knows no person {clean_line(person)}: write a name, an id or user: and a username.",
-            )
         alias = row.alias if row.alias in wanted else stripped.get(row.alias.strip(), row.alias.strip())
-        if decided.setdefault(alias, person) != person:
-            other = clean_line(decided[alias])
-            raise PeopleFileError(place, f"{row.alias!r} is {other} in another line: keep one of the lines.")
-    return decided
+        user_id = known.find(row.person)
+        if _ROUNDED.fullmatch(row.person):
+            reason = f"a spreadsheet rounded the id {row.person!r}: write the username, as in user:ada"
+        elif user_id is None and (row.person.isdecimal() or row.person.startswith(_BY_USERNAME)):
+            reason = f"the archive knows no person {row.person!r}: write a name, an id or user: and a username"
+        elif decided.get(alias, user_id or row.person) != (user_id or row.person):
+            reason = f"{row.alias!r} is {decided[alias]!r} in another line: keep one of the lines"
+        elif _leads_back(alias, user_id or row.person, decided):
+            reason = f"it leads back to {row.alias!r} through other lines: remove one of them"
+        else:
+            decided[alias] = user_id or row.person
+            continue
+        faults.append(Fault(row.line, clean_line(reason)))
+    return decided, faults
+
+
+def _leads_back(alias: str, person: str, decided: Mapping[str, str]) -> bool:
+    """Return whether other lines lead from a person to the alias; a line of one name for itself is harmless."""
+    target = person
+    while target != alias and decided.get(target) and decided[target] != target:
+        target = decided[target]
+    return target == alias != person
 
 
 def _fold(name: str) -> str:

@@ -236,7 +236,7 @@ def _find_start(baseline: Baseline | None, previous: Service | None, history: Hi
     return min(baseline.start, previous.since)
 
 
-def _write_payments(  # noqa: PLR0913 - the new rows, the old files, and how to treat them
+def _write_payments(
     folder: ArchiveFolder,
     rows: pa.Table,
     kept: Sequence[Entry],

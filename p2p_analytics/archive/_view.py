@@ -19,6 +19,7 @@ from p2p_analytics.archive._batches import Holder, Rows, read_rows
 from p2p_analytics.archive._folder import PEOPLE_FILE
 from p2p_analytics.archive._people import (
     BY_USERNAME,
+    Fault,
     Match,
     NamesOfPeople,
     PeopleFile,
@@ -26,7 +27,7 @@ from p2p_analytics.archive._people import (
     read_aliases,
 )
 from p2p_analytics.archive.tables import MATCHED, arrow_schema
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, frame_of_polars, is_among, table_of, with_microseconds
@@ -35,7 +36,7 @@ from p2p_analytics.frames.people import merge_people, people_frame
 from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import set_dtypes
 from p2p_analytics.records import Me, User
-from p2p_analytics.statements import RECONCILIATION, SERVICE, OtherRow, derive, frame_problems
+from p2p_analytics.statements import RECONCILIATION, SERVICE, OtherRow, Problem, derive, frame_problems
 from p2p_analytics.times import EPOCH
 from p2p_analytics.vocabulary import Status
 
@@ -58,6 +59,7 @@ LISTED: Final = (
 NOT_COMPARED: Final = frozenset({
     "payment_id", "file", "line", "account_id", "actor_id", "actor_username", "target_user_id", "target_user_username",
 })  # fmt: skip
+PEOPLE_LINE: Final = "people_line"  # the code of a line of people.csv that is left out
 _PLACE: Final = ("payment_id", "file", "line", "kind")
 _VERSION: Final = b"1"  # of the derivation: another one derives again
 _COLUMNS: Final = {**schema.PAYMENTS, **schema.STATEMENT}
@@ -101,13 +103,14 @@ class Statements(NamedTuple):
 
 
 class Names(NamedTuple):
-    """Names in statements: payments by name, matches, names of people, and PEOPLE with those whom statements show."""
+    """Names in statements: payments by name, matches, known names, PEOPLE, and unusable lines of people.csv."""
 
     counts: Mapping[str, int]
     matches: Mapping[str, Match]
     known: NamesOfPeople
     people: pd.DataFrame
     persons: pl.DataFrame
+    faults: Sequence[Fault] = ()
 
 
 class Outline(NamedTuple):
@@ -256,10 +259,10 @@ def derive_view(folder: ArchiveFolder, manifest: Manifest, statements: Statement
     stated = _describe_people(statements.payments, listed["payment_id"], names.persons, account)
     united = merge_sources(listed, stated) if len(listed) else sort_frame(stated)
     payments = set_dtypes(united.reindex(columns=[*_MERGED]), _MERGED)
-    problems = statements.problems
+    parts = [statements.problems, _frame_faults(names.faults)]
     if service is not None:
-        problems = pd.concat([folder.read_frame(service.problems), problems], ignore_index=True)
-        problems = problems.astype(dict(schema.PROBLEMS))
+        parts = [folder.read_frame(service.problems), *parts]
+    problems = pd.concat(parts, ignore_index=True).astype(dict(schema.PROBLEMS))
     reconciliation = statements.view.reconciliation.assign(account=account).astype({"account": schema.TEXT})
     return View(statements.me, statements.fetched_at, payments, problems, reconciliation, names.people)
 
@@ -295,9 +298,13 @@ def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statemen
     is_payment = pl.col("kind").fill_null(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
     named = only.filter(is_payment, pl.col("counterparty_id").is_null(), pl.col(name).is_not_null()).select(_NAMES)
     counts = dict(named.group_by(name).len().rows())
-    of_people = NamesOfPeople(people, seen, shown)
-    matches = match_names(counts, of_people, read_file(folder).lines, str(folder.path / PEOPLE_FILE), me.user)
-    return Names(counts, matches, of_people, people, _list_persons(named, matches, of_people))
+    known = NamesOfPeople(people, seen, shown)
+    try:
+        lines, faults = read_file(folder).lines, []
+    except ArchiveError as error:  # the payments can be shown without the file
+        lines, faults = (), [Fault(0, str(error))]
+    matches, wrong = match_names(counts, known, lines, str(folder.path / PEOPLE_FILE), me.user)
+    return Names(counts, matches, known, people, _list_persons(named, matches, known), [*faults, *wrong])
 
 
 def read_file(folder: ArchiveFolder) -> PeopleFile:
@@ -324,6 +331,17 @@ def forget_people(payments: pd.DataFrame) -> pd.DataFrame:
     if MATCHED in payments:
         columns["counterparty_name"] = payments["counterparty_name"].mask(payments[MATCHED].notna())
     return payments.assign(**columns)
+
+
+def _frame_faults(faults: Sequence[Fault]) -> pd.DataFrame:
+    """Return PROBLEMS of lines of the user's file of people."""
+    problems = [Problem(PEOPLE_LINE, PEOPLE_FILE, fault.line or None, field="person") for fault in faults]
+    return frame_problems(problems).assign(
+        problem=pd.array(
+            [f"the line is left out: {fault.reason}" if fault.line else fault.reason for fault in faults],
+            dtype=schema.TEXT,
+        )
+    )
 
 
 def _find_holder(view: StatementView, rows: Rows) -> Me:
@@ -392,9 +410,7 @@ def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: Name
     return pl.DataFrame(rows, schema=dict.fromkeys((*_NAMES, *_PERSON), pl.String), orient="row")
 
 
-def _describe_people(
-    payments: pd.DataFrame, listed: pd.Series[str], persons: pl.DataFrame, owner: str
-) -> pd.DataFrame:
+def _describe_people(payments: pd.DataFrame, listed: pd.Series[str], persons: pl.DataFrame, owner: str) -> pd.DataFrame:
     """Return payments of statements with the people of their names, except for those that the service lists."""
     if persons.is_empty():
         return payments.assign(**{MATCHED: pd.Series(index=payments.index, dtype=schema.TEXT)})

@@ -113,7 +113,8 @@ def select_edits(given: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     is_edited = pd.DataFrame(differs, index=edited.index).any(axis="columns")
     values = {name: edited[name].where(flags) for name, flags in differs.items()}
     values |= dict.fromkeys(_OWN_ACCOUNT, pd.Series(index=edited.index, dtype=TEXT))
-    return pd.concat([own[~is_known], edited.assign(**values)[is_edited]], ignore_index=True)
+    edits: pd.DataFrame = pd.concat([own[~is_known], edited.assign(**values)[is_edited]], ignore_index=True)
+    return edits
 
 
 def lay_over(payments: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:

@@ -209,13 +209,11 @@ class _Collector:
 
     def _read(self, parts: list[Part]) -> list[tuple[list[Part], Reading]]:
         """Return what the format makes of parts with one header; files with an error are found by binary search."""
-        table = _join_parts(parts, self._tz, self._account, self._member)
-        statement_format = parts[0].header.format
+        table, read = _join_parts(parts, self._tz, self._account, self._member), parts[0].header.format.read_table
         try:
-            reading = statement_format.read_table(table)
+            reading = read(table)
             if self._tz.key != "UTC":  # ids are made of the start, and must not depend on the zone of the caller
-                in_utc = statement_format.read_table(replace(table, tz=_UTC)).rows
-                start = in_utc.select(start=pl.coalesce("start", "date")).to_series()
+                start = read(replace(table, tz=_UTC)).rows.select(start=pl.coalesce("start", "date")).to_series()
                 reading = reading._replace(rows=reading.rows.with_columns(start))
         except StatementError as error:
             if self._is_refusing and len(parts) > 1:

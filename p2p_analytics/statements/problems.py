@@ -58,6 +58,7 @@ _SENTENCES: Final = MappingProxyType({
     "unknown_status": "is not a status that this version knows",
     "missing_currency": "is missing, and the file has several or none",
     "wrong_net": "is not gross and fee together: the net amount is used",
+    "unknown_sign": "does not say whether the money came or went",
     "unknown_impact": "is an unknown balance impact",
     "wrong_impact": "contradicts the sign of the net amount, which is used",
     "unbalanced_row": "is the cost of a row with members' cells that do not add up to zero",
@@ -128,14 +129,15 @@ def _describe_difference(problem: Problem) -> str:
     if problem.cents:
         missing = _format(problem.cents, problem.currency, plus="+")
         found.append(f"a row of {missing} may be missing: download the file again")
-    found += [f"or {' and '.join(_describe_row(*row, problem.currency) for row in rows)}" for rows in sets]
+    found += [f"or {' and '.join(_describe_row(row, problem.currency) for row in rows)}" for rows in sets]
     if remarks or not problem.cents:
         found.append(remarks or "amounts cannot be read")
     return "; ".join(found)
 
 
-def _describe_row(action: str, day: str | None, name: str, cents: int | None, currency: str | None) -> str:
+def _describe_row(row: tuple[str, str | None, str, int | None], currency: str | None) -> str:
     """Return a row that explains a difference, and how: "2024-06-12 Ravi Shah −$25.22 is there once too often"."""  # noqa: RUF002
+    action, day, name, cents = row
     amount = None if cents is None else _format(cents, currency, plus="+")
     return f"{' '.join(filter(None, [day, name, amount]))} {_ACTIONS[action]}"
 
@@ -195,7 +197,7 @@ def frame_problems(problems: Sequence[Problem]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.array(columns[name], dtype=parse_dtype(dtype)) for name, dtype in PROBLEMS.items()})
 
 
-def list_unreadable(
+def list_unreadable(  # noqa: PLR0913 - the cells, their values, and the problem
     places: pl.DataFrame, cells: pl.Series, values: pl.Series, *, field: str, code: str, details: Sequence[object] = ()
 ) -> list[Problem]:
     """Return a problem for each cell with text, other than "(None)", that has no value.

@@ -33,7 +33,7 @@ def _write(path, *rows: str, handle: str = "ada", closing: str = "$9.00"):
 @pytest.fixture
 def folder(tmp_path):
     """Return a folder with a file of three problems, and a zip archive with a copy of it."""
-    rows = [_STRANGE.format(id=3), _STRANGE.format(id=4), "5,2024-05-05T10:00:00,Payment,Complete,surplus" + "," * 9]
+    rows = [_STRANGE.format(id=3), _STRANGE.format(id=4), "5,2024-05-05T10:00:00,Payment,Complete,n" + "," * 9 + "x"]
     path = _write(tmp_path / "files" / "may.csv", *rows)
     with zipfile.ZipFile(path.parent / "download.zip", "w") as archive:
         archive.write(path, "copy/may.csv")

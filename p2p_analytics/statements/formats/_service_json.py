@@ -9,7 +9,7 @@ import polars as pl
 from p2p_analytics.frames.perspective import IN, OUT, UNREGISTERED
 from p2p_analytics.frames.schema import KIND_PAYMENT
 from p2p_analytics.handles import normalize_account
-from p2p_analytics.statements.formats._service_rows import PERSONAL
+from p2p_analytics.statements.formats._service_csv import PERSONAL
 from p2p_analytics.statements.formats.cells import parse_instants, parse_money
 from p2p_analytics.statements.formats.format import Reading, StatementFormat
 from p2p_analytics.statements.formats.json_cells import FIELDS, IS_OTHER, PREFIX
@@ -70,7 +70,7 @@ def _read(table: Table) -> Reading:
 
 
 STATEMENT_JSON: Final = StatementFormat(
-    "statement_json", {field: (f"{PREFIX}{field}",) for field in FIELDS}, FIELDS, _read, service=PERSONAL
+    "statement_json", {field: (f"{PREFIX}{field}",) for field in FIELDS}, FIELDS, _read, service=PERSONAL, zone="UTC"
 )
 
 
@@ -181,29 +181,20 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
 def _list_problems(cells: pl.DataFrame, rows: pl.DataFrame) -> list[Problem]:
     is_other = (cells["is_row"] == IS_OTHER).fill_null(value=False)
     is_row = cells["is_row"].is_not_null() & ~is_other
-    shown = rows["kind"].eq("unknown") & is_row
-    known = pl.Series([status.value for status in Status])
-    found = [
-        *list_problems(cells, is_other, cells["type"], field="row", code="not_a_transaction"),
-        *list_unreadable(cells, cells["amount"], cells["cents"], field="amount", code=NOT_AN_AMOUNT),
-        *list_unreadable(cells, cells["datetime_created"], cells["date"], field="datetime_created", code=NOT_A_DATE),
-        *list_unreadable(cells, cells["fee_cents"], cells["fee"], field="amount_fee_cents", code="not_whole_cents"),
-        *list_problems(cells, shown, cells["type"], field="type", code="unknown_type"),
-        *list_problems(
-            cells,
-            is_row & ~rows["status"].is_in(known.implode()).fill_null(value=False),
-            rows["status"],
-            field="status",
-            code="unknown_status",
-        ),
-        *list_problems(
-            cells,
-            is_row & rows["direction"].is_null(),
-            cells["type"],
-            field="direction",
-            code="no_direction",
-        ),
-    ]
+    is_known = rows["status"].is_in(list(map(str, Status))).fill_null(value=False)
+    found = list_problems(cells, is_other, cells["type"], field="row", code="not_a_transaction")
+    for name, value, field, code in (
+        ("amount", "cents", "amount", NOT_AN_AMOUNT),
+        ("datetime_created", "date", "datetime_created", NOT_A_DATE),
+        ("fee_cents", "fee", "amount_fee_cents", "not_whole_cents"),
+    ):
+        found += list_unreadable(cells, cells[name], cells[value], field=field, code=code)
+    for is_wrong, text, field, code in (
+        (rows["kind"] == "unknown", cells["type"], "type", "unknown_type"),
+        (~is_known, rows["status"], "status", "unknown_status"),
+        (rows["direction"].is_null(), cells["type"], "direction", "no_direction"),
+    ):
+        found += list_problems(cells, is_row & is_wrong, text, field=field, code=code)
     for field, name in (("id", "id"), ("cents", "amount"), ("date", "datetime_created")):
         missing = is_row & cells[name].is_null() & cells[field].is_null()
         found += list_problems(cells, missing, cells[name], field=name, code="missing", details=(name,))

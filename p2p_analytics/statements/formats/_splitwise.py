@@ -13,13 +13,13 @@ import polars as pl
 
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import MemberNeededError, StatementError
+from p2p_analytics.statements.formats.bank_columns import SERVICE_COLUMNS
 from p2p_analytics.statements.formats.fields import (
     blank_cells,
     build_reading,
     find_currencies,
-    find_language,
+    is_english,
     list_places,
-    merge_names,
     read_dates,
     read_money,
 )
@@ -28,43 +28,19 @@ from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from p2p_analytics.statements.formats.cells import Order
-    from p2p_analytics.statements.formats.fields import Languages
     from p2p_analytics.statements.formats.format import Reading, Table
     from p2p_analytics.statements.problems import Problem
 
-_LANGUAGES: Final[Languages] = {
-    "en": {
-        "date": "Date", "description": "Description", "category": "Category", "cost": "Cost", "currency": "Currency",
-    },
-    "de": {
-        "date": "Datum", "description": "Beschreibung", "category": "Kategorie", "cost": "Kosten",
-        "currency": "Währung",
-    },
-    "fr": {
-        "date": "Date", "description": "Description", "category": "Catégorie", "cost": "Coût", "currency": "Devise",
-    },
-    "it": {
-        "date": "Data", "description": "Descrizione", "category": ("Categorie", "Categoria"), "cost": "Costo",
-        "currency": "Valuta",
-    },
-    "es": {
-        "date": "Fecha", "description": "Descripción", "category": "Categoría", "cost": ("Coste", "Costo"),
-        "currency": ("Moneda", "Divisa"),
-    },
-    "pt": {
-        "date": "Data", "description": "Descrição", "category": "Categoria", "cost": "Custo", "currency": "Moeda",
-    },
-    "nl": {
-        "date": "Datum", "description": ("Omschrijving", "Beschrijving"), "category": "Categorie", "cost": "Kosten",
-        "currency": "Valuta",
-    },
-    "sv": {
-        "date": "Datum", "description": "Beskrivning", "category": "Kategori", "cost": "Kostnad", "currency": "Valuta",
-    },
-    "pl": {"date": "Data", "description": "Opis", "category": "Kategoria", "cost": "Koszt", "currency": "Waluta"},
+_COLUMNS: Final = {
+    "date": ("Date", "Datum", "Data", "Fecha"),
+    "description": (
+        "Description", "Beschreibung", "Descrizione", "Descripción", "Descrição", "Omschrijving", "Beschrijving",
+        "Beskrivning", "Opis",
+    ),
+    "category": ("Category", "Kategorie", "Catégorie", "Categorie", "Categoria", "Categoría", "Kategori", "Kategoria"),
+    "cost": ("Cost", "Kosten", "Coût", "Costo", "Coste", "Custo", "Kostnad", "Koszt"),
+    "currency": SERVICE_COLUMNS["currency"],
 }  # fmt: skip
-_SERVICE: Final = "splitwise"
 _LONGEST_NAMES: Final = 300  # characters of the members in a message
 _SETTLEMENTS: Final = (
     "payment", "zahlung", "paiement", "pagamento", "pago", "betaling", "betalning", "płatność",
@@ -80,14 +56,14 @@ def read(table: Table) -> Reading:
     table = blank_cells(table)
     member, columns = _find_member(table)
     wide, problems = _read_cells(table, columns)
-    dates, faults = _read_dates(table)
+    dates, faults = read_dates(table, table.cells["date"], order=None if is_english(table) else "dmy")
     problems += faults
     currency, faults = find_currencies(table, table.cells["currency"])
     problems += faults + _list_unbalanced(table, wide, columns)
 
     own, others = pl.col(columns[member]), {name: key for name, key in columns.items() if name != member}
-    category = pl.col("category").str.strip_chars().replace("", None)
-    is_total = pl.col("cost_text").str.strip_chars().replace("", None).is_null() & category.is_null()
+    category = pl.col("category")
+    is_total = pl.col("cost_text").is_null() & category.is_null()
     is_settlement = category.str.to_lowercase().is_in(_SETTLEMENTS).fill_null(value=False) & ~is_total
     creditor, debtor = _name_only(others, 1), _name_only(others, -1)
     frame = wide.with_columns(
@@ -113,17 +89,11 @@ def read(table: Table) -> Reading:
     totals = table.cells.select("file").with_columns(frame["is_total"], dates.alias("date"))
     exported = totals.filter("is_total").group_by("file").agg(pl.col("date").max()).drop_nulls()
     return build_reading(
-        table,
         frame,
         problems,
         subaccounts=dict.fromkeys(table.preambles, group),
         snapshots=dict(exported.iter_rows()),
     )
-
-
-def _read_dates(table: Table) -> tuple[pl.Series, list[Problem]]:
-    order: Order | None = None if find_language(table.header, _LANGUAGES) == "en" else "dmy"
-    return read_dates(table, table.cells["date"], order=order)
 
 
 def _find_member(table: Table) -> tuple[str, dict[str, str]]:
@@ -149,13 +119,9 @@ def _first_file(table: Table) -> str:
 def _read_cells(table: Table, columns: dict[str, str]) -> tuple[pl.DataFrame, list[Problem]]:
     """Return the text columns, and cost and members in cents."""
     wide = table.cells.with_columns(table.extras[name].cast(pl.String).alias(key) for name, key in columns.items())
-    money, problems = read_money(
-        replace(table, cells=wide),
-        ("cost", *columns.values()),
-        language=find_language(table.header, _LANGUAGES),
-    )
+    money, problems = read_money(replace(table, cells=wide), ("cost", *columns.values()))
     problems = [each._replace(field="member" if each.field.startswith("member_") else each.field) for each in problems]
-    texts = table.cells.select("description", "category", pl.col("cost").alias("cost_text"))
+    texts = table.cells.select("file", "line", "description", "category", pl.col("cost").alias("cost_text"))
     return texts.with_columns(money.get_columns()), problems
 
 
@@ -177,8 +143,8 @@ def _name_only(columns: dict[str, str], sign: int) -> pl.Expr:
 
 
 SPLITWISE: Final = StatementFormat(
-    name=_SERVICE,
-    columns=merge_names(_LANGUAGES),
+    name="splitwise",
+    columns=_COLUMNS,
     required=("date", "description", "category", "cost", "currency"),
     read=read,
 )

@@ -41,6 +41,10 @@ _ZONE: Final = r"(?: *\(?([Zz]|[+-][0-9]{2}:?[0-9]{2}|[A-Za-z][A-Za-z0-9_+:/-]{1
 _MOMENT: Final = rf"^\s*{_DATE}{_TIME}{_ZONE}\s*$"
 _COMMON: Final = r"^(?:19|20|21)[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9]$"
 
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH: Final = r"([A-Za-z]{3})[a-z]{0,6}\.?"
+_WORDED: Final = rf"^\s*(?:{_MONTH} ([0-9]{{1,2}}),? ([0-9]{{4}})|([0-9]{{1,2}})\.? {_MONTH},? ([0-9]{{4}}))"
+
 # An abbreviation means this offset also where the time zone database has a zone of that name with summer time.
 # Abbreviations of several zones that statement files do not use, such as IST, are not listed.
 _OFFSET_HOURS: Final = {
@@ -113,9 +117,9 @@ def parse_instants(
     """Return datetimes as UTC instants.
 
     A datetime is a date, alone or with a time, or with a time and a zone: ``2024-05-31T18:30:00Z``,
-    ``2024-05-31 18:30 CDT``, ``05/31/2024, 6:30:15 PM``, or ``31.05.2024`` with the order "dmy". A date alone means its
-    first moment. The zone is an offset, a name of the time zone database or one of the abbreviations that statement
-    files use; each abbreviation is a fixed offset.
+    ``2024-05-31 18:30 CDT``, ``05/31/2024, 6:30:15 PM``, ``31 May 2024``, or ``31.05.2024`` with the order "dmy".
+    A date alone means its first moment. The zone is an offset, a name of the time zone database or one of the
+    abbreviations that statement files use; each abbreviation is a fixed offset.
 
     A local time that occurs twice, because the clock was put back, means the first one. One that the clock skipped
     when it was put forward is read with the offset before the change, as `datetime` does with ``fold=0``.
@@ -143,7 +147,7 @@ def parse_instants(
     if zones is None and cells.str.contains(_COMMON).all():
         local = cells.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False)
         return _convert(pl.DataFrame([local.alias("local")]), tz.key or "UTC").alias(cells.name)
-    groups = _use_plain_characters(cells).str.extract_groups(_MOMENT).struct.unnest()
+    groups = _number_months(_use_plain_characters(cells)).str.extract_groups(_MOMENT).struct.unnest()
     (year, _, month, day, one, two, late_year, hour, minute, second, fraction, half, zone) = (
         pl.col(name) for name in groups.columns
     )
@@ -177,6 +181,19 @@ def list_orders(cells: pl.Series) -> list[Order]:
     if all(possible.values()) and cells.cast(pl.String).str.contains(_WITH_POINTS).any():
         return ["dmy"]
     return [order for order in ORDERS if possible[order]]
+
+
+def _number_months(cells: pl.Series) -> pl.Series:
+    """Return dates with an English month, such as "24 Mar 2020" or "Apr 2, 2019", as "2020-3-24"."""
+    if not cells.str.contains(_WORDED).any():
+        return cells
+    groups = cells.str.extract_groups(_WORDED).struct.unnest()
+    month, day, year, other_day, other_month, other_year = (pl.col(name) for name in groups.columns)
+    numbers = {name: f"-{number}-" for number, name in enumerate(_MONTHS, 1)}
+    number = pl.coalesce(month, other_month).str.to_lowercase().replace_strict(numbers, default=None)
+    date = pl.concat_str(pl.coalesce(year, other_year), number, pl.coalesce(day, other_day))
+    rest = cells.str.replace(_WORDED, "")
+    return groups.select(pl.coalesce(pl.concat_str(date, pl.lit(rest)), pl.lit(cells))).to_series()
 
 
 def _use_plain_characters(cells: pl.Series) -> pl.Series:

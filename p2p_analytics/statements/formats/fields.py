@@ -1,4 +1,4 @@
-"""Shared pieces of the formats of other services: languages, money, dates, words for kinds and statuses.
+"""Readers of the columns that many formats have: money, dates, currencies, words for kinds and statuses.
 
 All amounts are whole hundredths of the unit of their currency, also where the currency has no minor unit: 1,200 yen are
 120000. So every ``_cents`` column divided by 100 is an amount in units, whatever the currency.
@@ -7,7 +7,7 @@ All amounts are whole hundredths of the unit of their currency, also where the c
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
@@ -19,18 +19,15 @@ from p2p_analytics.statements.rows import complete_rows
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from p2p_analytics.statements.formats.cells import Order
     from p2p_analytics.statements.formats.format import Table
     from p2p_analytics.statements.problems import Problem
 
-Spelling: TypeAlias = str | tuple[str, ...]
-Languages: TypeAlias = "Mapping[str, Mapping[str, Spelling]]"
-ENGLISH: Final = "en"
 UNKNOWN: Final = "unknown"
-
+_ENGLISH: Final = frozenset({"currency", "amount", "gross", "cost"})  # names of columns in no other language
 _DECIMAL_COMMA: Final = r",[0-9]{1,2}[^0-9]*$"
 _DECIMAL_POINT: Final = r"\.[0-9]{1,2}[^0-9]*$"
 _READ_AS: Final = {"mdy": "month/day/year", "dmy": "day/month/year"}
@@ -75,61 +72,40 @@ STATUSES: Final[dict[str, Status]] = {
 }  # fmt: skip
 
 
-def merge_names(languages: Languages) -> dict[str, tuple[str, ...]]:
-    """Return the header names of each field in all languages."""
-    fields = dict.fromkeys(key for names in languages.values() for key in names)
-    return {
-        key: tuple(
-            dict.fromkeys(name for names in languages.values() if key in names for name in _as_tuple(names[key]))
-        )
-        for key in fields
-    }
-
-
-def find_language(header: Iterable[str], languages: Languages) -> str:
-    """Return the language with the most names of a header; of several, the first."""
-    present = {normalize_name(name) for name in header}
-    counts = {
-        language: sum(normalize_name(name) in present for value in names.values() for name in _as_tuple(value))
-        for language, names in languages.items()
-    }
-    return max(counts, key=lambda language: counts[language])
-
-
-def has_column(table: Table, *names: str) -> bool:
-    """Return whether the header has one of these names."""
-    present = {normalize_name(name) for name in table.header}
-    return any(normalize_name(name) in present for name in names)
+def is_english(table: Table) -> bool:
+    """Return whether the header names a currency or an amount in English."""
+    return any(normalize_name(name) in _ENGLISH for name in table.header)
 
 
 def blank_cells(table: Table) -> Table:
-    """Return a table in which cells of spaces alone are null, ids have no spaces around them, and lines end alike."""
+    """Return a table in which texts have no spaces around them and equal line ends; a text of spaces is null."""
     fields = [name for name in table.cells.columns if name not in {"file", "line"}]
-    text = [pl.col(name).str.replace_all("\r\n", "\n", literal=True) for name in fields]
-    has_text = [pl.when(cell.str.strip_chars() != "").then(cell) for cell in text]
-    ids = [pl.col(name).str.strip_chars() for name in ("id", "reference") if name in fields]
-    return replace(table, cells=table.cells.with_columns(has_text).with_columns(ids))
+    text = pl.col(fields).str.strip_chars().str.replace_all("\r\n", "\n", literal=True)
+    return replace(table, cells=table.cells.with_columns(pl.when(text != "").then(text).name.keep()))
 
 
 def read_money(
-    table: Table, fields: Sequence[str], *, currency: str = "currency", language: str = ENGLISH
+    table: Table, fields: Sequence[str], *, decimal: str | None = None
 ) -> tuple[pl.DataFrame, list[Problem]]:
-    """Return the cents of money fields, and a problem for each cell that is no amount.
+    """Return the cents of money fields, and a problem for each cell that is not an amount.
 
-    Whether a comma or a point separates the decimals is found in the cells of each file. Where no cell of a file has
-    one or two decimals, the language of the header decides.
+    Unless ``decimal`` is given, the cells of each file show whether a comma or a point separates the decimals. Where no
+    cell of a file has one or two decimals, the language of the header decides.
     """
     cells = table.cells
     evidence = cells.group_by("file").agg(
-        pl.any_horizontal(pl.col(name).str.contains(_DECIMAL_COMMA).any() for name in fields).alias("comma"),
-        pl.any_horizontal(pl.col(name).str.contains(_DECIMAL_POINT).any() for name in fields).alias("point"),
+        pl.any_horizontal(pl.col(name).str.contains(pattern).any() for name in fields).alias(key)
+        for key, pattern in (("comma", _DECIMAL_COMMA), ("point", _DECIMAL_POINT))
     )
-    is_comma = pl.col("comma") & ~pl.col("point") if language == ENGLISH else ~pl.col("point")
-    has_comma = cells.select("file").join(evidence, on="file", how="left", maintain_order="left").select(is_comma)
-    comma = has_comma.to_series().fill_null(value=False)
-    read, problems = {}, []
+    is_comma = pl.col("comma") & ~pl.col("point") if is_english(table) else ~pl.col("point")
+    if decimal is not None:
+        is_comma = pl.lit(value=decimal == ",")
+    joined = cells.select("file").join(evidence, on="file", how="left", maintain_order="left")
+    comma = joined.with_columns(is_comma.alias("is_comma"))["is_comma"].fill_null(value=False)
+    read: dict[str, pl.Series] = {}
+    problems: list[Problem] = []
     for name in fields:
-        text = _shorten_mills(cells, name, currency)
+        text = _shorten_mills(cells, name)
         values = pl.Series(name, [None], pl.Int64).new_from_index(0, len(cells))
         if not comma.all():
             values = parse_money(text)
@@ -140,12 +116,12 @@ def read_money(
     return pl.DataFrame(read), problems
 
 
-def _shorten_mills(cells: pl.DataFrame, name: str, currency: str) -> pl.Series:
+def _shorten_mills(cells: pl.DataFrame, name: str) -> pl.Series:
     """Return amounts without a third decimal that is zero, in the currencies that have three."""
     text = cells[name].cast(pl.String)
-    if currency not in cells.columns:
+    if "currency" not in cells.columns:
         return text
-    has_mills = cells[currency].str.strip_chars().is_in(WITH_MILLS).fill_null(value=False)
+    has_mills = cells["currency"].str.strip_chars().is_in(WITH_MILLS).fill_null(value=False)
     return text.str.replace(r"([.,][0-9]{2})0(\s*)$", "$1$2").zip_with(has_mills, text) if has_mills.any() else text
 
 
@@ -162,7 +138,7 @@ def read_dates(
         Dates, with or without a time.
     order : {"mdy", "dmy"}, optional
         Order of day and month that the service or the language of the file has. A file in which this order is
-        impossible is read in the other one. None if nothing says so: a file in which both are possible is read as
+        impossible is read in the other one. None if it is unknown: a file in which both are possible is read as
         "mdy", which is a problem of this file.
     zones : polars.Series, optional
         Zone of each cell. A datetime with an unknown zone is read in the zone of the table, which is a problem.
@@ -203,15 +179,8 @@ def read_dates(
     return values.alias(field), problems
 
 
-def join_texts(first: pl.Series, second: pl.Series) -> pl.Series:
-    """Return date and time of two columns as one text; null without a date."""
-    frame = pl.DataFrame([first.cast(pl.String).alias("first"), second.cast(pl.String).alias("second")])
-    joined = pl.concat_str("first", "second", separator=" ", ignore_nulls=True)
-    return frame.select(pl.when(pl.col("first").is_not_null()).then(joined)).to_series()
-
-
 def match_kinds(cells: pl.Series, patterns: Sequence[tuple[str, str]]) -> pl.Series:
-    """Return the kind of each type: that of the first pattern that occurs in its lower-case text, else "unknown"."""
+    """Return the kind of the first pattern that occurs in each text, in lower case, else "unknown"."""
     text = cells.cast(pl.String).str.to_lowercase()
     kinds = pl.Series("kind", [UNKNOWN]).new_from_index(0, len(cells))
     for kind, pattern in reversed(patterns):
@@ -221,15 +190,20 @@ def match_kinds(cells: pl.Series, patterns: Sequence[tuple[str, str]]) -> pl.Ser
 
 
 def read_statuses(
-    table: Table, cells: pl.Series, words: Mapping[str, Status] = STATUSES
+    table: Table, words: Mapping[str, str], *, verbs: bool = False, is_done: pl.Series | None = None
 ) -> tuple[pl.Series, list[Problem]]:
-    """Return the status of each row, and a problem for each word that is none; such a word stays as it is."""
-    text = cells.cast(pl.String).str.strip_chars()
-    known = text.str.to_lowercase().replace_strict(
-        {word: str(status) for word, status in words.items()}, default=None, return_dtype=pl.String
+    """Return the status of each row, and a problem for each unknown word, which stays.
+
+    With ``verbs``, the last word of a cell decides. Rows of ``is_done`` are settled whatever an unknown word means.
+    """
+    text = table.cells["status"]
+    word = text.str.extract(r"(\S+)$") if verbs else text
+    known = word.str.to_lowercase().replace_strict(dict(words), default=None, return_dtype=pl.String)
+    if is_done is not None:
+        known = known.zip_with(known.is_not_null() | ~is_done, pl.repeat(str(Status.SETTLED), len(text), eager=True))
+    problems = list_problems(
+        list_places(table), known.is_null() & text.is_not_null(), text, field="status", code="unknown_status"
     )
-    is_unknown = known.is_null() & text.is_not_null() & (text != "")
-    problems = list_problems(list_places(table), is_unknown, text, field="status", code="unknown_status")
     return known.zip_with(known.is_not_null(), text).alias("status"), problems
 
 
@@ -244,69 +218,40 @@ def find_currencies(table: Table, cells: pl.Series) -> tuple[pl.Series, list[Pro
     only = only.select("file", pl.when(pl.col("all").list.len() == 1).then(pl.col("all").list.first()).alias("only"))
     joined = frame.join(only, on="file", how="left", maintain_order="left")
     values = joined.select(pl.coalesce("currency", "only")).to_series()
-    problems = list_problems(
-        list_places(table),
-        values.is_null(),
-        cells,
-        field="currency",
-        code="missing_currency",
-    )
+    problems = list_problems(list_places(table), values.is_null(), cells, field="currency", code="missing_currency")
     return values.alias("currency"), problems
 
 
 def build_reading(
-    table: Table,
     frame: pl.DataFrame,
-    problems: list[Problem],
+    problems: Sequence[Problem],
     subaccounts: Mapping[str, str] | None = None,
     snapshots: Mapping[str, datetime] | None = None,
 ) -> Reading:
-    """Return the rows of a table with their problems, and one more for each row of an unknown type."""
-    rows = _build_rows(table, frame)
-    unknown = list_problems(
-        list_places(table),
-        rows["kind"] == UNKNOWN,
-        rows["type"],
-        field="type",
-        code="unknown_type",
-    )
-    return Reading(rows, [*problems, *unknown], subaccounts=subaccounts or {}, snapshots=snapshots or {})
-
-
-def _build_rows(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return ROWS of a table.
+    """Return ROWS of a frame with the columns of ROWS that a format fills, and a problem for each unknown type.
 
     Direction and sides follow from the sign of ``flow_cents`` and from ``counterparty_name``; a notice has none.
     Payments have the action "pay".
     """
-    is_notice = (pl.col("kind") == "notice").fill_null(value=False)
-    flow = pl.col("flow_cents")
+    absent = {"counterparty_name", "owner", "type"} - set(frame.columns)
+    flow, is_notice = pl.col("flow_cents"), (pl.col("kind") == "notice").fill_null(value=False)
     direction = pl.when(flow > 0).then(pl.lit("in")).when(flow < 0).then(pl.lit("out"))
-    places = table.cells.select("file", "line")
-    given = frame.columns
-    frame = pl.concat([places, frame], how="horizontal")
-    if "counterparty_name" not in given:
-        frame = frame.with_columns(pl.lit(None, pl.String).alias("counterparty_name"))
-    owner = pl.col("owner") if "owner" in given else pl.lit(None, pl.String)
-    frame = frame.with_columns(
+    frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in absent).with_columns(
         pl.when(~is_notice).then(direction).alias("direction"),
         pl.when(pl.col("kind") == "payment").then(pl.lit(str(Action.PAY))).alias("action"),
     )
-    is_out = pl.col("direction") == "out"
-    is_in = pl.col("direction") == "in"
-    return complete_rows(
+    is_out, is_in = (pl.col("direction") == word for word in ("out", "in"))
+    rows = complete_rows(
         frame.with_columns(
-            pl.when(is_in).then("counterparty_name").when(is_out).then(owner).alias("from_name"),
-            pl.when(is_out).then("counterparty_name").when(is_in).then(owner).alias("to_name"),
+            pl.when(is_in).then("counterparty_name").when(is_out).then("owner").alias("from_name"),
+            pl.when(is_out).then("counterparty_name").when(is_in).then("owner").alias("to_name"),
         )
     )
+    unknown = list_problems(rows, rows["kind"] == UNKNOWN, rows["type"], field="type", code="unknown_type")
+    return Reading(rows, [*problems, *unknown], subaccounts=subaccounts or {}, snapshots=snapshots or {})
 
 
 def list_places(table: Table) -> pl.DataFrame:
     """Return file, line and id of the rows of a table, for its problems."""
     cells = table.cells
     return cells.select("file", "line", payment_id=pl.col("id") if "id" in cells.columns else pl.lit(None, pl.String))
-
-
-def _as_tuple(value: Spelling) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else value

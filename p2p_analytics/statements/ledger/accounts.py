@@ -12,7 +12,7 @@ from p2p_analytics.statements.rows import SERVICE
 from p2p_analytics.times import EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from p2p_analytics.records import User
     from p2p_analytics.statements.rows import FileInfo
@@ -61,61 +61,15 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
     rows = _unite_spellings(rows)
     rows, problems = _unite_addresses(rows, ~is_given)
     rows = rows.with_columns(is_handle=pl.col("account").is_not_null(), is_given=is_given)
-    keys = (
-        rows.select("file", "account", "owner").unique().cast(pl.String).filter(pl.col("account").is_not_null()).rows()
-    )
-    of_files = {(file, handle) for file, handle, _ in keys}
-    handles: dict[str, set[str]] = {}
-    for file, handle, name in keys:
-        if name is not None and file not in given:
-            handles.setdefault(fold_name(name), set()).add(handle)
-    spellings = {normalize_account(handle): handle for _, handle in sorted(of_files)}
-    accounts: dict[str, set[str]] = {}  # of each service
-    of_holders = {name: set(found) for name, found in handles.items()}  # as files show them, without the service
-    if owner is not None:
-        own_name = owner.username or str(owner.id)
-        spellings |= {normalize_account(name): own_name for name in (owner.username, owner.id) if name}
-        handles.setdefault(fold_name(owner.display_name), set()).add(own_name)
-        accounts[SERVICE] = {own_name}
     if rows["is_handle"].all() and not given and owner is None:
         return NamedRows(rows.drop("is_given"), problems)
-
-    def resolve(name: str) -> str:
-        plain = name.strip().removeprefix("@")
-        return spellings.get(normalize_account(plain)) or find_handle(plain, of_holders) or plain
-
-    accounts_given = {file: resolve(name) for file, name in given.items()}
-    owners = _find_owners(rows.filter(~pl.col("is_handle")))
-    for file, name in owners.items():
-        if name is not None and file in given:
-            handles.setdefault(fold_name(name), set()).add(accounts_given[file])
-    named = {
-        file: find_handle(name, handles) or spellings.get(normalize_account(name), name)
-        for file, name in owners.items()
-        if name is not None and file not in given
-    }
-    problems += [
-        Problem("name_as_handle", file, None, None, ACCOUNT, owners[file])
-        for file, account in named.items()
-        if has_other_name(account, owners[file] or "", handles)
-    ]
-    named |= accounts_given
-    # Names that differ by case alone are one account, in small letters if a file has them.
-    written = {normalize_account(name): name for name in sorted(named.values())}
-    named = {
-        file: spellings.get(normalize_account(name)) or written[normalize_account(name)] for file, name in named.items()
-    }
-    services = {info.file: info.account_service for info in files}
-    for file, name in [*((file, handle) for file, handle in of_files if file not in given), *named.items()]:
-        accounts.setdefault(services[file], set()).add(name)
-    unnamed = set()
-    for file, service in services.items():
-        of_service = accounts.get(service, set())
-        if file not in named and len(of_service) != 1 and file in owners:
-            unnamed.add(service)
-        named.setdefault(file, next(iter(of_service)) if len(of_service) == 1 else service)
+    holders = _find_owners(rows.select("file", "owner", "date").filter(~rows["is_handle"]))
+    keys = rows.select("file", "account", "owner").filter(rows["is_handle"]).unique().cast(pl.String).rows()
+    names = _Names(keys, holders, given, owner)
+    problems += names.list_strange()
+    named, unnamed = names.name_files(files)
     of_file = pl.col("file").cast(pl.String).replace_strict(named, default=None, return_dtype=pl.String)
-    is_known = of_file.is_in([*spellings.values()]).fill_null(value=False)
+    is_known = of_file.is_in(list(names.handles)).fill_null(value=False)
     own = pl.col("account").cast(pl.String)
     is_own = own.str.to_lowercase() == of_file.str.to_lowercase()
     found = rows.with_columns(
@@ -130,6 +84,88 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
         problems,
         frozenset(unnamed),
     )
+
+
+class _Names:
+    """The handles and holders that files show, and the accounts that follow from them.
+
+    Parameters
+    ----------
+    keys : iterable of tuple of str
+        File, handle and holder of the rows with a handle.
+    holders : mapping of str to str or None
+        The holder of each file with rows without a handle.
+    given : mapping of str to str
+        The account that the caller named, by file.
+    owner : User, optional
+        The user whom the service names as the holder.
+    """
+
+    def __init__(
+        self,
+        keys: Iterable[tuple[str, str, str | None]],
+        holders: Mapping[str, str | None],
+        given: Mapping[str, str],
+        owner: User | None,
+    ) -> None:
+        shown = sorted({(file, handle) for file, handle, _ in keys})
+        self._of_files = [(file, handle) for file, handle in shown if file not in given]
+        self._holders = holders
+        self._of_services: dict[str, set[str]] = {}
+        self._spellings = {normalize_account(handle): handle for _, handle in shown}
+        of_holders: dict[str, set[str]] = {}  # as files show them, without the service
+        for file, handle, name in keys:
+            if name is not None and file not in given:
+                of_holders.setdefault(fold_name(name), set()).add(handle)
+        self._handles = {name: set(found) for name, found in of_holders.items()}
+        if owner is not None:
+            handle = owner.username or str(owner.id)
+            self._spellings |= {normalize_account(name): handle for name in (owner.username, owner.id) if name}
+            self._handles.setdefault(fold_name(owner.display_name), set()).add(handle)
+            self._of_services[SERVICE] = {handle}
+        plain = {file: name.strip().removeprefix("@") for file, name in given.items()}
+        self._given = {
+            file: self._spellings.get(normalize_account(name)) or find_handle(name, of_holders) or name
+            for file, name in plain.items()
+        }
+        for file, name in holders.items():
+            if name is not None and file in given:
+                self._handles.setdefault(fold_name(name), set()).add(self._given[file])
+        self._named = {
+            file: find_handle(name, self._handles) or self._spellings.get(normalize_account(name), name)
+            for file, name in holders.items()
+            if name is not None and file not in given
+        }
+
+    @property
+    def handles(self) -> set[str]:
+        """The handles, in the spelling of their accounts."""
+        return set(self._spellings.values())
+
+    def list_strange(self) -> list[Problem]:
+        """Return a problem for each file with the handle of an account as the name of another holder."""
+        return [
+            Problem("name_as_handle", file, None, None, ACCOUNT, self._holders[file])
+            for file, account in self._named.items()
+            if has_other_name(account, self._holders[file] or "", self._handles)
+        ]
+
+    def name_files(self, files: Sequence[FileInfo]) -> tuple[dict[str, str], set[str]]:
+        """Return the account of each file without a handle or with a given account, and the services among them."""
+        found = self._named | self._given
+        # Names that differ by case alone are one account, in small letters if a file has them.
+        written = {normalize_account(name): name for name in sorted(found.values())} | self._spellings
+        named = {file: written[normalize_account(name)] for file, name in found.items()}
+        services = {info.file: info.account_service for info in files}
+        for file, name in [*self._of_files, *named.items()]:
+            self._of_services.setdefault(services[file], set()).add(name)
+        unnamed = set()
+        for file, service in services.items():
+            of_service = self._of_services.get(service, set())
+            if file not in named and len(of_service) != 1 and file in self._holders:
+                unnamed.add(service)
+            named.setdefault(file, next(iter(of_service)) if len(of_service) == 1 else service)
+        return named, unnamed
 
 
 def _find_owners(rows: pl.DataFrame) -> dict[str, str | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
 from operator import attrgetter
@@ -62,7 +62,7 @@ class Balance:
     remarks: str | None
     dates: Period
     stated: Period
-    rows: pl.DataFrame
+    rows: pl.DataFrame = field(compare=False)
 
     @property
     def period(self) -> Period:

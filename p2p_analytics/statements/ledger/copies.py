@@ -187,7 +187,7 @@ def _describe(pair: Mapping[str, Any]) -> Problem:
 
 
 def find_equal_balances(balances: Sequence[Balance]) -> list[tuple[int, int]]:
-    """Return the positions of pairs of balances with other ids and equal amounts after the rows; one pair per later one.
+    """Return positions of pairs of balances with equal amounts after their rows, and other ids; one per later balance.
 
     Such files list the same transactions if at least half of the rows of one, and three different balances, are equal.
     An account that is emptied each month has the same balances each month: amounts with three ids are left out.

@@ -84,6 +84,7 @@ _UNCHANGED: Final = (
 )  # fmt: skip
 # Fields of money that are not the amount of a row.
 _OTHER_MONEY: Final = ("tip", "tax", "fee", "balance")
+_READ: Final = {NOT_AN_AMOUNT: "flow_cents", NOT_A_DATE: "date"}  # the column that a problem leaves empty
 
 
 class View(NamedTuple):
@@ -133,16 +134,12 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
     named = name_accounts(blank_sides(collected.rows), files, owner)
     books = find_books(named.rows, files)
     rows = fill_ids(named.rows, files, books)
-    problems = _name_payments(collected.problems, rows)
     checked = reconcile(rows, files, others, books)
     rows = running_balance(rows)
     is_replaced = find_replaced_rows(rows, books)
-    if is_replaced is not None:
-        problems = _drop_replaced(problems, rows.filter(is_replaced))
-    standing, every, row_problems = _unite(rows, is_replaced, checked.table)
-    listed = _fill_balances(_list_files(every, files), checked.table)
-    problems += checked.problems
-    problems = _drop_repaired(problems, rows, standing)
+    standing, every, row_problems = _unite(rows, is_replaced, checked.balances)
+    listed = _list_files(every, files, checked.balances)
+    problems = [*_settle_problems(collected.problems, rows, standing, is_replaced), *checked.problems]
     strange = {problem.file for problem in named.problems}
     holders = _list_holders(every, name_holders(standing, strange), checked.balances)
     is_counted = pl.col("kind").ne_missing(NOTICE) & (True if is_replaced is None else ~is_replaced)
@@ -159,7 +156,7 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
 
 
 def _unite(
-    rows: pl.DataFrame, is_replaced: pl.Series | None, reconciliation: pd.DataFrame
+    rows: pl.DataFrame, is_replaced: pl.Series | None, balances: Sequence[Balance]
 ) -> tuple[pl.DataFrame, pl.DataFrame, list[Problem]]:
     """Return one row per transaction, all rows with what follows from these, and problems of rows together."""
     ends = find_ends(rows)
@@ -168,7 +165,7 @@ def _unite(
     is_repeated = _find_repeated(current)
     if is_repeated is not None:
         repeated = current.filter(is_repeated)
-        described = pl.concat([repeated, describe_files(repeated, ends, reconciliation)], how="horizontal")
+        described = pl.concat([repeated, describe_files(repeated, ends, balances)], how="horizontal")
         united, problems = unite_rows(described)
         problems += _list_repeated(repeated)
         standing = pl.concat([current.filter(~is_repeated), united.select(current.columns)])
@@ -237,7 +234,7 @@ def _list_currencies(rows: pl.DataFrame) -> dict[str, list[str]]:
     return {account: of_people or every for account, every, of_people in lists.iter_rows()}
 
 
-def _list_files(rows: pl.DataFrame, files: Sequence[FileInfo]) -> pd.DataFrame:
+def _list_files(rows: pl.DataFrame, files: Sequence[FileInfo], balances: Sequence[Balance]) -> pd.DataFrame:
     """Return one row per file, account and currency, in the order of the files; a file without rows has zeros."""
     of_kind = pl.concat(
         part.group_by(*_GROUP, "kind").agg(
@@ -253,13 +250,16 @@ def _list_files(rows: pl.DataFrame, files: Sequence[FileInfo]) -> pd.DataFrame:
         pl.col("rows").sum(),
         *(pl.col("rows").filter(pl.col("kind") == kind).sum().alias(kind) for kind in KINDS),
     )
-    stated = rows.filter(pl.any_horizontal(pl.col("opening_cents", "closing_cents").is_not_null()))
-    balances = (
-        stated.sort("line")
-        .group_by(_GROUP, maintain_order=True)
-        .agg(pl.col("opening_cents").drop_nulls().first(), pl.col("closing_cents").drop_nulls().last())
+    counts = counts.cast(dict.fromkeys(_GROUP, pl.String)).join(
+        pl.DataFrame(
+            [(each.file, each.account, each.currency, each.opening, each.closing) for each in balances],
+            schema={**dict.fromkeys(_GROUP, pl.String), "opening_cents": pl.Int64, "closing_cents": pl.Int64},
+            orient="row",
+        ),
+        on=_GROUP,
+        nulls_equal=True,
+        how="left",
     )
-    counts = counts.join(balances, on=_GROUP, nulls_equal=True, how="left").cast(dict.fromkeys(_GROUP, pl.String))
     instant = pl.Datetime("us", "UTC")
     listed = pl.DataFrame(
         [(info.file, info.format, at, info.period_start, info.period_end) for at, info in enumerate(files)],
@@ -277,28 +277,6 @@ def _list_files(rows: pl.DataFrame, files: Sequence[FileInfo]) -> pd.DataFrame:
     )
 
 
-def _fill_balances(files: pd.DataFrame, reconciliation: pd.DataFrame) -> pd.DataFrame:
-    """Return the list of files with the balances that follow from those after each row, where a file states these."""
-    names = ["opening_cents", "closing_cents"]
-    known = files[list(_GROUP)].merge(reconciliation[[*_GROUP, *names]], on=list(_GROUP), how="left")
-    return files.assign(**{name: files[name].fillna(known[name]) for name in names})
-
-
-def _name_payments(problems: Sequence[Problem], rows: pl.DataFrame) -> list[Problem]:
-    """Return problems with the ids that their rows have in the end: a format lists them with the ids in the file."""
-    ids = _find_in_rows(problems, rows, "payment_id")
-    return [
-        problem if problem.payment_id is None else problem._replace(payment_id=ids.get(_place(problem), problem[3]))
-        for problem in problems
-    ]
-
-
-def _drop_replaced(problems: Sequence[Problem], replaced: pl.DataFrame) -> list[Problem]:
-    """Return problems without the problems of rows that a later snapshot replaces."""
-    places = set(replaced.select(pl.col("file").cast(pl.String), "line").iter_rows())
-    return [problem for problem in problems if _place(problem) not in places]
-
-
 def _drop_doubles(problems: Sequence[Problem]) -> list[Problem]:
     """Return problems without possible doubles that are copies, which another problem describes in more detail."""
     copies = {frozenset((problem.file, problem.other_file)) for problem in problems if problem.code == COPY}
@@ -309,45 +287,39 @@ def _drop_doubles(problems: Sequence[Problem]) -> list[Problem]:
     ]
 
 
-def _drop_repaired(problems: list[Problem], versions: pl.DataFrame, standing: pl.DataFrame) -> list[Problem]:
-    """Return problems without unreadable amounts and dates of payments that have these from other rows."""
-    columns = [_find_column(problem) if problem.payment_id else None for problem in problems]
-    wanted = list({str(problem.payment_id) for problem, name in zip(problems, columns, strict=True) if name})
-    if not wanted:
-        return problems
-    accounts = _find_in_rows(problems, versions, _ACCOUNT)
-    is_wanted = pl.col("payment_id").is_in(wanted)
-    key = (pl.col(_ACCOUNT).cast(pl.String), pl.col("payment_id"))
-    filled: dict[str | None, set[tuple[Any, ...]]] = {}
-    for name in {name for name in columns if name}:
-        empty = versions.filter(pl.col(name).is_null() & is_wanted).select(key)
-        known = standing.filter(pl.col(name).is_not_null() & is_wanted).select(key)
-        filled[name] = set(known.join(empty, on=[_ACCOUNT, "payment_id"], how="semi").iter_rows())
-    return [
-        problem
-        for problem, name in zip(problems, columns, strict=True)
-        if (accounts.get(_place(problem)), problem.payment_id) not in filled.get(name, ())
-    ]
+def _settle_problems(
+    problems: Sequence[Problem], rows: pl.DataFrame, standing: pl.DataFrame, is_replaced: pl.Series | None
+) -> list[Problem]:
+    """Return problems of formats, with the ids of payments in place of the ids in the files.
 
-
-def _find_column(problem: Problem) -> str | None:
-    """Return the column that a problem left empty; None for other problems."""
-    if any(word in problem.field for word in _OTHER_MONEY):
-        return None
-    return {NOT_AN_AMOUNT: "flow_cents", NOT_A_DATE: "date"}.get(problem.code)
-
-
-def _place(problem: Problem) -> tuple[str, int | None]:
-    return problem.file, problem.line
-
-
-def _find_in_rows(problems: Sequence[Problem], rows: pl.DataFrame, column: str) -> dict[tuple[Any, ...], str]:
-    """Return the text of a column, by file and line, in the rows that problems of payments are about."""
-    lines = list({problem.line for problem in problems if problem.payment_id is not None})
-    if not lines:
-        return {}
-    found = rows.filter(pl.col("line").is_in(lines)).select(pl.col("file", column).cast(pl.String), "line")
-    return {(file, line): value for file, value, line in found.iter_rows()}
+    Rows that a later snapshot replaces have none. An amount or date that cannot be read is no problem if another row of
+    the payment has it.
+    """
+    lines = list({problem.line for problem in problems if problem.line is not None})
+    found = rows.select(
+        "file",
+        "line",
+        "account",
+        "payment_id",
+        *_READ.values(),
+        is_replaced=is_replaced if is_replaced is not None else False,
+    ).filter(pl.col("line").is_in(lines))
+    of_place = {(row["file"], row["line"]): row for row in found.iter_rows(named=True)}
+    versions = standing.select("account", "payment_id", *_READ.values()).filter(
+        pl.col("payment_id").is_in(found["payment_id"].unique().implode())
+    )
+    of_payment = {(row["account"], row["payment_id"]): row for row in versions.iter_rows(named=True)}
+    settled = []
+    for problem in problems:
+        row = of_place.get((problem.file, problem.line), {})
+        payment_id = problem.payment_id and row.get("payment_id", problem.payment_id)
+        is_amount = not any(word in problem.field for word in _OTHER_MONEY)
+        name = _READ.get(problem.code) if payment_id and is_amount else None
+        payment = of_payment.get((row.get("account"), payment_id), {})
+        is_repaired = name and row.get(name) is None and payment.get(name) is not None
+        if not row.get("is_replaced") and not is_repaired:
+            settled.append(problem._replace(payment_id=payment_id))
+    return settled
 
 
 def _list_once(problems: Sequence[Problem], balances: Sequence[Balance]) -> list[Problem]:
@@ -359,7 +331,7 @@ def _list_once(problems: Sequence[Problem], balances: Sequence[Balance]) -> list
     contents: dict[str, set[object]] = {}
     accounts: dict[str, set[object]] = {}
     for balance in balances:
-        contents.setdefault(balance.file, set()).add(replace(balance, file="", rows=None))
+        contents.setdefault(balance.file, set()).add(replace(balance, file=""))
         accounts.setdefault(balance.file, set()).add(balance.account)
     every = frozenset().union(*accounts.values())
     keys: list[tuple[object, ...]] = []

@@ -130,8 +130,8 @@ def _make_ids(rows: pl.DataFrame, services: Mapping[str, str], books: Mapping[st
     """
     file = pl.col("file").cast(pl.String)
     start = pl.coalesce("start", "date").dt.epoch("us") // _SECOND
-    parts = [start, "flow_cents", pl.col("fee_cents").fill_null(0), "currency", "product"]
-    texts = [(pl.col(part) if isinstance(part, str) else part).cast(pl.String).fill_null(_NULL) for part in parts]
+    parts = [start, pl.col("flow_cents"), pl.col("fee_cents").fill_null(0), pl.col("currency"), pl.col("product")]
+    texts = [part.cast(pl.String).fill_null(_NULL) for part in parts]
     found = rows.select(
         pl.col("account").cast(pl.String),
         file.alias("file"),

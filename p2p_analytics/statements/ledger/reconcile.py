@@ -122,8 +122,8 @@ def reconcile(
         ``reconciled`` is null where a balance is not known, or where the only one is that of a single row.
         ``suggestion`` lists the ids in the smallest sets of rows that explain the difference, if that is hardly an
         accident. ``follows`` is the file before, and ``gap_cents`` the change of the balance between the two that
-        neither has; 0 if they connect, and null where it is not known. ``note`` states, in sentences, how many rows the file before has too, and why a file is not
-        reconciled although its balances are known.
+        neither has; 0 if they connect, and null where it is not known. ``note`` states, in sentences, how many rows the
+        file before has too, and why a file is not reconciled although its balances are known.
     """
     joined = join_files(_check_groups(rows, {info.file: info for info in files}, books), others)
     return Reconciled(_frame_joined(joined), [balance for balance, _ in joined], _list_problems(joined))
@@ -423,7 +423,7 @@ def _describe_double(balance: Balance, before: Balance | None, reason: str) -> P
         first_day=start and start.date(),
         last_day=end and end.date(),
         currency=balance.currency,
-        other_file=before and before.file,
+        other_file=None if before is None else before.file,
         details=(reason,),
     )
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    import pandas as pd
-
+    from p2p_analytics.statements.ledger.continuity import Balance
     from p2p_analytics.statements.problems import Problem
 
 NOTICE: Final = "notice"
@@ -51,7 +50,7 @@ def find_ends(rows: pl.DataFrame) -> dict[str, datetime | None]:
 
 
 def describe_files(
-    places: pl.DataFrame, ends: Mapping[str, datetime | None], reconciliation: pd.DataFrame
+    places: pl.DataFrame, ends: Mapping[str, datetime | None], balances: Sequence[Balance]
 ) -> pl.DataFrame:
     """Return `END` and `ADDS_UP` of rows.
 
@@ -61,29 +60,23 @@ def describe_files(
         The columns ``file``, ``account`` and ``currency`` of the rows.
     ends : mapping of str to datetime or None
         The last date of each file.
-    reconciliation : DataFrame
-        As `reconcile` returns it; the columns may be missing.
+    balances : sequence of Balance
+        The balances of the files; a row without currency has the balance of its file, if there is only one.
     """
     names = ["file", "account", "currency"]
-    table = reconciliation.reindex(columns=[*names, "reconciled"])
     checks = pl.DataFrame(
-        [
-            pl.Series(name, table[name].astype(object).where(table[name].notna(), None).tolist(), pl.String)
-            for name in names
-        ]
-    ).with_columns(
-        pl.Series(
-            ADDS_UP, table["reconciled"].astype(object).where(table["reconciled"].notna(), None).tolist(), pl.Boolean
-        )
+        [(each.file, each.account, each.currency, each.is_reconciled) for each in balances],
+        schema={**dict.fromkeys(names, pl.String), ADDS_UP: pl.Boolean},
+        orient="row",
     )
     only = checks.group_by("file").agg(pl.len(), pl.col(ADDS_UP).first().alias("only")).filter(pl.col("len") == 1)
     last = pl.DataFrame(
         {"file": list(ends), END: list(ends.values())},
         schema={"file": pl.String, END: pl.Datetime("us", "UTC")},
     )
-    keys = places.select(pl.col(name).cast(pl.String) for name in names)
     found = (
-        keys.join(last, on="file", how="left", maintain_order="left")
+        places.select(pl.col(names).cast(pl.String))
+        .join(last, on="file", how="left", maintain_order="left")
         .join(checks, on=names, how="left", nulls_equal=True, maintain_order="left")
         .join(only, on="file", how="left", maintain_order="left")
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -45,6 +46,16 @@ class HeaderFinder:
             self._known[key] = Header(found[0], found[1], tuple(name.strip() for name in row)) if found else None
         return self._known[key]
 
+    def learn(self, rows: Sequence[Sequence[str]]) -> bool:
+        """Return whether two rows have the shape of a format; `find` then finds this header, whatever its language."""
+        for header, row in pairwise(row for row in rows if any(row)):
+            found = next((each for each in list_formats() if each.match_shape(header, row)), None)
+            if found is not None:
+                positions = {name: at for at, name in enumerate(found.shape)}
+                self._known[tuple(header)] = Header(found, positions, tuple(name.strip() for name in header))
+                return True
+        return False
+
     def has_names(self, column: pl.Series) -> bool:
         """Return whether a cell of a column is the name of a column, so that its row may be another header."""
         if self._names is None:
@@ -56,7 +67,9 @@ class HeaderFinder:
 def register_format(statement_format: StatementFormat) -> StatementFormat:
     """Add a format of your own, or replace the one of this name; `read_statements` then finds it by its header."""
     if not isinstance(statement_format, StatementFormat):
-        raise ConfigurationError(f"register_format needs a StatementFormat, not {describe_type(statement_format)}.")
+        raise ConfigurationError(
+            f"register_format needs a ColumnFormat or StatementFormat, not {describe_type(statement_format)}."
+        )
     _FORMATS[statement_format.name] = statement_format
     return statement_format
 
@@ -97,7 +110,7 @@ def find_service(name: str) -> str:
 
 def list_formats() -> list[StatementFormat]:
     """Return all formats: those of this package, then the caller's own."""
-    return [*({each.name: each for each in formats.BUILT_IN} | _FORMATS).values()]
+    return [*(each for each in formats.BUILT_IN if each.name not in _FORMATS), *_FORMATS.values()]
 
 
 def list_names() -> frozenset[str]:

@@ -225,6 +225,8 @@ def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
                     break
         except csv.Error:
             continue  # with this delimiter, a cell is too large
+    if finder.learn(heads):
+        return _find_header(utf8, name, finder)
     columns, is_header = _choose_header(heads)
     error = NoHeaderError(_describe_missing_header(name, columns, is_header=is_header))
     error.columns = columns if is_header and not _is_web_page(columns) else ()
@@ -286,17 +288,12 @@ def _require_width(row: Sequence[str], name: str, line: int) -> None:
 def _require_names(header: Header, name: str, line: int) -> None:
     """Raise a StatementError if a header continues with values, or repeats the name of a column that is read."""
     if any(map(_VALUE.fullmatch, header.names)):
-        raise StatementError(
-            f"{name}, line {line}: rows of the file have lost their line ends and continue the header: download the "
-            "file again."
-        )
+        raise StatementError(f"{name}, line {line}: rows without line ends continue the header: download it again.")
     read = {normalize_name(header.names[position]) for position in header.positions.values()} - {""}
     counts = Counter(map(normalize_name, header.names))
     repeated = [each for each in header.names if normalize_name(each) in read and counts[normalize_name(each)] > 1]
     if repeated:
-        raise StatementError(
-            f"{name}, line {line}: there are two columns {repeated[0]!r}: download the file again, or remove one."
-        )
+        raise StatementError(f"{name}, line {line}: there are two columns {repeated[0]!r}: download it again.")
 
 
 def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:

@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import p2p_analytics as p2p
 from p2p_analytics.archive.imports.balances import list_problems as list_open_problems
 from p2p_analytics.archive.imports.balances import merge_balances
 from p2p_analytics.archive.imports.rows import LISTED, StoredRows, merge_rows, name_rows
+
+import p2p_analytics as p2p
 from p2p_analytics.archive.tables import SCHEMAS
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from p2p_analytics.statements import reconcile_balances
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from p2p_analytics.archive.imports.rows import ImportPlan
+
     from p2p_analytics.statements import Statements
 
 _WALLET = (

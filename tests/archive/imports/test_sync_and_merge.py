@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
+from p2p_analytics.archive.imports import journal
 
 import p2p_analytics as p2p
-from p2p_analytics.archive.imports import journal
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from p2p_analytics.records import Me, User

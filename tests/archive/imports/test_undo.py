@@ -180,7 +180,9 @@ def test_a_broken_file_of_an_import(tmp_path) -> None:
     archive.import_(JUNE)
     file.write_bytes(b"broken")
     for call in (archive.history, lambda: archive.import_(JULY), lambda: archive.people):
-        with pytest.raises(ArchiveError, match=rf"{file.name} is broken .*import all your statement files again.*--repair"):
+        with pytest.raises(
+            ArchiveError, match=rf"{file.name} is broken .*import all your statement files again.*--repair"
+        ):
             call()
     archive.import_(JULY, repair=True)
     assert archive.imports["files"].tolist() == ["june.csv", "july.csv"]

@@ -46,4 +46,4 @@ def read_texts(texts: dict[str, str], *, tz="UTC", account=None) -> Reading:
     )
     names = tuple(name.strip() for name in header)
     extras = {names[at]: columns[at] for at in range(len(names)) if at not in positions.values()}
-    return statement_format.read(Table(cells, {}, names, extras, ZoneInfo(tz), account))
+    return statement_format.read_table(Table(cells, {}, names, extras, ZoneInfo(tz), account))

@@ -18,7 +18,7 @@ from p2p_analytics.errors import StatementError
 from p2p_analytics.statements import list_refused, list_skipped
 from p2p_analytics.statements.reading import text as reading
 
-SAMPLES = Path(__file__).parent / "samples"
+SAMPLES = Path(__file__).parents[1] / "samples"
 NAMES = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance"
 GERMAN = "Art,Produkt,Datum des Beginns,Datum des Abschlusses,Beschreibung,Betrag,Gebühr,Währung,Status,Kontostand"
 MOMENTS = (datetime(2026, 3, 1, 9, 30, 15), datetime(2026, 3, 2), datetime(2026, 3, 3, 23, 59, 59))  # noqa: DTZ001 - cells
