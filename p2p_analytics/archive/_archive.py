@@ -46,7 +46,7 @@ from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.build import friends_frame
 from p2p_analytics.frames.merge_sources import select_edits
-from p2p_analytics.handles import normalize_account
+from p2p_analytics.handles import fold_name, normalize_account
 from p2p_analytics.history import History, load_changes, show_progress
 from p2p_analytics.privacy import Mask, strip_service_text
 from p2p_analytics.statements import RECONCILIATION, Statements
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from p2p_analytics.archive._manifest import Manifest, Service
     from p2p_analytics.archive._view import Names
     from p2p_analytics.client import Client
-    from p2p_analytics.records import Me
+    from p2p_analytics.records import Me, User
     from p2p_analytics.settings import Privacy
 
 log = logging.getLogger(__name__)
@@ -501,11 +501,18 @@ class Archive(Scannable):
             raise ArchiveError("A payment without an id, or with that of another one, cannot be merged: leave it out.")
         rows = read_rows(self._folder, manifest)
         known = derive_statements(self._folder, manifest, rows)
+        if manifest.has_statements and not _is_same_user(known.me.user, history.me.user):
+            raise self._user_error(str(known.me.user.id), history.me.user)
         edits = select_edits(forget_people(stated), known.payments)
         is_new = ~is_among(edits["payment_id"], known.payments["payment_id"])
         added, changed = int(is_new.sum()), int((~is_new).sum())
         if len(edits):
-            holder = rows.holder or Holder(history.me, history.fetched_at)
+            holder = Holder(history.me, history.fetched_at)
+            if rows.holder and rows.holder.fetched_at > holder.fetched_at:
+                holder = rows.holder
+            named = [each for each in (rows.holder, holder) if each and each.me.user.username]
+            if named:  # a file without a handle shows no username
+                holder = Holder(msgspec.structs.replace(holder.me, user=named[0].me.user), holder.fetched_at)
             merged = rows.edits.iloc[:0] if manifest.edits is None else self._folder.read_frame(manifest.edits)
             entry = write_edits(self._folder, add_edits(rows._replace(edits=merged), edits).edits, holder)
             manifest = msgspec.structs.replace(manifest, edits=entry)
@@ -535,16 +542,22 @@ class Archive(Scannable):
         if not manifest.has_statements:
             return
         own = {normalize_account(name) for name in (me.user.username, me.user.id) if name}
+        rows = read_rows(self._folder, manifest)
 
         def check(accounts: Collection[str], _: Collection[str]) -> None:
             others = [name for name in accounts if normalize_account(name) not in own]
+            holder = rows.holder.me.user if rows.holder else None
+            if not accounts and holder and not _is_same_user(holder, me.user):  # all rows were merged
+                others = [str(holder.id)]
             if others:
-                raise ArchiveError(
-                    f"{self.path} holds statements of {others[0]}, not of {me.user.username or me.user.id}: name "
-                    "another folder."
-                )
+                raise self._user_error(others[0], me.user)
 
-        derive_statements(self._folder, manifest, read_rows(self._folder, manifest), check, owner=me.user)
+        derive_statements(self._folder, manifest, rows, check, owner=me.user)
+
+    def _user_error(self, holder: str, user: User) -> ArchiveError:
+        return ArchiveError(
+            f"{self.path} holds statements of {holder}, not of {user.username or user.id}: name another folder."
+        )
 
     def _open_sources(self) -> list[Source]:
         """Return this archive, for `scan`."""
@@ -576,6 +589,15 @@ class Archive(Scannable):
         if manifest is None or not (manifest.service or manifest.has_statements):
             raise ArchiveError(f"There is no archive in {self.path} yet: sync it, or import statement files into it.")
         return manifest
+
+
+def _is_same_user(holder: User, user: User) -> bool:
+    """Return whether the holder of statements is a user: by the handle or, where one has none, by the name."""
+    own = {normalize_account(name) for name in (user.username, user.id) if name}
+    if own & {normalize_account(name) for name in (holder.username, holder.id) if name}:
+        return True
+    has_handles = holder.username is not None and user.username is not None
+    return not has_handles and fold_name(holder.display_name) == fold_name(user.display_name)
 
 
 def _parse_since(since: datetime | date | str) -> datetime:

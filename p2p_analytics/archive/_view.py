@@ -32,11 +32,12 @@ from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, frame_of_polars, is_among, table_of, with_microseconds
 from p2p_analytics.frames.merge_sources import lay_over, merge_sources, refuse_rows, rename_account, sort_frame
+from p2p_analytics.frames.own_money import is_bank_or_card
 from p2p_analytics.frames.people import merge_people, people_frame
 from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import set_dtypes
 from p2p_analytics.records import Me, User
-from p2p_analytics.statements import RECONCILIATION, SERVICE, OtherRow, Problem, derive, frame_problems
+from p2p_analytics.statements import RECONCILIATION, SERVICE, OtherRow, Problem, derive, frame_problems, strip_label
 from p2p_analytics.times import EPOCH
 from p2p_analytics.vocabulary import Status
 
@@ -223,22 +224,30 @@ def derive_statements(
     ``check`` is called with the accounts of the rows, and with the names among them that are only a service's.
     ``owner`` is the user whom the service is about to describe.
     """
+    refuse_marked()
     service = manifest.service
     listed = read_listed(folder, manifest)
     owner = service.me.user if service else owner
-    view = derive(rows.collected, owner, _list_other_rows(listed, rows.collected))
+    collected, others = rows.collected, _list_other_rows(listed, rows.collected)
+    view = derive(collected, owner, others)
     check(view.holders, view.unnamed)
     if len(view.holders) > 1:  # the service has another username for the user than older files
         own = str(service.me.user.username if service else next(iter(view.holders)))
-        files = tuple(msgspec.structs.replace(info, account=own) for info in rows.collected.files)
-        view = derive(rows.collected._replace(files=files), owner, _list_other_rows(listed, rows.collected))
+        collected = collected._replace(
+            files=tuple(msgspec.structs.replace(info, account=own) for info in collected.files)
+        )
+        view = derive(collected, owner, others)
+    merged_rows = _list_merged_rows(rows.edits, listed, view)
+    if merged_rows:  # which rows are in no file is known when the rows of files have their ids
+        view = derive(collected, owner, [*others, *merged_rows])
     me = service.me if service else _find_holder(view, rows)
     payments = lay_over(view.payments, rows.edits)
     payments = rename_account(payments, str(me.user.id), me.user.username)
     kept, refused = (payments, frame_problems([])) if listed.empty else refuse_rows(payments, listed)
-    merged = [folder.read_frame(manifest.problems)] if manifest.problems else []
-    problems = pd.concat([frame_problems(view.problems), refused, *merged], ignore_index=True)
+    problems = pd.concat([frame_problems(view.problems), refused], ignore_index=True)
     problems = problems.astype(dict(schema.PROBLEMS)).drop_duplicates(ignore_index=True)
+    if manifest.problems:
+        problems = _add_problems(problems, folder.read_frame(manifest.problems))
     problems = _drop_edited(problems, rows.edits)
     fetched_at = service.fetched_at if service else _find_end(view, payments, rows)
     return Statements(
@@ -313,6 +322,23 @@ def read_file(folder: ArchiveFolder) -> PeopleFile:
     return PeopleFile() if body is None else read_aliases(body, str(folder.path / PEOPLE_FILE))
 
 
+def _add_problems(problems: pd.DataFrame, merged: pd.DataFrame) -> pd.DataFrame:
+    """Return problems with those of merged histories; one of a file that was imported too is there once.
+
+    The file can have another label in the archive.
+    """
+
+    def list_keys(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
+        named = {name: frame[name].map(strip_label, na_action="ignore") for name in ("file", "other_file")}
+        columns = frame.drop(columns="problem").assign(**named).astype(object)  # the sentence quotes the other file
+        return list(columns.where(columns.notna(), None).itertuples(index=False, name=None))
+
+    known = set(list_keys(problems))
+    is_new = [key not in known for key in list_keys(merged)]
+    united = pd.concat([problems, merged[np.array(is_new, dtype=bool)]], ignore_index=True)
+    return united.astype(dict(schema.PROBLEMS)).drop_duplicates(ignore_index=True)
+
+
 def _drop_edited(problems: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
     """Return problems without those of values that the user has edited."""
     edited = {name: set(edits.loc[edits[name].notna(), "payment_id"]) for name in edits.columns}
@@ -349,6 +375,9 @@ def _find_holder(view: StatementView, rows: Rows) -> Me:
     if view.holders:
         holder = next(iter(view.holders.values()))
         user = msgspec.structs.replace(holder.user, id=str(holder.user.id).strip().removeprefix("@"))
+        end = view.files["period_end"].max()
+        if rows.holder and (pd.isna(end) or rows.holder.fetched_at > end):  # the merged rows are the latest
+            return Me(user=user, balance_cents=rows.holder.me.balance_cents)
         return msgspec.structs.replace(holder, user=user)
     return rows.holder.me if rows.holder else Me(user=User(id="unknown"))
 
@@ -370,13 +399,25 @@ def _list_other_rows(listed: pd.DataFrame, collected: Collected) -> list[OtherRo
         return []
     is_settled = pl.col("status").cast(pl.String) == Status.SETTLED.value
     known = collected.rows.filter(is_settled)["payment_id"].drop_nulls().unique()
-    own = listed[
-        (listed["status"] == Status.SETTLED.value) & ~is_among(listed["payment_id"], pd.Series(known.to_list()))
-    ]
+    return _find_moves(listed[~is_among(listed["payment_id"], pd.Series(known.to_list()))], SERVICE)
+
+
+def _list_merged_rows(edits: pd.DataFrame, listed: pd.DataFrame, view: StatementView) -> list[OtherRow]:
+    """Return the merged rows that moved the balance, and are neither in a file nor listed by the service."""
+    if edits.empty or view.reconciliation.empty:
+        return []
+    known = pd.Series([*view.ids["payment_id"].drop_nulls().unique(), *listed["payment_id"]], dtype=schema.TEXT)
+    own = edits[~is_among(edits["payment_id"], known)]
+    return _find_moves(own[~own["funding_source"].fillna("").map(is_bank_or_card).astype(bool)], None)
+
+
+def _find_moves(payments: pd.DataFrame, service: str | None) -> list[OtherRow]:
+    """Return the settled ones of payments as rows that moved the balance of a service, if it is known."""
+    own = payments[payments["status"] == Status.SETTLED.value]
     at, codes = own["date_completed"].fillna(own["date_created"]), fill_codes(own)
     moved = own["flow_cents"].astype(object).where(own["flow_cents"].notna(), None)
     return [
-        OtherRow(instant.to_pydatetime(), cents, code, SERVICE)
+        OtherRow(instant.to_pydatetime(), cents, code, service)
         for instant, cents, code in zip(at, moved, codes, strict=True)
         if not pd.isna(instant) and cents != 0
     ]

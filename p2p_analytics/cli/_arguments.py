@@ -60,8 +60,8 @@ class _StoreArchives(argparse.Action):
         self,
         _parser: argparse.ArgumentParser,
         namespace: argparse.Namespace,
-        values: Any,
-        _option: object = None,  # noqa: ANN401 - as argparse has it
+        values: Any,  # noqa: ANN401 - as argparse has it
+        _option: object = None,
     ) -> None:
         """Store the folders, and their names as one text."""
         namespace.archives, namespace.archive = values, ", ".join(values)

@@ -25,11 +25,11 @@ from p2p_analytics.statements.own_formats import FileDescription, describe_file,
 from p2p_analytics.statements.problems import Problem, frame_problems, list_problems, list_unreadable
 from p2p_analytics.statements.reading.registry import find_service, list_formats, register_format
 from p2p_analytics.statements.reading.sources import find_paths
-from p2p_analytics.statements.rows import ROWS, SERVICE, Collected, FileInfo, complete_rows
+from p2p_analytics.statements.rows import ROWS, SERVICE, Collected, FileInfo, complete_rows, strip_label
 
 __all__ = [
-    "RECONCILIATION",
     "FIELDS",
+    "RECONCILIATION",
     "ROWS",
     "SERVICE",
     "Collected",
@@ -56,8 +56,8 @@ __all__ = [
     "frame_problems",
     "list_formats",
     "list_other_accounts",
-    "list_refused",
     "list_problems",
+    "list_refused",
     "list_services",
     "list_skipped",
     "list_unreadable",
@@ -68,4 +68,5 @@ __all__ = [
     "read_statements",
     "register_format",
     "select_row_problems",
+    "strip_label",
 ]

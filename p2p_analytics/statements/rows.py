@@ -5,6 +5,7 @@ A format turns its cells into ROWS; everything after it (ids, reconciliation, PA
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -64,6 +65,8 @@ _REPEATED: Final = (
     "product",
 )  # fmt: skip
 _SLICE_ROWS: Final = 50_000
+LABEL: Final = r"^.*/| \(\d+\)$"
+"""What `strip_label` removes from the label of a file."""
 
 
 class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,6 +119,14 @@ class Collected(NamedTuple):
     rows: pl.DataFrame
     files: tuple[FileInfo, ...]
     problems: tuple[Problem, ...]
+
+
+def strip_label(file: str) -> str:
+    """Return the name of a file without its folder and number, which only files of one name have.
+
+    They depend on the other files of a call, or on the order of imports, so that no order of files may follow them.
+    """
+    return re.sub(LABEL, "", file)
 
 
 def polars_schema() -> dict[str, pl.DataType]:

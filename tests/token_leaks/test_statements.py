@@ -51,7 +51,8 @@ def list_errors(folder: Path, note: str) -> list[str]:
     (archive.path / "people.csv").write_text("name\nTheo Marsh\n", "utf-8")
     calls = [lambda name=name: p2p.read_statements(folder / name) for name in damaged]
     calls += [
-        archive.write_people, lambda: statements.history("someone"), lambda: p2p.match_bank(statements, folder / "no.csv"),
+        archive.write_people, lambda: statements.history("someone"),
+        lambda: p2p.match_bank(statements, folder / "no.csv"),
         lambda: p2p.match_bank(statements, good), lambda: p2p.open_archive(folder).undo(),
         lambda: archive.import_(statements.payments),
     ]  # fmt: skip

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.currencies import UNKNOWN_CURRENCY
 from p2p_analytics.display import format_count
+from p2p_analytics.statements.rows import strip_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -179,7 +180,7 @@ def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
     sound = defaultdict(list)
     for balance in balances:
         if balance.is_reconciled and balance.period.start and balance.period.end:
-            sound[balance.format, *_find_owner(balance)].append((balance.file, *_find_days(balance)))
+            sound[balance.format, *_find_owner(balance)].append((strip_label(balance.file), *_find_days(balance)))
 
     def is_replaced(balance: Balance) -> bool:
         if balance.is_superseded:
@@ -187,8 +188,9 @@ def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
         if balance.is_reconciled is not False or not balance.period.start or not balance.period.end:
             return False
         start, end = _find_days(balance)
+        name = strip_label(balance.file)
         return any(
-            (first <= start and end <= last) or (file == balance.file and (first == start or last == end))
+            (first <= start and end <= last) or (file == name and (first == start or last == end))
             for file, first, last in sound[balance.format, *_find_owner(balance)]
         )
 
@@ -198,7 +200,8 @@ def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
 def _sort_key(balance: Balance) -> tuple[object, ...]:
     words = tuple((word is None, word or "") for word in (balance.account, balance.currency))
     instants = tuple((each is None, each.timestamp() if each else 0) for each in balance.period)
-    return (*words, balance.subaccount, *instants, balance.file, balance.format)
+    cents = tuple((each is None, each or 0) for each in (balance.opening, balance.moved, balance.closing))
+    return (*words, balance.subaccount, *instants, strip_label(balance.file), *cents, balance.file, balance.format)
 
 
 def _find_owner(balance: Balance) -> tuple[object, ...]:

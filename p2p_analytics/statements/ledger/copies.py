@@ -16,6 +16,7 @@ from p2p_analytics.display import format_count
 from p2p_analytics.statements.ledger.ids import GIVEN, SHARED
 from p2p_analytics.statements.ledger.unite import NOTICE
 from p2p_analytics.statements.problems import COPY, Problem
+from p2p_analytics.statements.rows import strip_label
 from p2p_analytics.times import DAY_US
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def _select_copies(counts: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[M
 
 def _rank(pair: Mapping[str, Any], side: str) -> tuple[int, str, str]:
     """Return the key by which the later file of a pair is found, which does not depend on folders and imports."""
-    return pair[f"{side}last"], pair[f"{side}file"].rpartition("/")[2], pair[f"{side}id"]
+    return pair[f"{side}last"], strip_label(pair[f"{side}file"]), pair[f"{side}id"]
 
 
 def _describe(pair: Mapping[str, Any]) -> Problem:

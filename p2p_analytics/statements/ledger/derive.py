@@ -53,7 +53,7 @@ from p2p_analytics.statements.problems import (
     Problem,
     list_problems,
 )
-from p2p_analytics.statements.rows import slice_by_files
+from p2p_analytics.statements.rows import slice_by_files, strip_label
 from p2p_analytics.vocabulary import Action, Status, TargetType
 
 if TYPE_CHECKING:
@@ -342,10 +342,9 @@ def _list_once(problems: Sequence[Problem], balances: Sequence[Balance]) -> list
         key = (*problem._replace(file="", line=None if has_id else problem.line), frozenset(place))
         number = counts[key, problem.file] = counts.get((key, problem.file), 0) + 1
         keys.append((*key, number))
-    # Folders come last, because the names of files have them only where others of the call have the same name.
     order = sorted(range(len(problems)), key=lambda at: problems[at].file, reverse=True)
     order.sort(key=lambda at: (problems[at].line is None, problems[at].line or 0))
-    order.sort(key=lambda at: problems[at].file.rpartition("/")[2], reverse=True)
+    order.sort(key=lambda at: strip_label(problems[at].file), reverse=True)
     kept: dict[tuple[object, ...], int] = {}
     for at in order:
         kept.setdefault(keys[at], at)

@@ -20,7 +20,7 @@ from p2p_analytics.statements.ledger.copies import find_equal_balances
 from p2p_analytics.statements.ledger.order import GROUP, order_rows
 from p2p_analytics.statements.ledger.sides import name_other_side
 from p2p_analytics.statements.problems import POSSIBLE_DOUBLE, Problem
-from p2p_analytics.statements.rows import slice_by_files
+from p2p_analytics.statements.rows import slice_by_files, strip_label
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -380,7 +380,11 @@ def find_balance(balances: Sequence[Balance], currencies: Collection[str]) -> in
     """
     last: dict[tuple[object, ...], Balance] = {}
     replaced = find_replaced(balances)
-    dated = [(balance.period.end, balance.file, at) for at, balance in enumerate(balances) if balance.period.end]
+    dated = [
+        (balance.period.end, strip_label(balance.file), balance.closing or 0, at)
+        for at, balance in enumerate(balances)
+        if balance.period.end
+    ]
     for *_, at in sorted(dated):
         code = balances[at].currency or UNKNOWN_CURRENCY
         if code in currencies and balances[at] not in replaced:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from p2p_analytics.statements.problems import list_problems
+from p2p_analytics.statements.rows import LABEL
 from p2p_analytics.times import EPOCH
 from p2p_analytics.vocabulary import Status
 
@@ -109,7 +110,7 @@ def _rank(rows: pl.DataFrame) -> pl.DataFrame:
         (us // minute).alias("minute"),
         is_final.alias(f"{_ORDER}_final"),
         precision.alias(f"{_ORDER}_precision"),
-        pl.col("file").cast(pl.String).str.replace(r"^.*/", "").alias(f"{_ORDER}_name"),
+        pl.col("file").cast(pl.String).str.replace_all(LABEL, "").alias(f"{_ORDER}_name"),
         pl.col("flow_cents").is_not_null().alias(f"{_ORDER}_known"),
         trust.alias(f"{_ORDER}_trust"),
         # Whole units look rounded, unless the file adds up.

@@ -72,7 +72,7 @@ def make_archive(tmp_path, history_of, payment):
 def test_the_history_is_the_merge_of_both(make_archive, seed) -> None:
     """The rule of `merge_sources`, which works on pandas frames, gives the same rows, columns and order."""
     archive, listed = make_archive(seed)
-    stated = archive._folder.read_frame(archive._folder.read_manifest().statements)
+    stated = statements_of(*make_rows(seed)[1]).payments
     expected = merge_sources(listed, rename_account(stated[[*PAYMENTS, *STATEMENT]], "7", "ada"))
     found = archive.history().payments
     unmatched = found["counterparty_matched"].isna()
@@ -105,34 +105,43 @@ def test_scans_show_statements_too(make_archive, engine) -> None:
 
 
 def test_a_scan_reads_no_more_than_its_query_needs(make_archive, monkeypatch) -> None:
-    """Before the query, ids and names alone; in the query, the columns that it names."""
+    """Before the query, no rows are read, if the view is in its cache; in the query, the columns that it names."""
     archive, _ = make_archive(6)
-    read: list[list[str]] = []
-    original = ArchiveFolder.read_polars
-    monkeypatch.setattr(
-        ArchiveFolder, "read_polars",
-        lambda self, entries, columns: (read.append([*columns]), original(self, entries, columns))[1],
-    )  # fmt: skip
+    archive.history()
+    read: list[str] = []
+    for name in ("read_content", "read_cached"):
+        original = getattr(ArchiveFolder, name)
+        monkeypatch.setattr(
+            ArchiveFolder,
+            name,
+            lambda self, *given, original=original: (read.append(given[0]), original(self, *given))[1],
+        )
     scan = archive.scan("polars")
-    names = ["counterparty_id", "counterparty_name", "counterparty_username"]
-    assert read == [["payment_id", "counterparty_id"], ["payment_id", "kind", *names]]
+    assert read == []
     plan = scan.select("flow_cents").explain()
     reads = [int(count) for count in re.findall(r"PROJECT (\d+)/\d+ COLUMNS", plan)]
-    assert len(reads) == plan.count("Parquet SCAN") > 1
-    assert set(reads) <= {1, 2, 6}, "flow and id; of statements also kind and names, which say who the person is"
+    assert len(reads) == plan.count("Parquet SCAN") == 1
+    assert reads == [1]
 
 
 def test_a_history_reads_each_file_once(make_archive, monkeypatch) -> None:
-    """Also the files of statements, of their problems and of their balances."""
+    """Without a cached view, each file but the users' people; with one, the view and the friends."""
     archive, _ = make_archive(7)
     read: list[str] = []
-    original = ArchiveFolder._read_content
+    content, cached = ArchiveFolder.read_content, ArchiveFolder.read_cached
     monkeypatch.setattr(
-        ArchiveFolder, "_read_content", lambda self, entry: (read.append(entry.kind), original(self, entry))[1]
+        ArchiveFolder, "read_content", lambda self, entry: (read.append(entry.kind), content(self, entry))[1]
     )
+    monkeypatch.setattr(
+        ArchiveFolder, "read_cached", lambda self, kind, key: (read.append(kind), cached(self, kind, key))[1]
+    )
+    views = ["view_payments", "view_people", "view_problems", "view_reconciliation"]
     archive.history()
-    statements = ["statement_balances", "statement_problems", "statements"]
-    assert sorted(read) == ["friends", "payments", "people", "problems", *statements]
+    stored = [kind for kind in read if kind not in views]
+    assert sorted(stored) == ["friends", "payments", "payments", "payments", "people", "problems", "rows"]
+    read.clear()
+    archive.history()
+    assert sorted(read) == ["friends", *views]
 
 
 def test_user_ids_in_files_match_names_of_others(tmp_path) -> None:

@@ -166,7 +166,9 @@ def test_a_username_in_a_statement(archive, history_of, payment) -> None:
     ],
     ids=["unknown id", "unknown username", "rounded", "two people", "ring"],
 )
-def test_a_line_that_cannot_be_used_is_left_out(archive, history_of, payment, text, line, message) -> None:
+def test_a_line_that_cannot_be_used_is_left_out(  # noqa: PLR0913, PLR0917 - fixtures and a case
+    archive, history_of, payment, text, line, message
+) -> None:
     """It is a problem with its line, in history and people; the lines of the file stay."""
     archive.merge(history_of(payment(1, target=BO), friends=0))
     archive.import_(statements_of(seen(2), account="7"))

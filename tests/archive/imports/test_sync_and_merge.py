@@ -14,8 +14,7 @@ import p2p_analytics as p2p
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from p2p_analytics.records import Me, User
-from p2p_analytics.times import EPOCH
-from support.archives.statements import row, statements_of
+from support.archives.statements import list_stored, row, statements_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +57,8 @@ def test_the_first_sync_adopts_the_user(archive, service, refresh) -> None:
     service.username = "someone-else"
     with service.client() as client:
         archive.sync(client)  # the id counts from now on
-    assert b"account_name" not in (archive.path / "manifest.json").read_bytes()
+    assert archive.history().me.user.username == "someone-else"
+    assert set(archive.history().payments["account_id"]) == {"7"}
 
 
 @pytest.mark.parametrize("username", ["bob", None])
@@ -119,18 +119,19 @@ def test_a_row_that_the_service_contradicts_later_is_refused(tmp_path, history_o
     pd.testing.assert_frame_equal(found.payments, before.history().payments)
 
 
-@pytest.mark.parametrize("kind", ["statements", "statement_versions", "statement_problems", "statement_balances"])
-def test_a_contradiction_that_a_damaged_file_hid_from_a_merge(tmp_path, history_of, payment, kind) -> None:
-    """The import that repairs the archive refuses the stored row and its fee, as the merge does with sound files."""
+def test_a_contradiction_that_a_damaged_file_hid_from_a_merge(tmp_path, history_of, payment) -> None:
+    """The import that repairs the archive, and the file again, are refused as the merge does with sound files."""
     listed = replace(history_of(payment(1), friends=0), me=Me(user=User(id="7", username="ada")))
+    wrong = statements_of(row(1, amount_cents=9900, fee_cents=100))
     found = []
     for name in ("sound", "damaged"):
         archive = p2p.open_archive(tmp_path / name)
-        archive.import_(statements_of(row(1, amount_cents=9900, fee_cents=100)))
-        if name == "damaged":
-            next(archive.path.glob(f"{kind}-*")).write_bytes(b"broken")
+        archive.import_(wrong)
         archive.merge(listed)
+        if name == "damaged":
+            next(archive.path.glob("rows-*")).write_bytes(b"broken")
         archive.import_(statements_of(row(3, file="june.csv")), repair=True)
+        assert archive.import_(wrong).refused == 1
         found.append(archive.history())
     sound, damaged = found
     assert sorted(damaged.payments["payment_id"]) == ["1", "3"]
@@ -138,8 +139,17 @@ def test_a_contradiction_that_a_damaged_file_hid_from_a_merge(tmp_path, history_
     pd.testing.assert_frame_equal(damaged.payments, sound.payments)
     told = [["1", "amount_cents", "9900"]]
     assert sound.problems[["payment_id", "field", "value"]].to_numpy().tolist() == told
-    if kind != "statements":  # else the row was lost
-        pd.testing.assert_frame_equal(damaged.problems, sound.problems)
+    pd.testing.assert_frame_equal(damaged.problems, sound.problems)
+
+
+def test_a_merge_needs_sound_files(tmp_path, history_of, payment) -> None:
+    """It does not know whether the archive is the user's, or has the rows; the error names the option of an import."""
+    archive = p2p.open_archive(tmp_path / "archive")
+    archive.import_(statements_of(row(1)))
+    next(archive.path.glob("rows-*")).write_bytes(b"broken")
+    for history in (statements_of(row(2)).history(), replace(history_of(payment(1)), me=Me(user=User(id="ada")))):
+        with pytest.raises(ArchiveError, match=r"import all your statement files again .*--repair"):
+            archive.merge(history)
 
 
 def test_names_that_the_user_decided_are_not_merged(tmp_path) -> None:
@@ -159,10 +169,26 @@ def test_a_history_of_statements_alone_makes_the_same_archive(tmp_path, archive,
     other = p2p.open_archive(tmp_path / "other")
     other.merge(archive.history())
     pd.testing.assert_frame_equal(other.history().payments, archive.history().payments)
+    service.username = "bob"
+    with service.client() as client, pytest.raises(ArchiveError, match="holds statements of ada, not of bob"):
+        other.sync(client)
     service.username = "ada"
     with service.client() as client:
         other.sync(client)
     assert len(other.history().payments) == 61
+
+
+@pytest.mark.parametrize("way", ["import", "merge"])
+def test_a_history_of_statements_of_another_account_is_refused(tmp_path, way) -> None:
+    """Whichever way the rows of the archive came; the archive stays as it was."""
+    archive = p2p.open_archive(tmp_path / "archive")
+    own = statements_of(row(1))
+    archive.import_(own) if way == "import" else archive.merge(own.history())
+    before = list_stored(archive)
+    other = statements_of(row(2, account_id="bob", owner="Bob"), account="bob").history()
+    with pytest.raises(ArchiveError, match="holds statements of ada, not of bob: name another folder"):
+        archive.merge(other)
+    assert list_stored(archive) == before
 
 
 def test_a_lost_manifest(archive, service) -> None:
@@ -251,30 +277,3 @@ def test_a_file_of_which_a_merge_brought_a_part(tmp_path) -> None:
     archive.merge(replace(history, payments=history.payments.iloc[::2]))
     assert archive.import_(statements)[:2] == (3, 3)
     assert archive.history().problems.empty
-
-
-def test_states_of_the_journal() -> None:
-    """Whether an import or undo that was killed took effect is known from the digest of the manifest."""
-
-    def batch(number: int, before: str | None, after: str, under_way: str | None = None) -> journal.Batch:
-        counts = dict.fromkeys(("new", "known", "changed", "refused"), 0)
-        return journal.Batch(
-            number=number, imported_at=EPOCH, files=(), before=before, written=(), **counts,
-            after_digest=journal.digest(after.encode()), under_way=under_way,
-        )  # fmt: skip
-
-    def find(chain: tuple[journal.Batch, ...], text: str | None) -> tuple[journal.Batch, ...]:
-        assert journal.decode(journal.encode(chain)) == chain
-        return journal.find_current(chain, None if text is None else journal.digest(text.encode()))
-
-    first, second, same = batch(1, None, "a"), batch(2, "a", "b"), batch(2, "a", "a")
-    for text in (None, "a", "b", "synced"):
-        assert find((first, second), text) == (first, second), "nothing is under way"
-    for kind in ("import", "undo"):
-        assert find((batch(1, None, "a", kind),), None) == ()
-        assert find((batch(1, None, "a", kind),), "a") == (first,)
-        assert find((first, batch(2, "a", "b", kind)), "a") == (first,)
-        assert find((first, batch(2, "a", "b", kind)), "b") == (first, second)
-    assert find((first, batch(2, "a", "a", "import")), "a") == (first, same)
-    assert find((first, batch(2, "a", "a", "undo")), "a") == (first,)
-    assert [journal.can_undo((first, second), journal.digest(text)) for text in (b"a", b"b")] == [False, True]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import itertools
-import json
 import os
 
 import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ArchiveError, ConfigurationError
-from support.archives.statements import row, statements_of
+from support.archives.statements import list_stored, row, statements_of
 
 MAY = statements_of(row(1), row(3, tip_cents=5))
 JUNE = statements_of(row(3, tip_cents=5, file="june.csv"), row(4, file="june.csv", status="pending"))
@@ -28,26 +26,6 @@ def archive(service, tmp_path) -> p2p.Archive:
         archive.sync(client)
         archive.sync(client)
     return archive
-
-
-def list_stored(archive: p2p.Archive) -> dict[str, str]:
-    """Return the manifest and the digest of each file that it lists."""
-    if not (archive.path / "manifest.json").exists():
-        return {}
-    body = (archive.path / "manifest.json").read_text("utf-8")
-    names = {each["name"] for each in _walk(json.loads(body)) if "sha256" in each}
-    return {"manifest.json": body} | {
-        name: hashlib.sha256((archive.path / name).read_bytes()).hexdigest() for name in names
-    }
-
-
-def _walk(value):
-    """Yield all objects in JSON."""
-    if isinstance(value, dict):
-        yield value
-        value = list(value.values())
-    for each in value if isinstance(value, list) else ():
-        yield from _walk(each)
 
 
 def test_an_import_into_an_archive_of_the_service(archive) -> None:

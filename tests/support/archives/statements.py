@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,10 @@ from p2p_analytics.statements import (
 from p2p_analytics.statements.rows import encode_rows, polars_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from p2p_analytics.archive import Archive
 
 
 def row(payment_id: int | str, name: str = "Bo", **fields: Any) -> dict[str, Any]:
@@ -47,7 +50,7 @@ def statements_of(*rows: dict[str, Any], account: str = "ada", problems: Sequenc
     """Return the statements of an account with these rows, as if a file had them."""
     read = [_to_row(each) for each in rows]
     names = list(dict.fromkeys(each["file"] for each in rows)) or ["empty.csv"]
-    handles = {each["file"]: each["account_id"] for each in rows}
+    handles = {each["file"] for each in rows if each["account_id"]}
     files = tuple(
         FileInfo(
             file=name, format="own", service="own", account_service="own", digest=f"{name} {len(rows)} {rows}",
@@ -66,10 +69,31 @@ def _to_row(given: dict[str, Any]) -> dict[str, Any]:
         "to_name": "target_user_display_name", "counterparty_id": "counterparty_id",
     }  # fmt: skip
     known = {name: given.get(names.get(name, name)) for name in ROWS}
-    return known | {"owner": "Ada", "moved_cents": 0, "account": given["account_id"].removeprefix("@")}
+    account = given["account_id"] and given["account_id"].removeprefix("@")
+    return known | {"owner": given.get("owner", "Ada"), "moved_cents": 0, "account": account}
 
 
 def digests(folder: Path) -> dict[str, str]:
     """Return the digest of each file of an archive, except the lock and cached tables."""
     files = [path for path in folder.iterdir() if path.name != "lock" and not path.name.startswith("view_")]
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def list_stored(archive: Archive) -> dict[str, str]:
+    """Return the manifest and the digest of each file that it lists."""
+    if not (archive.path / "manifest.json").exists():
+        return {}
+    body = (archive.path / "manifest.json").read_text("utf-8")
+    names = {each["name"] for each in _walk(json.loads(body)) if "sha256" in each}
+    return {"manifest.json": body} | {
+        name: hashlib.sha256((archive.path / name).read_bytes()).hexdigest() for name in names
+    }
+
+
+def _walk(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield all objects in JSON."""
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    for each in value if isinstance(value, list) else ():
+        yield from _walk(each)
