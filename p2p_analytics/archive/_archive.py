@@ -38,7 +38,14 @@ from p2p_analytics.archive._service import (
     write_table,
 )
 from p2p_analytics.archive._verify import COMPARED, find_differences, limit_to, list_payments
-from p2p_analytics.archive._view import derive_statements, match_people, read_file, read_listed, read_view, select_stated
+from p2p_analytics.archive._view import (
+    derive_statements,
+    match_people,
+    read_file,
+    read_listed,
+    read_view,
+    select_stated,
+)
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_os_error, describe_type
 from p2p_analytics.files import to_path

@@ -18,6 +18,7 @@ import p2p_analytics as p2p
 from p2p_analytics.archive import _batches
 from p2p_analytics.archive._folder import ArchiveFolder
 from p2p_analytics.archive._manifest import Manifest
+from p2p_analytics.frames.merge_sources import rename_account
 from p2p_analytics.frames.schema import PAYMENTS, PROBLEMS, STATEMENT
 from p2p_analytics.statements import Collected, collect, derive, frame_problems
 from p2p_analytics.statements.rows import strip_label
@@ -112,7 +113,10 @@ def describe_one_reading(paths: Sequence[Path]) -> list[Any]:
     """Return what one reading of files gives, as `describe` does."""
     statements = _read(tuple(paths))
     history = statements.history()
-    return describe(history.payments, history.problems, statements.reconciliation)
+    user = history.me.user
+    # Files without a handle do not show that the name of the account is the username; an archive knows it.
+    payments = rename_account(history.payments, str(user.id), user.username)
+    return describe(payments, history.problems, statements.reconciliation)
 
 
 def _split(chance: random.Random, names: Sequence[Any], groups: int) -> list[tuple[Any, ...]]:

@@ -70,7 +70,7 @@ def _read_files(archive: Archive) -> dict[str, bytes]:
 
 
 def test_any_order_is_one_reading(folder) -> None:
-    """Imported one by one in any order: the same owner, people, payments and problems; undo restores the stored files."""
+    """Imported one by one in any order: the same owner, people, payments and problems; undo restores the files."""
     files = ("oldest.csv", "named.csv", "later.csv")
     expected = _describe(_read(folder, *files).history())
     single = {name: _read(folder, name) for name in files}
@@ -178,7 +178,7 @@ def test_an_account_is_selected_by_the_name_of_its_holder(folder) -> None:
 
 
 def test_two_accounts_of_one_name(folder) -> None:
-    """The file could be of either, so it joins neither, unless the user selects it; a handle of the other is refused."""
+    """The file could be of either, so it joins neither, unless the user selects it; another handle is refused."""
     statements = _read(folder, "oldest.csv", "named.csv", "namesake.csv")
     assert statements.accounts == ["Nora Quill", "nora-q", "nora-quill"]
     archive = _import(folder, ["named.csv"])
