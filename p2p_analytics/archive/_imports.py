@@ -243,7 +243,11 @@ def _read_state(folder: ArchiveFolder, *, repair: bool) -> Manifest:
         return manifest
     if not repair:
         folder.open_file(broken[0])
-    batches = tuple(batch for batch in manifest.batches if batch.rows not in broken)
+    batches = tuple(
+        msgspec.structs.replace(batch, edits=None) if batch.edits in broken else batch
+        for batch in manifest.batches
+        if batch.rows not in broken
+    )
     edits = None if manifest.edits in broken else manifest.edits
     return msgspec.structs.replace(manifest, batches=batches, edits=edits)
 

@@ -210,7 +210,7 @@ def _write_tables(folder: ArchiveFolder, key: str, view: View, kinds: Sequence[s
 
 def find_key(folder: ArchiveFolder, manifest: Manifest) -> str:
     """Return the digest of everything that a view is derived from."""
-    rows = [batch.rows for batch in manifest.batches]
+    rows = [(batch.rows, batch.edits) for batch in manifest.batches]
     stored = msgspec.json.encode((manifest.service, rows, manifest.edits, manifest.problems))
     return sha256(b"\0".join((_VERSION, stored, folder.read_bytes(PEOPLE_FILE) or b""))).hexdigest()[:32]
 
