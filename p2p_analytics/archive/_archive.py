@@ -38,14 +38,21 @@ from p2p_analytics.archive._service import (
     write_table,
 )
 from p2p_analytics.archive._verify import COMPARED, find_differences, limit_to, list_payments
-from p2p_analytics.archive._view import derive_statements, forget_people, match_people, read_file, read_view
+from p2p_analytics.archive._view import (
+    derive_statements,
+    match_people,
+    read_file,
+    read_listed,
+    read_view,
+    select_stated,
+)
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_os_error, describe_type
 from p2p_analytics.files import to_path
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.build import friends_frame
-from p2p_analytics.frames.merge_sources import select_edits
+from p2p_analytics.frames.merge_sources import rename_account, select_edits
 from p2p_analytics.handles import fold_name, normalize_account
 from p2p_analytics.history import History, load_changes, show_progress
 from p2p_analytics.privacy import Mask, strip_service_text
@@ -163,7 +170,7 @@ class Archive(Scannable):
                 "A history in privacy mode holds invented names and amounts: merge the original history."
             )
         rows = build_rows(history)
-        stated = history.payments[history.payments["source"] == schema.SOURCE_STATEMENT]
+        stated = select_stated(history.payments)
         with self._folder.lock():
             previous = self._folder.read_manifest()
             manifest = previous or recover_statements(self._folder)
@@ -503,9 +510,18 @@ class Archive(Scannable):
         known = derive_statements(self._folder, manifest, rows)
         if manifest.has_statements and not _is_same_user(known.me.user, history.me.user):
             raise self._user_error(str(known.me.user.id), history.me.user)
-        edits = select_edits(forget_people(stated), known.payments)
-        is_new = ~is_among(edits["payment_id"], known.payments["payment_id"])
-        added, changed = int(is_new.sum()), int((~is_new).sum())
+        user = known.me.user if manifest.has_statements or manifest.service else history.me.user
+        stated = rename_account(stated, str(user.id), user.username)  # another spelling of the holder is no edit
+        listed = read_listed(self._folder, manifest)
+        every = pd.concat([known.payments, known.refused])
+        # Of a payment that the archive has from a statement, the service's values are no edits.
+        is_known = is_among(stated["payment_id"], every["payment_id"]) & is_among(
+            stated["payment_id"], history.payments.loc[history.payments["source"] == schema.SOURCE_API, "payment_id"]
+        )
+        edits = select_edits(stated[~is_known], every)
+        is_listed = is_among(edits["payment_id"], listed["payment_id"])
+        is_new = ~is_among(edits["payment_id"], every["payment_id"])
+        added, changed = int((is_new & ~is_listed).sum()), int((~is_new).sum())
         if len(edits):
             holder = Holder(history.me, history.fetched_at)
             if rows.holder and rows.holder.fetched_at > holder.fetched_at:

@@ -89,7 +89,7 @@ def read_rows(folder: ArchiveFolder, manifest: Manifest) -> Rows:
     """
     refuse_marked()
     stored = [_read_import(folder, batch.rows) for batch in manifest.batches]
-    rows = Rows(Collected(encode_rows(pl.DataFrame(schema=polars_schema())), (), ()), (), _empty_edits(), None)
+    rows = empty_rows()
     for said, frame in stored:
         rows = add_import(rows, Collected(frame, said.files, said.problems), said.number)
     edits = [batch.edits for batch in manifest.batches if batch.edits]
@@ -100,6 +100,11 @@ def read_rows(folder: ArchiveFolder, manifest: Manifest) -> Rows:
     for entry in edits:
         rows = add_edits(rows, folder.read_frame(entry))
     return rows
+
+
+def empty_rows() -> Rows:
+    """Return the stored rows of an archive without statements."""
+    return Rows(Collected(encode_rows(pl.DataFrame(schema=polars_schema())), (), ()), (), _empty_edits(), None)
 
 
 def add_edits(rows: Rows, edits: pd.DataFrame) -> Rows:

@@ -137,8 +137,8 @@ class ArchiveFolder:
         return frame_of(join_payments(parts, [entry.rows for entry in entries]))
 
     def is_new(self) -> bool:
-        """Return whether the folder holds no table yet."""
-        return not any(self.list_own_files())
+        """Return whether the folder holds no table yet; a killed process can have left a part of one."""
+        return not any(_manifest.is_file_name(path.name) for path in self.list_own_files())
 
     def holds_statements_only(self) -> bool:
         """Return whether the folder holds rows of statements, and no payments of the service."""

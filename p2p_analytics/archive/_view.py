@@ -31,7 +31,14 @@ from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, frame_of_polars, is_among, table_of, with_microseconds
-from p2p_analytics.frames.merge_sources import lay_over, merge_sources, refuse_rows, rename_account, sort_frame
+from p2p_analytics.frames.merge_sources import (
+    is_decided,
+    lay_over,
+    merge_sources,
+    refuse_rows,
+    rename_account,
+    sort_frame,
+)
 from p2p_analytics.frames.own_money import is_bank_or_card
 from p2p_analytics.frames.people import merge_people, people_frame
 from p2p_analytics.frames.row_currencies import fill_codes
@@ -39,7 +46,7 @@ from p2p_analytics.frames.schema import set_dtypes
 from p2p_analytics.records import Me, User
 from p2p_analytics.statements import RECONCILIATION, SERVICE, OtherRow, Problem, derive, frame_problems, strip_label
 from p2p_analytics.times import EPOCH
-from p2p_analytics.vocabulary import Status
+from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -244,11 +251,13 @@ def derive_statements(
     payments = lay_over(view.payments, rows.edits)
     payments = rename_account(payments, str(me.user.id), me.user.username)
     kept, refused = (payments, frame_problems([])) if listed.empty else refuse_rows(payments, listed)
-    problems = pd.concat([frame_problems(view.problems), refused], ignore_index=True)
+    of_files = _drop_edited(frame_problems(view.problems), rows.edits)
+    problems = pd.concat([of_files, refused], ignore_index=True)
     problems = problems.astype(dict(schema.PROBLEMS)).drop_duplicates(ignore_index=True)
     if manifest.problems:
-        problems = _add_problems(problems, folder.read_frame(manifest.problems))
-    problems = _drop_edited(problems, rows.edits)
+        merged = folder.read_frame(manifest.problems)
+        in_files = pd.Series(view.ids["payment_id"].drop_nulls().unique().to_list(), dtype=schema.TEXT)
+        problems = _add_problems(problems, merged[~is_among(merged["payment_id"], in_files)])
     fetched_at = service.fetched_at if service else _find_end(view, payments, rows)
     return Statements(
         me,
@@ -323,10 +332,7 @@ def read_file(folder: ArchiveFolder) -> PeopleFile:
 
 
 def _add_problems(problems: pd.DataFrame, merged: pd.DataFrame) -> pd.DataFrame:
-    """Return problems with those of merged histories; one of a file that was imported too is there once.
-
-    The file can have another label in the archive.
-    """
+    """Return problems with those of merged histories, each once; a file that was imported, too, has another label."""
 
     def list_keys(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
         named = {name: frame[name].map(strip_label, na_action="ignore") for name in ("file", "other_file")}
@@ -341,22 +347,32 @@ def _add_problems(problems: pd.DataFrame, merged: pd.DataFrame) -> pd.DataFrame:
 
 def _drop_edited(problems: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
     """Return problems without those of values that the user has edited."""
-    edited = {name: set(edits.loc[edits[name].notna(), "payment_id"]) for name in edits.columns}
+    is_edited = edits.notna().assign(kind=is_decided(edits))
+    edited = {name: set(edits.loc[is_edited[name], "payment_id"]) for name in edits.columns}
     places = zip(problems["field"], problems["payment_id"], strict=True)
     is_left = [number not in edited.get(field, ()) for field, number in places]
     return problems[np.array(is_left, dtype=bool)].reset_index(drop=True)
 
 
-def forget_people(payments: pd.DataFrame) -> pd.DataFrame:
-    """Return rows of statements of a history as statements have them: without what is known of other people."""
-    own = payments["account_id"]
-    columns: dict[str, pd.Series[Any]] = {}
+def select_stated(payments: pd.DataFrame) -> pd.DataFrame:
+    """Return what statements say of the payments of a history: without what is known of other people.
+
+    A payment that the service lists, too, is there with the values of both.
+    """
+    is_own = payments["source"] == schema.SOURCE_STATEMENT
+    is_shared = ~is_own & payments["file"].notna() if "file" in payments else ~is_own & False
+    stated = payments[is_own | is_shared]
+    is_matched = stated[MATCHED].notna() if MATCHED in stated else pd.Series(data=False, index=stated.index)
+    names_other = is_matched | is_shared[stated.index]
+    columns = {}
     for side in ("actor", "target_user", "counterparty"):
-        is_other = payments[f"{side}_id"] != own
-        columns |= {f"{side}_{name}": payments[f"{side}_{name}"].mask(is_other) for name in ("id", "username")}
-    if MATCHED in payments:
-        columns["counterparty_name"] = payments["counterparty_name"].mask(payments[MATCHED].notna())
-    return payments.assign(**columns)
+        is_other = names_other & (stated[f"{side}_id"] != stated["account_id"])
+        columns |= {f"{side}_{name}": stated[f"{side}_{name}"].mask(is_other) for name in ("id", "username")}
+    # The actor of a payment sends the money, the actor of a charge receives it.
+    is_actor = (stated["direction"] == "in") == (stated["action"] == Action.CHARGE.value)
+    in_file = stated["target_user_display_name"].where(is_actor, stated["actor_display_name"])
+    name = stated["counterparty_name"].mask(is_matched & in_file.notna(), in_file)
+    return stated.assign(**columns, counterparty_name=name, source=schema.SOURCE_STATEMENT)
 
 
 def _frame_faults(faults: Sequence[Fault]) -> pd.DataFrame:

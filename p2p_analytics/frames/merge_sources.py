@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from p2p_analytics.frames.arrow import is_among, table_of
 from p2p_analytics.frames.merge import sort_newest_first
-from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, PROBLEMS, STATEMENT, TEXT, set_dtypes
+from p2p_analytics.frames.schema import KIND_PAYMENT, KIND_UNKNOWN, PAYMENTS, PROBLEMS, STATEMENT, TEXT, set_dtypes
 from p2p_analytics.vocabulary import Action, Status
 
 # Of a payment that both know, these are the service's alone: a statement knows names, not people.
@@ -110,6 +110,7 @@ def select_edits(given: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
         for name in columns
         if name not in {"payment_id", *_OWN_ACCOUNT}
     }
+    differs["kind"] &= is_decided(edited)
     is_edited = pd.DataFrame(differs, index=edited.index).any(axis="columns")
     values = {name: edited[name].where(flags) for name, flags in differs.items()}
     values |= dict.fromkeys(_OWN_ACCOUNT, pd.Series(index=edited.index, dtype=TEXT))
@@ -118,7 +119,10 @@ def select_edits(given: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
 
 
 def lay_over(payments: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
-    """Return payments with edits as `select_edits` returns them; a pending payment can have ended meanwhile."""
+    """Return payments with edits as `select_edits` returns them.
+
+    A pending payment can have ended meanwhile, and the kind of a refund that was merged can be known.
+    """
     if edits.empty:
         return payments
     edits = edits.drop_duplicates("payment_id", ignore_index=True)
@@ -126,6 +130,7 @@ def lay_over(payments: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
     known, new = edits[places >= 0], edits[places < 0]
     under = payments.iloc[places[places >= 0]]
     values = known.set_axis(under.index)
+    values = values.assign(kind=values["kind"].where(is_decided(values)))
     has_ended = is_pending(values) & values["status"].notna() & ~is_pending(under)
     laid = {
         name: values[name].where(values[name].notna() & ~(has_ended & (name in OUTCOME)), under[name])
@@ -159,6 +164,11 @@ def sort_frame(payments: pd.DataFrame) -> pd.DataFrame:
 def is_pending(payments: pd.DataFrame) -> pd.Series[bool]:
     """Return which payments can still change; one without a status can."""
     return payments["status"].fillna(Status.PENDING.value) == Status.PENDING.value
+
+
+def is_decided(payments: pd.DataFrame) -> pd.Series[bool]:
+    """Return which payments have a kind; that of a refund is unknown until other rows show it."""
+    return payments["kind"].notna() & (payments["kind"] != KIND_UNKNOWN).fillna(value=True).astype(bool)
 
 
 def _complete(listed: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:

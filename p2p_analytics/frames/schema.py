@@ -109,8 +109,10 @@ SOURCE_API: Final = "api"
 SOURCE_STATEMENT: Final = "statement"
 KIND_PAYMENT: Final = "payment"
 KIND_TRANSFER: Final = "transfer"
+KIND_UNKNOWN: Final = "unknown"
 KINDS: Final = (
-    KIND_PAYMENT, KIND_TRANSFER, "merchant", "card", "reward", "deposit", "fee", "asset", "hold", "notice", "unknown",
+    KIND_PAYMENT, KIND_TRANSFER, "merchant", "card", "reward", "deposit", "fee", "asset", "hold", "notice",
+    KIND_UNKNOWN,
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ import pyarrow.compute
 import pyarrow.parquet  # noqa: F401 - likewise
 
 import p2p_analytics as p2p
+from p2p_analytics import forks
 
 sys.path.append(str(Path(__file__).parents[1]))
 from support.archives.statements import row, statements_of
@@ -77,6 +78,7 @@ for line in sys.stdin:
     child = os.fork()
     if child == 0:
         try:
+            forks._marked.clear()  # Polars has started no threads, because no query was run before the forks
             work(json.loads(line))
         except BaseException as error:  # noqa: BLE001 - a fork must never go on as its parent
             sys.stderr.write(f"{error!r}\n")

@@ -125,7 +125,8 @@ class _Covered:
         key = balance.account, balance.subaccount
         if key not in self._sorted:
             files = (self._spans.get((account, balance.subaccount), []) for account in {balance.account, None})
-            self._sorted[key] = sorted({*chain(*files)})
+            merged = ((row.at, row.at) for row in self._rows if row.service is None)  # of files that are not here
+            self._sorted[key] = sorted({*chain(*files), *merged})
         return self._sorted[key]
 
     def list_others(self, balance: Balance, start: datetime, end: datetime) -> list[OtherRow]:

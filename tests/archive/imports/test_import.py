@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.archive import _view
+from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from p2p_analytics.records import Me, User
 from p2p_analytics.statements import Problem
@@ -249,7 +249,7 @@ def test_a_contradiction_between_imports_is_listed(tmp_path) -> None:
 
 
 def test_an_import_derives_once(archive, monkeypatch) -> None:
-    """What was before is in the outline of the last import, which an undo removes; of a changed row, the old values are derived."""
+    """The outline of the last import says what was before; after an undo, and for changed rows, that is derived."""
     derived = []
     derive = _view.derive
     monkeypatch.setattr(

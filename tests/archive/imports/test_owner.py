@@ -17,6 +17,7 @@ _NEWER = f"Account Statement - (@nora)\nAccount Activity\n{_HEADER}"
 _TRANSFER = "1,2024-02-06T10:00:00,Standard Transfer,Issued,,,,- $6.00,,,MY BANK"
 _MARCH = "2,2024-03-05T10:00:00,Payment,Complete,x,Nora Quill,Cy,- $5.00,,,"
 _APRIL = "3,2024-04-06T10:00:00,Payment,Complete,x,Nora Quill,Cy,- $7.00,,,"
+_MARCH_TWICE = f"{_MARCH}\n{_MARCH.replace('2,', '5,', 1)}"
 _OTHER = "4,2024-05-06T10:00:00,Payment,Complete,x,Ada Lund,Cy,- $8.00,,,"
 _SHOP = "Sandhill Choir"
 
@@ -68,7 +69,7 @@ def test_undo_takes_the_names_back(tmp_path) -> None:
 def test_another_holder_stays_a_problem(tmp_path) -> None:
     """The name that a later file has shown is compared, and so is a name that is also the id of the account."""
     archive = p2p.open_archive(tmp_path / "a")
-    *_, plan = _import(archive, *(_read(tmp_path, rows, "aq") for rows in (_TRANSFER, _MARCH, _OTHER)))
+    *_, plan = _import(archive, *(_read(tmp_path, rows, "aq") for rows in (_TRANSFER, _MARCH_TWICE, _OTHER)))
     assert [tuple(each) for each in plan.other_accounts] == [("4.csv", "Ada Lund", 1)]
     assert archive.history().me.user.display_name == "Nora Quill"
     choir = p2p.open_archive(tmp_path / "b")

@@ -147,7 +147,10 @@ def test_a_merge_needs_sound_files(tmp_path, history_of, payment) -> None:
     archive = p2p.open_archive(tmp_path / "archive")
     archive.import_(statements_of(row(1)))
     next(archive.path.glob("rows-*")).write_bytes(b"broken")
-    for history in (statements_of(row(2)).history(), replace(history_of(payment(1)), me=Me(user=User(id="ada")))):
+    for history in (
+        statements_of(row(2)).history(),
+        replace(history_of(payment(1)), me=Me(user=User(id="7", username="ada"))),
+    ):
         with pytest.raises(ArchiveError, match=r"import all your statement files again .*--repair"):
             archive.merge(history)
 
