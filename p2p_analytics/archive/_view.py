@@ -364,7 +364,7 @@ def select_stated(payments: pd.DataFrame) -> pd.DataFrame:
     stated = payments[is_own | is_shared]
     is_matched = stated[MATCHED].notna() if MATCHED in stated else pd.Series(data=False, index=stated.index)
     names_other = is_matched | is_shared[stated.index]
-    columns = {}
+    columns: dict[str, pd.Series[Any]] = {}
     for side in ("actor", "target_user", "counterparty"):
         is_other = names_other & (stated[f"{side}_id"] != stated["account_id"])
         columns |= {f"{side}_{name}": stated[f"{side}_{name}"].mask(is_other) for name in ("id", "username")}

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
-from p2p_analytics.archive.imports import journal
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ArchiveError
