@@ -232,6 +232,22 @@ def test_what_the_user_edits_is_imported(tmp_path) -> None:
     assert column(found, "note")["901"] == "tea"
 
 
+def test_a_broken_file_of_edits(tmp_path) -> None:
+    """The error names it and the option; with repair, the values of the files are there again."""
+    archive = p2p.open_archive(tmp_path / "new")
+    archive.import_(edited(statements_of(row(1)), note="edited"))
+    assert column(archive.history(), "note") == {"1": "edited"}
+    (file,) = archive.path.glob("edits-*")
+    file.write_bytes(b"broken")
+    for path in archive.path.glob("view_*"):
+        path.unlink()
+    with pytest.raises(ArchiveError, match=rf"{file.name} is broken .*--repair"):
+        archive.history()
+    archive.import_(statements_of(row(2, file="june.csv")), repair=True)
+    assert column(archive.history(), "note") == {"1": "note 1", "2": "note 2"}
+    assert len(list(archive.path.glob("edits-*.corrupt-*"))) == 1
+
+
 def test_a_contradiction_between_imports_is_listed(tmp_path) -> None:
     """The first import has no problem; the second one has another amount, which counts, and a third is in neither."""
     archive = p2p.open_archive(tmp_path / "new")
