@@ -33,7 +33,6 @@ _COMPACT: Final = r"^\s*((?:19|20)\d\d)(\d\d)(\d\d)\s*$"
 _DOTTED: Final = re.compile(r"\s*\d{1,2}\.\d{1,2}\.\d{2,4}")
 _IN_BRACKETS: Final = r"^\s*\(([^()a-zA-Z]*)\)\s*$"
 _OUT: Final = frozenset({"d", "dr", "debit", "af", "s", "soll", "out"})
-_IN: Final = frozenset({"c", "cr", "credit", "bij", "h", "haben", "in"})
 _UTC: Final = ZoneInfo("UTC")
 _EPOCH: Final = date(1970, 1, 1)
 
@@ -157,10 +156,10 @@ def _read_rows(reader: Any, positions: Mapping[str, int], name: str) -> _Sheet: 
 def _describe_missing(name: str, header: Sequence[str], named: Mapping[str, str]) -> str:
     found = clean_line(", ".join(filter(None, header)))[:_LONGEST_NAMES]
     columns = f" Its columns are: {found}." if found else ""
+    needed = "a date and an amount: name them, as in columns={'date': 'Day', 'amount': 'Sum'}"
     if named:
-        return f"{name} has no header with the columns {', '.join(map(repr, named.values()))}.{columns}"
-    advice = "name them, as in columns={'date': 'Day', 'amount': 'Sum'}"
-    return f"{name} has no header with a date and an amount: {advice}.{columns}"
+        needed = f"the columns {', '.join(map(repr, named.values()))}"
+    return f"{name} has no header with {needed}.{columns}"
 
 
 def _read_amounts(sheet: _Sheet) -> list[int | None]:

@@ -110,10 +110,9 @@ class _Covered:
     """
 
     def __init__(self, balances: Iterable[Balance], others: Iterable[OtherRow]) -> None:
-        self._spans: dict[tuple[str | None, tuple[str, str, int]], list[tuple[datetime, datetime]]] = defaultdict(list)
+        self._spans: dict[tuple[object, ...], list[tuple[datetime, datetime]]] = defaultdict(list)
         self._rows = sorted(others, key=attrgetter("at"))
-        self._instants = [row.at for row in self._rows]
-        self._sorted: dict[tuple[str | None, tuple[str, str, int]], list[tuple[datetime, datetime]]] = {}
+        self._sorted: dict[tuple[object, ...], list[tuple[datetime, datetime]]] = {}
         for balance in balances:
             start, end = balance.period
             if start and end:
@@ -127,10 +126,13 @@ class _Covered:
             self._sorted[key] = sorted({*chain(*files)})
         return self._sorted[key]
 
-    def list_others(self, balance: Balance, start: datetime, end: datetime) -> list[OtherRow]:
-        """Return the rows from elsewhere that moved a balance in a period."""
+    def list_others(self, balance: Balance, start: datetime | None, end: datetime | None) -> list[OtherRow]:
+        """Return the rows from elsewhere that moved a balance in a period, if both ends of this are known."""
+        if start is None or end is None:
+            return []
         code, services = balance.currency or UNKNOWN_CURRENCY, {balance.subaccount[0], None}
-        rows = self._rows[bisect_left(self._instants, start) : bisect_right(self._instants, end)]
+        at = attrgetter("at")
+        rows = self._rows[bisect_left(self._rows, start, key=at) : bisect_right(self._rows, end, key=at)]
         return [row for row in rows if row.currency == code and row.service in services]
 
 
@@ -148,16 +150,13 @@ def join_files(balances: Iterable[Balance], others: Iterable[OtherRow] = ()) -> 
     for balance in listed:
         if before and _find_owner(before) != _find_owner(balance):
             before = None
+        seam = Seam()
         if balance.is_superseded:
             seam = Seam(remark="A later export of the group replaces this file.")
         elif before and balance.period.start is not None:
             seam = _find_seam(before, balance, covered)
-        else:
-            seam = Seam()
         joined.append((balance, seam))
-        if id(balance) in replaced:
-            continue
-        if before is None or _ends_later(balance, before):
+        if id(balance) not in replaced and (before is None or _ends_later(balance, before)):
             before = balance
     return joined
 
@@ -178,15 +177,14 @@ def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
     """
     sound = defaultdict(list)
     for balance in balances:
-        if balance.is_reconciled and balance.period.start and balance.period.end:
-            sound[balance.format, *_find_owner(balance)].append((balance.file, *_find_days(balance)))
+        start, end = balance.period
+        if balance.is_reconciled and start and end:
+            sound[balance.format, *_find_owner(balance)].append((balance.file, start.date(), end.date()))
 
     def is_replaced(balance: Balance) -> bool:
-        if balance.is_superseded:
-            return True
-        if balance.is_reconciled is not False or not balance.period.start or not balance.period.end:
-            return False
-        start, end = _find_days(balance)
+        start, end = (each and each.date() for each in balance.period)
+        if balance.is_superseded or balance.is_reconciled is not False or not start or not end:
+            return balance.is_superseded
         return any(
             (first <= start and end <= last) or (file == balance.file and (first == start or last == end))
             for file, first, last in sound[balance.format, *_find_owner(balance)]
@@ -205,22 +203,15 @@ def _find_owner(balance: Balance) -> tuple[object, ...]:
     return balance.account, balance.currency, balance.subaccount
 
 
-def _find_days(balance: Balance) -> tuple[date, date]:
-    """Return the first and the last day of a balance with a period."""
-    start, end = balance.period
-    if start is None or end is None:
-        raise ValueError("the period is not known")
-    return start.date(), end.date()
-
-
 def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
-    is_overlap = _is_before(balance.dates.start, before.dates.end)
-    touches = is_overlap or (balance.dates.start is not None and balance.dates.start == before.dates.end)
+    start, end = balance.dates.start, before.dates.end
+    is_overlap = start is not None and end is not None and start < end
+    touches = is_overlap or (start is not None and start == end)
     common, moved_after = _find_overlap(before.rows, balance.rows) if touches else (0, 0)
     gap = None
     if (common or not is_overlap) and balance.opening is not None and before.closing is not None:
         gap = balance.opening - (before.closing - moved_after)
-    rows = _list_others(before, balance, covered)
+    rows = covered.list_others(balance, before.period.end, balance.period.start)
     moved = None if any(row.cents is None for row in rows) else sum(row.cents or 0 for row in rows)
     is_filled = bool(rows) and moved == gap
     days = months = 0
@@ -252,12 +243,6 @@ def _share_days(before: Balance, balance: Balance) -> bool:
     return all(counts) and any(2 * count >= len(each) for count, each in zip(counts, dates, strict=True))
 
 
-def _list_others(before: Balance, balance: Balance, covered: _Covered) -> list[OtherRow]:
-    """Return the rows from elsewhere that moved the balance between two files."""
-    end, start = before.period.end, balance.period.start
-    return covered.list_others(balance, end, start) if end and start else []
-
-
 def _find_overlap(before: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
     """Return how many rows both files have, and the cents that the file before moved in the overlap.
 
@@ -278,10 +263,6 @@ def _describe_overlap(common: int, count: int) -> str | None:
         return "The file before has all of these rows."
     verb = "is" if common == 1 else "are"
     return f"{format_count(common, 'row', 'rows')} {verb} in the file before too." if common else None
-
-
-def _is_before(one: datetime | None, other: datetime | None) -> bool:
-    return one is not None and other is not None and one < other
 
 
 def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[int, int]:

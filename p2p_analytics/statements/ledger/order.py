@@ -21,6 +21,7 @@ _NEEDED: Final = (
 )  # fmt: skip
 _NOTICE: Final = "notice"
 _SEGMENT: Final = (GROUP, "segment")
+_LINE: Final = pl.when("is_reversed").then(-pl.col("line")).otherwise("line")
 _BREAK: Final = 1 << 32  # a balance that does not follow counts for more than any number of dates
 
 
@@ -56,16 +57,16 @@ def order_rows(rows: pl.DataFrame) -> OrderedRows:
         .with_columns(groups, is_notice.alias("is_notice"), known.alias("known_cents"))
         .with_row_index("position")
     )
-    if not by_line.select(_is_in_order()).item():
+    group, line = (pl.col(name).cast(pl.Int64).diff() for name in (GROUP, "line"))
+    is_next = ((group > 0) | ((group == 0) & (line > 0))).fill_null(value=True)
+    if not by_line.select(is_next.all()).item():
         by_line = by_line.sort(GROUP, "line", "position")
     orders = _choose_orders(by_line)
     ordered = by_line
     if not orders.is_empty():
-        by_date = pl.when("is_dated").then("date")
-        by_number = pl.when("is_reversed").then(-pl.col("line")).otherwise("line")
         ordered = (
             by_line.join(orders, on=GROUP, how="left")
-            .sort(GROUP, by_date, by_number, "position", nulls_last=True)
+            .sort(GROUP, pl.when("is_dated").then("date"), _LINE, "position", nulls_last=True)
             .drop("is_dated", "is_reversed")
         )
     offset = pl.col("balance_cents") - pl.col("known_cents").cum_sum().over(GROUP)
@@ -126,14 +127,6 @@ def _fill_only(name: str) -> pl.Expr:
     return pl.coalesce(name, only)
 
 
-def _is_in_order() -> pl.Expr:
-    """Return whether the rows are by group and line."""
-    group, line = (pl.col(name).cast(pl.Int64).diff() for name in (GROUP, "line"))
-    return ((group > 0) | ((group == 0) & (line > 0))).fill_null(value=True).all() & (group >= 0).fill_null(
-        value=True
-    ).all()
-
-
 def _choose_orders(by_line: pl.DataFrame) -> pl.DataFrame:
     """Return whether the lines are reversed, and whether the dates are the order, of groups not ordered by line."""
     transactions = by_line.filter(~pl.col("is_notice"))
@@ -141,23 +134,17 @@ def _choose_orders(by_line: pl.DataFrame) -> pl.DataFrame:
     mixed = transactions.join(forward.filter(pl.col("forward") > 0), on=GROUP)
     if mixed.is_empty():
         return mixed.select(GROUP)
-    backward = mixed.group_by(GROUP).agg(
-        pl.col("forward").first(), _count_contradictions(is_reversed=True).alias("backward")
+    before, backward = pl.col("forward").first(), _count_contradictions(is_reversed=True)
+    chosen = mixed.group_by(GROUP).agg(
+        (backward < before).alias("is_reversed"), pl.min_horizontal(before, backward).alias("fewest")
     )
-    chosen = backward.select(
-        GROUP,
-        (pl.col("backward") < pl.col("forward")).alias("is_reversed"),
-        pl.min_horizontal("forward", "backward").alias("fewest"),
-    )
-    dated = (
+    orders = (
         mixed.join(chosen, on=GROUP)
-        .sort("date", pl.when("is_reversed").then(-pl.col("line")).otherwise("line"), nulls_last=True)
+        .sort("date", _LINE, nulls_last=True)
         .group_by(GROUP)
-        .agg(_count_contradictions().alias("dated"))
+        .agg(pl.col("is_reversed").first(), (_count_contradictions() < pl.col("fewest").first()).alias("is_dated"))
     )
-    is_dated = (pl.col("dated") < pl.col("fewest")).alias("is_dated")
-    orders = chosen.join(dated, on=GROUP).select(GROUP, "is_reversed", is_dated)
-    return orders.filter(pl.col("is_reversed") | pl.col("is_dated"))
+    return orders.filter(pl.any_horizontal("is_reversed", "is_dated"))
 
 
 def _count_contradictions(*, is_reversed: bool = False) -> pl.Expr:

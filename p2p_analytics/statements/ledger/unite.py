@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from p2p_analytics.statements.problems import list_problems
-from p2p_analytics.times import EPOCH
+from p2p_analytics.times import DAY_US, EPOCH
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Sequence
 
-    from p2p_analytics.statements.ledger.continuity import Balance
     from p2p_analytics.statements.problems import Problem
 
 NOTICE: Final = "notice"
@@ -43,44 +41,30 @@ _CLASS: Final = (*KEY, "status", *_KIND, "flow_cents", "direction", "currency", 
 _ORDER: Final = "order"  # begins the names of the columns by which rows are ordered
 
 
-def find_ends(rows: pl.DataFrame) -> dict[str, datetime | None]:
-    """Return the last date of each file of ROWS."""
-    ends = rows.group_by("file").agg(pl.col("date").max()).cast({"file": pl.String})
-    return dict(ends.iter_rows())
-
-
-def describe_files(
-    places: pl.DataFrame, ends: Mapping[str, datetime | None], balances: Sequence[Balance]
-) -> pl.DataFrame:
-    """Return `END` and `ADDS_UP` of rows.
+def describe_files(rows: pl.DataFrame, every: pl.DataFrame, balances: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with `END` and `ADDS_UP`.
 
     Parameters
     ----------
-    places : polars.DataFrame
-        The columns ``file``, ``account`` and ``currency`` of the rows.
-    ends : mapping of str to datetime or None
-        The last date of each file.
-    balances : sequence of Balance
-        The balances of the files; a row without currency has the balance of its file, if there is only one.
+    rows : polars.DataFrame
+        ROWS to describe.
+    every : polars.DataFrame
+        ROWS of all files, the last date of each of which is its end.
+    balances : polars.DataFrame
+        The table of `reconcile`; a row without currency has the balance of its file, if there is only one.
     """
     names = ["file", "account", "currency"]
-    checks = pl.DataFrame(
-        [(each.file, each.account, each.currency, each.is_reconciled) for each in balances],
-        schema={**dict.fromkeys(names, pl.String), ADDS_UP: pl.Boolean},
-        orient="row",
+    only = (
+        balances.group_by("file").agg(pl.len(), pl.col("reconciled").first().alias("only")).filter(pl.col("len") == 1)
     )
-    only = checks.group_by("file").agg(pl.len(), pl.col(ADDS_UP).first().alias("only")).filter(pl.col("len") == 1)
-    last = pl.DataFrame(
-        {"file": list(ends), END: list(ends.values())},
-        schema={"file": pl.String, END: pl.Datetime("us", "UTC")},
-    )
+    last = every.group_by("file").agg(pl.col("date").max().alias(END)).cast({"file": pl.String})
     found = (
-        places.select(pl.col(names).cast(pl.String))
+        rows.select(pl.col(names).cast(pl.String))
         .join(last, on="file", how="left", maintain_order="left")
-        .join(checks, on=names, how="left", nulls_equal=True, maintain_order="left")
+        .join(balances.select(*names, "reconciled"), on=names, how="left", nulls_equal=True, maintain_order="left")
         .join(only, on="file", how="left", maintain_order="left")
     )
-    return found.select(END, pl.coalesce(ADDS_UP, "only").alias(ADDS_UP))
+    return rows.with_columns(found.select(END, pl.coalesce("reconciled", "only").alias(ADDS_UP)))
 
 
 def unite_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
@@ -99,11 +83,10 @@ def unite_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
 def _rank(rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows with the columns by which they are ordered and classed."""
     us = pl.col("date").dt.epoch("us")
-    second, minute = 1_000_000, 60_000_000
-    day = 24 * 60 * minute
+    minute = 60_000_000
     is_final = (pl.col("status").cast(pl.String) != Status.PENDING.value).fill_null(value=False)
-    is_settled = (pl.col("status").cast(pl.String) == Status.SETTLED.value).fill_null(value=False)
-    precision = (us % minute >= second).cast(pl.Int8) + (us % day != 0).cast(pl.Int8)
+    is_settled = pl.col("status").cast(pl.String) == Status.SETTLED.value
+    precision = (us % minute >= minute // 60).cast(pl.Int8) + (us % DAY_US != 0).cast(pl.Int8)
     trust = pl.when(pl.col(ADDS_UP) & is_settled).then(2).when(~pl.col(ADDS_UP)).then(0).otherwise(1)
     return rows.with_columns(
         (us // minute).alias("minute"),
