@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pandas as pd
@@ -18,12 +18,12 @@ from p2p_analytics.errors import ConfigurationError, describe_type
 from p2p_analytics.frames.own_money import is_bank_or_card
 from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, TEXT, WHOLE, require
 from p2p_analytics.history import describe_history_call
-from p2p_analytics.times import find_zone
+from p2p_analytics.times import EPOCH, find_zone
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from zoneinfo import ZoneInfo
 
 
@@ -46,7 +46,6 @@ SERVICES: Final = ("venmo", "cash app", "cashapp", "paypal", "wise", "transferwi
 _TRANSFER: Final = "transfer"
 _NEEDED: Final = ("payment_id", "status", "date_created", "kind", "flow_cents")
 _OPTIONAL: Final = ("account_id", "fee_cents", "currency", "funding_source")
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Movement(NamedTuple):
@@ -123,7 +122,8 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
     if isinstance(days, bool) or not isinstance(days, int) or days < 0:
         raise ConfigurationError(f"days={days!r} is not valid: give the number of days, 0 or more.")
     movements, funded = _read_movements(payments, find_zone(tz))
-    rows = _sort_rows(read_bank(bank, columns, day_first=day_first))
+    rows = read_bank(bank, columns, day_first=day_first)
+    rows.sort(key=lambda row: (row.day, row.description or "", row.line))
     is_named = _compile_names(names)
     matcher = _Matcher(rows, [is_named(row.description) for row in rows], days)
     matcher.match(movements, _expect_net)
@@ -151,29 +151,26 @@ class _Matcher:
         self, movements: Iterable[_Movement], expect: Callable[[_Movement], int], *, named_only: bool = False
     ) -> None:
         """Pair movements with the rows of the expected amount."""
-        groups: dict[int, list[_Movement]] = defaultdict(list)
+        groups: dict[tuple[int, str], list[_Movement]] = defaultdict(list)
         for movement in movements:
             if movement not in self.pairs:
-                groups[expect(movement)].append(movement)
+                groups[expect(movement), movement.currency or ""].append(movement)
         rows_of: dict[int, list[int]] = defaultdict(list)
         for at, row in enumerate(self.rows):
             if at not in self._used and (self.named[at] or not named_only):
                 rows_of[row.cents].append(at)
-        for cents, group in groups.items():
-            for currency in sorted({movement.currency or "" for movement in group}):
-                same = [movement for movement in group if (movement.currency or "") == currency]
-                rows = [at for at in rows_of[cents] if at not in self._used and self._has_currency(at, currency)]
-                near = [Row(self.rows[at].day, self.named[at]) for at in rows]
-                for one, other in assign([movement.day for movement in same], near, self._days):
-                    self.pairs[same[one]] = rows[other]
-                    self._used.add(rows[other])
+        for cents, currency in sorted(groups):
+            same = groups[cents, currency]
+            free = [at for at in rows_of[cents] if at not in self._used]
+            rows = [at for at in free if not currency or self.rows[at].currency in {None, currency}]
+            near = [Row(self.rows[at].day, self.named[at]) for at in rows]
+            for one, other in assign([movement.day for movement in same], near, self._days):
+                self.pairs[same[one]] = rows[other]
+                self._used.add(rows[other])
 
     def list_rest(self) -> list[BankRow]:
         """Return the rows that name a payment service and have no pair."""
         return [row for at, row in enumerate(self.rows) if self.named[at] and at not in self._used]
-
-    def _has_currency(self, at: int, currency: str) -> bool:
-        return not currency or self.rows[at].currency in {None, currency}
 
 
 def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], list[_Movement]]:
@@ -196,7 +193,7 @@ def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], 
             payment_id=row["payment_id"],
             kind=row["kind"] or KIND_PAYMENT,
             date=instant,
-            day=(to_zone(instant, zone).date() - _EPOCH.date()).days,
+            day=(to_zone(instant, zone).date() - EPOCH.date()).days,
             flow_cents=int(row["flow_cents"]),
             fee_cents=None if row["fee_cents"] is None else int(row["fee_cents"]),
             currency=row["currency"],
@@ -210,10 +207,6 @@ def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], 
 
 def _sort_key(movement: _Movement) -> tuple[object, ...]:
     return movement.day, movement.date, movement.payment_id or "", movement.account_id or ""
-
-
-def _sort_rows(rows: Collection[BankRow]) -> list[BankRow]:
-    return sorted(rows, key=lambda row: (row.day, row.description or "", row.line))
 
 
 def _compile_names(names: Iterable[str]) -> Callable[[str | None], bool]:
@@ -256,7 +249,7 @@ def _describe(movement: _Movement | None, row: BankRow | None, state: str) -> di
     if row:
         line |= {
             "bank_line": row.line,
-            "bank_date": _EPOCH + timedelta(days=row.day),
+            "bank_date": EPOCH + timedelta(days=row.day),
             "bank_description": row.description,
             "bank_amount_cents": row.cents,
         }

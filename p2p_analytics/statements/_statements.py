@@ -221,17 +221,6 @@ def describe_balances(reconciliation: pd.DataFrame) -> str:
     return ", ".join(counts)
 
 
-def _hide_reasons(problems: pd.DataFrame) -> pd.DataFrame:
-    """Return problems without the reasons of skipped and refused files, which quote names and columns."""
-    is_unread = problems["code"].isin([SKIPPED, REFUSED])
-    return problems.assign(problem=problems["problem"].mask(is_unread, problems["code"] + f": {NOT_SHOWN}"))
-
-
-def _name_files(files: list[str]) -> str:
-    """Return the names of the first files."""
-    return ", ".join(map(clean_line, files[:_MOST_FILES])) + (" ..." if len(files) > _MOST_FILES else "")
-
-
 @dataclass(frozen=True, eq=False)
 class Statements:
     """Statement files as frames, for every account that they are about.
@@ -380,11 +369,14 @@ class Statements:
             return self
         mask = Mask(key, strict=strict)
         holders = {name: mask.me(me) for name, me in self._holders.items()}
+        # The reasons of skipped and refused files quote names and columns.
+        is_unread = self.problems["code"].isin([SKIPPED, REFUSED])
+        sentences = self.problems["problem"].mask(is_unread, self.problems["code"] + f": {NOT_SHOWN}")
         return replace(
             self,
             payments=mask.frame(self.payments),
             reconciliation=mask.frame(self.reconciliation),
-            problems=mask.frame(_hide_reasons(self.problems)),
+            problems=mask.frame(self.problems.assign(problem=sentences)),
             files=mask.frame(self.files),
             private=True,
             strict=strict,
@@ -406,11 +398,10 @@ class Statements:
             "Does not add up": list_wrong_files(self.problems),
             "Files or rows may be missing before": list_files_after_gaps(self.problems),
         }
-        wrong_lines = "".join(
-            f'<div style="{_QUIET}">{words}: {escape(_name_files(files))}</div>'
-            for words, files in named.items()
-            if files
-        )
+        wrong_lines = ""
+        for words, files in named.items():
+            names = ", ".join(map(clean_line, files[:_MOST_FILES])) + (" ..." if len(files) > _MOST_FILES else "")
+            wrong_lines += f'<div style="{_QUIET}">{words}: {escape(names)}</div>' if files else ""
         return (
             f'<div style="{_CARD}"><div><strong style="font-size:1.2em">Statements: {escape(first)}</strong></div>'
             f'<div style="{_QUIET}">{escape(" · ".join(others))}</div>{wrong_lines}{mode}</div>'

@@ -9,7 +9,6 @@ import polars as pl
 from p2p_analytics.handles import find_handle, fold_name, has_other_name, normalize_account
 from p2p_analytics.statements.problems import Problem, list_problems
 from p2p_analytics.statements.rows import SERVICE
-from p2p_analytics.times import EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -153,17 +152,10 @@ class _Names:
 
 def _find_owners(rows: pl.DataFrame) -> dict[str, str | None]:
     """Return the name of the holder of each file, None where it shows none; one spelling of each name."""
-    owners = dict(rows.group_by("file").agg(pl.col("owner").drop_nulls().mode().sort().first()).iter_rows())
-    names = sorted(filter(None, owners.values()))
-    if len(set(names)) == len({fold_name(name) for name in names}):
-        return owners
-    latest = dict(rows.group_by("file").agg(pl.col("date").max()).iter_rows())
-    in_order = sorted(
-        (file for file in owners if owners[file]),
-        key=lambda file: (latest[file] is not None, latest[file] or EPOCH, owners[file]),
-    )
-    spellings = {fold_name(owners[file]): owners[file] for file in in_order}
-    return {file: owner and spellings[fold_name(owner)] for file, owner in owners.items()}
+    files = rows.group_by("file").agg(pl.col("owner").drop_nulls().mode().sort().first(), pl.col("date").max())
+    in_order = files.select(pl.col("file", "owner").cast(pl.String), "date").sort("date", "owner")
+    spellings = {fold_name(owner): owner for owner in in_order["owner"].drop_nulls()}
+    return {file: owner and spellings[fold_name(owner)] for file, owner, _ in in_order.iter_rows()}
 
 
 def _list_others(rows: pl.DataFrame, given: Mapping[str, str]) -> list[Problem]:
@@ -174,9 +166,8 @@ def _list_others(rows: pl.DataFrame, given: Mapping[str, str]) -> list[Problem]:
     own = rows.filter("is_given")
     named = own.filter(pl.col("other_account").is_not_null())
     problems = _list_first(named, "other_account", "other_account", pl.col("file").cast(pl.String).replace(given))
-    for (account,), part in rows.filter(pl.col("account").is_in(own["account"].unique().implode())).group_by(
-        "account", maintain_order=True
-    ):
+    same = rows.filter(pl.col("account").is_in(own["account"].unique().implode()))
+    for (account,), part in same.group_by("account", maintain_order=True):
         holder, others = _find_holders(part, str(account))
         is_other = pl.col("is_given") & ~pl.col("has_handle") & pl.col("owner").cast(pl.String).is_in(others)
         shown = part.filter(is_other, pl.col("other_account").is_null())
@@ -240,11 +231,10 @@ def _unite_addresses(rows: pl.DataFrame, is_free: pl.Expr) -> tuple[pl.DataFrame
 
 def _unite_spellings(rows: pl.DataFrame) -> pl.DataFrame:
     """Return ROWS with one spelling of each account."""
-    accounts = rows["account"].unique().drop_nulls().to_list()
-    if len({account.casefold() for account in accounts}) == len(accounts):
-        return rows
     latest = rows.group_by("account").agg(pl.col("date").max()).drop_nulls("account").cast({"account": pl.String})
     in_order = latest.sort("date", "account")["account"].to_list()
     spellings = {account.casefold(): account for account in in_order}
+    if len(spellings) == len(in_order):
+        return rows
     united = {account: spellings[account.casefold()] for account in in_order}
     return rows.with_columns(pl.col("account").cast(pl.String).replace(united).cast(rows["account"].dtype))

@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -109,22 +108,19 @@ class _Covered:
     A file without rows in a currency leaves no days of it out.
     """
 
-    def __init__(self, balances: Iterable[Balance], others: Iterable[OtherRow]) -> None:
-        self._spans: dict[tuple[object, ...], list[tuple[datetime, datetime]]] = defaultdict(list)
+    def __init__(self, balances: Sequence[Balance], others: Iterable[OtherRow]) -> None:
         self._rows = sorted(others, key=attrgetter("at"))
-        self._sorted: dict[tuple[object, ...], list[tuple[datetime, datetime]]] = {}
+        spans: dict[tuple[object, ...], set[tuple[datetime, datetime]]] = defaultdict(set)
         for balance in balances:
             start, end = balance.period
             if start and end:
-                self._spans[balance.account, balance.subaccount].append((start, end))
+                spans[balance.account, balance.subaccount].add((start, end))
+        parts = {(balance.account, balance.subaccount) for balance in balances}
+        self._spans = {(account, part): sorted(spans[account, part] | spans[None, part]) for account, part in parts}
 
     def list_spans(self, balance: Balance) -> list[tuple[datetime, datetime]]:
         """Return the first and last instants of the periods in which nothing of a balance is left out, in order."""
-        key = balance.account, balance.subaccount
-        if key not in self._sorted:
-            files = (self._spans.get((account, balance.subaccount), []) for account in {balance.account, None})
-            self._sorted[key] = sorted({*chain(*files)})
-        return self._sorted[key]
+        return self._spans[balance.account, balance.subaccount]
 
     def list_others(self, balance: Balance, start: datetime | None, end: datetime | None) -> list[OtherRow]:
         """Return the rows from elsewhere that moved a balance in a period, if both ends of this are known."""
@@ -214,10 +210,9 @@ def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
     rows = covered.list_others(balance, before.period.end, balance.period.start)
     moved = None if any(row.cents is None for row in rows) else sum(row.cents or 0 for row in rows)
     is_filled = bool(rows) and moved == gap
-    days = months = 0
-    if not common and not is_overlap and not is_filled:
-        days, months = _count_gap(before, balance, covered)
-        months = 0 if gap == 0 else months  # there was nothing to list
+    is_apart = not (common or is_overlap or is_filled)
+    days, months = _count_gap(before, balance, covered) if is_apart else (0, 0)
+    months = 0 if gap == 0 else months  # there was nothing to list
     return Seam(
         before,
         gap,
@@ -261,8 +256,7 @@ def _describe_overlap(common: int, count: int) -> str | None:
     """Return a remark on the rows that the file before has too."""
     if common == count > 0:
         return "The file before has all of these rows."
-    verb = "is" if common == 1 else "are"
-    return f"{format_count(common, 'row', 'rows')} {verb} in the file before too." if common else None
+    return f"{format_count(common, 'row is', 'rows are')} in the file before too." if common else None
 
 
 def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[int, int]:

@@ -110,21 +110,18 @@ def _select_shared(candidates: pl.DataFrame) -> pl.DataFrame:
     the cents. `_SIDES` are 1 for the row that lost it, 2 for the other one, and 0 if nothing was lost.
     """
 
-    def list_sides(rows: pl.DataFrame, lacks: str, lost: int, key: pl.Expr, name: str) -> pl.DataFrame:
-        side = pl.when(lacks).then(1).otherwise(2)
+    def list_sides(
+        rows: pl.DataFrame, name: str, key: pl.Expr, lost: int = 0, lacks: str | None = None
+    ) -> pl.DataFrame:
+        side = pl.when(lacks).then(1).otherwise(2) if lacks else pl.lit(0)
         return rows.with_columns(key.alias(name), side.alias(f"{name}_side"), pl.lit(lost).alias(f"{name}_lost"))
 
-    def keep_all(rows: pl.DataFrame, key: str, name: str) -> pl.DataFrame:
-        return rows.with_columns(
-            pl.col(key).alias(name), pl.lit(0).alias(f"{name}_side"), pl.lit(0).alias(f"{name}_lost")
-        )
-
-    of_day = list_sides(candidates, "lacks_time", 2, pl.col("day"), "moment")
+    of_day = list_sides(candidates, "moment", pl.col("day"), 2, "lacks_time")
     near = [of_day.filter("lacks_time").with_columns((pl.col("day") + more).alias("moment")) for more in (-1, 1)]
-    of_minute = list_sides(candidates, "lacks_seconds", 1, pl.col("us") // _MINUTE, "moment")
-    times = pl.concat([keep_all(candidates, "us", "moment"), of_minute, of_day, *near])
-    of_units = list_sides(times, "lacks_cents", 1, pl.col("rounded"), "amount")
-    found = pl.concat([keep_all(times, "cents", "amount"), of_units])
+    of_minute = list_sides(candidates, "moment", pl.col("us") // _MINUTE, 1, "lacks_seconds")
+    times = pl.concat([list_sides(candidates, "moment", pl.col("us")), of_minute, of_day, *near])
+    of_units = list_sides(times, "amount", pl.col("rounded"), 1, "lacks_cents")
+    found = pl.concat([list_sides(times, "amount", pl.col("cents")), of_units])
     files = pl.col("file").n_unique().over(*_MOMENT)
     has_both = (
         pl.col(side).n_unique().over(*_MOMENT) > (pl.col(lost) > 0) for side, lost in zip(_SIDES, _LOST, strict=True)

@@ -51,7 +51,7 @@ from p2p_analytics.statements.problems import (
     Problem,
     list_problems,
 )
-from p2p_analytics.statements.rows import ROWS, slice_by_files
+from p2p_analytics.statements.rows import ROWS
 from p2p_analytics.vocabulary import Action, Status, TargetType
 
 if TYPE_CHECKING:
@@ -194,8 +194,7 @@ def _list_holders(rows: pl.DataFrame, names: Mapping[str, str], balances: Sequen
     """
     holders = {}
     key = ("account", "owner")
-    parts = pl.concat(part.group_by(key).agg(pl.len(), pl.col("is_handle").any()) for part in slice_by_files(rows))
-    counts = parts.group_by(key).agg(pl.col("len").sum(), pl.col("is_handle").any())
+    counts = rows.group_by(key).agg(pl.len(), pl.col("is_handle").any())
     ordered = counts.cast(dict.fromkeys(key, pl.String)).sort("len", "owner", descending=[True, False])
     owners = ordered.group_by("account", maintain_order=True).agg(
         pl.col("owner").drop_nulls().first(), pl.col("is_handle").any()
@@ -223,14 +222,8 @@ def _list_currencies(rows: pl.DataFrame) -> dict[str, list[str]]:
 
 def _list_files(rows: pl.DataFrame, files: Sequence[FileInfo], balances: pl.DataFrame) -> pd.DataFrame:
     """Return one row per file, account and currency, in the order of the files; a file without rows has zeros."""
-    of_kind = pl.concat(
-        part.group_by(*_GROUP, "kind").agg(
-            pl.col("date").min().alias("period_start"),
-            pl.col("date").max().alias("period_end"),
-            pl.len().cast(pl.Int64).alias("rows"),
-        )
-        for part in slice_by_files(rows)
-    )
+    start, end = pl.col("date").min().alias("period_start"), pl.col("date").max().alias("period_end")
+    of_kind = rows.group_by(*_GROUP, "kind").agg(start, end, pl.len().cast(pl.Int64).alias("rows"))
     counts = of_kind.group_by(_GROUP).agg(
         pl.col("period_start").min(),
         pl.col("period_end").max(),
@@ -258,12 +251,9 @@ def _list_files(rows: pl.DataFrame, files: Sequence[FileInfo], balances: pl.Data
 
 def _drop_doubles(problems: Sequence[Problem]) -> list[Problem]:
     """Return problems without possible doubles that are copies, which another problem describes in more detail."""
-    copies = {frozenset((problem.file, problem.other_file)) for problem in problems if problem.code == COPY}
-    return [
-        problem
-        for problem in problems
-        if problem.code != POSSIBLE_DOUBLE or frozenset((problem.file, problem.other_file)) not in copies
-    ]
+    pairs = [(problem.code, frozenset((problem.file, problem.other_file))) for problem in problems]
+    copies = {(POSSIBLE_DOUBLE, files) for code, files in pairs if code == COPY}
+    return [problem for problem, pair in zip(problems, pairs, strict=True) if pair not in copies]
 
 
 def _settle_problems(

@@ -19,7 +19,6 @@ _NEEDED: Final = (
     *_NAMES, "line", "date", "kind", "payment_id", "moved_cents", "flow_cents", "opening_cents", "closing_cents",
     "balance_cents",
 )  # fmt: skip
-_NOTICE: Final = "notice"
 _SEGMENT: Final = (GROUP, "segment")
 _LINE: Final = pl.when("is_reversed").then(-pl.col("line")).otherwise("line")
 _BREAK: Final = 1 << 32  # a balance that does not follow counts for more than any number of dates
@@ -50,7 +49,7 @@ def order_rows(rows: pl.DataFrame) -> OrderedRows:
     account or currency has those of its file, if the file has only one.
     """
     groups, names = _number_groups(rows.select(_NAMES))
-    is_notice = (pl.col("kind") == _NOTICE).fill_null(value=False)
+    is_notice = (pl.col("kind") == "notice").fill_null(value=False)
     known = pl.when(is_notice).then(0).otherwise(pl.col("moved_cents").fill_null(0))
     by_line = (
         rows.select(name for name in _NEEDED if name not in _NAMES)
@@ -92,7 +91,6 @@ def running_balance(rows: pl.DataFrame) -> pl.DataFrame:
         stated.backward_fill().over(_SEGMENT),
         pl.when((pl.col("segment") == last) & ~contradicts).then(closing),
     )
-    ordered = (order_rows(part).rows for part in slice_by_files(rows))
     balances = [
         part.with_columns(
             # The rows from one unreadable amount to the next are a segment: no balance is known across it.
@@ -104,7 +102,7 @@ def running_balance(rows: pl.DataFrame) -> pl.DataFrame:
             pl.when("is_notice").then("balance_cents").otherwise(before_first + pl.col("total")).alias("balance_cents"),
         )
         .sort("position")["balance_cents"]
-        for part in ordered
+        for part in (order_rows(each).rows for each in slice_by_files(rows))
     ]
     return rows.with_columns(pl.concat(balances))
 
@@ -115,16 +113,12 @@ def _number_groups(keys: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
     Rows of one file mostly follow each other, so this is worked out once for each run of rows with the same names.
     """
     runs = keys.select(pl.struct(_NAMES).rle_id().alias("run")).to_series()
-    firsts = keys.filter(runs.diff().fill_null(1) != 0).with_columns(*(_fill_only(name) for name in _NAMES[1:]))
+    own = pl.col(_NAMES[1:])
+    only = pl.when(own.drop_nulls().n_unique().over("file") == 1).then(own.min().over("file"))
+    firsts = keys.filter(runs.diff().fill_null(1) != 0).with_columns(own.fill_null(only))
     names = firsts.unique().sort(_NAMES, nulls_last=True)
     numbers = firsts.join(names.with_row_index(GROUP), on=_NAMES, nulls_equal=True, how="left", maintain_order="left")
     return numbers[GROUP].gather(runs), names
-
-
-def _fill_only(name: str) -> pl.Expr:
-    """Return a column with nulls filled by the value of the file, if it has only one."""
-    only = pl.when(pl.col(name).drop_nulls().n_unique().over("file") == 1).then(pl.col(name).min().over("file"))
-    return pl.coalesce(name, only)
 
 
 def _choose_orders(by_line: pl.DataFrame) -> pl.DataFrame:

@@ -296,12 +296,10 @@ def _list_remarks(group: Mapping[str, Any], *, is_broken: bool, is_too_large: bo
     if is_broken:
         yield "Rows have too many or too few cells."
     if group["unread"]:
-        verb = "was" if group["unread"] == 1 else "were"
-        yield f"{format_count(group['unread'], 'amount', 'amounts')} {verb} not read."
+        yield f"{format_count(group['unread'], 'amount was', 'amounts were')} not read."
     undecided = group["unknown"] - group["unread"]
     if undecided > 0:
-        verb = "has" if undecided == 1 else "have"
-        yield f"{format_count(undecided, 'row', 'rows')} {verb} a status that does not say whether money moved."
+        yield f"{format_count(undecided, 'row has', 'rows have')} a status that does not say whether money moved."
     if is_too_large:
         yield "The amounts are too large to add up."
     if _has_nothing_to_check(group):
@@ -347,14 +345,14 @@ def find_balance(balances: Sequence[Balance], currencies: Collection[str]) -> in
     currencies : collection of str
         The currencies in which the account has payments.
     """
-    last: dict[tuple[object, ...], Balance] = {}
+    last: dict[tuple[object, ...], int | None] = {}
     replaced = find_replaced(balances)
-    dated = [(balance.period.end, balance.file, at) for at, balance in enumerate(balances) if balance.period.end]
-    for *_, at in sorted(dated):
-        code = balances[at].currency or UNKNOWN_CURRENCY
-        if code in currencies and balances[at] not in replaced:
-            last[code, balances[at].subaccount] = balances[at]
-    closings = [balance.closing for balance in last.values() if balance.closing is not None]
+    dated = [balance for balance in balances if balance.period.end and balance not in replaced]
+    for balance in sorted(dated, key=lambda each: (each.period.end, each.file)):
+        code = balance.currency or UNKNOWN_CURRENCY
+        if code in currencies:
+            last[code, balance.subaccount] = balance.closing
+    closings = [cents for cents in last.values() if cents is not None]
     return closings[0] if len(closings) == len(currencies) == 1 else None
 
 
@@ -377,15 +375,11 @@ def _list_doubles(joined: Sequence[tuple[Balance, Seam]]) -> Iterator[Problem]:
     """Yield a problem for each file with other rows than an earlier file of the same days or the same balances."""
     of_balances = {later: earlier for earlier, later in find_equal_balances([balance for balance, _ in joined])}
     for at, (balance, seam) in enumerate(joined):
-        if seam.is_double:
-            yield _describe_double(balance, seam.before, "days")
-        elif at in of_balances:
-            yield _describe_double(balance, joined[of_balances[at]][0], "balances")
-
-
-def _describe_double(balance: Balance, before: Balance | None, reason: str) -> Problem:
-    problem = _describe(balance, POSSIBLE_DOUBLE, balance.dates, reason)
-    return problem._replace(other_file=before and before.file)
+        before, reason = (seam.before, "days") if seam.is_double else (None, "balances")
+        if at in of_balances:
+            before = before or joined[of_balances[at]][0]
+        if before:
+            yield _describe(balance, POSSIBLE_DOUBLE, balance.dates, reason)._replace(other_file=before.file)
 
 
 def _describe_difference(balance: Balance) -> Problem:

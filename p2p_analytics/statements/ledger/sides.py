@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from p2p_analytics.statements.problems import Problem
 
-_MERCHANT: Final = "merchant"
 _NAMED: Final = ("account", "counterparty_name")
 
 
@@ -59,14 +58,7 @@ def _find_most_frequent(rows: pl.DataFrame, key: str) -> pl.DataFrame:
     flow = pl.col("flow_cents")
     is_purchase = pl.col("action").is_null() & (pl.col("kind") == "merchant") & (flow < 0)
     own = pl.coalesce(_pick("from_name", "to_name"), pl.when(is_purchase).then("from_name"))
-    counts = (
-        rows.lazy()
-        .select(pl.col(key).alias("key"), own.alias("own"))
-        .drop_nulls("own")
-        .group_by("key", "own")
-        .agg(count=pl.len())
-        .collect()
-    )
+    counts = rows.select(key=key, own=own).drop_nulls("own").group_by("key", "own").len("count")
     return counts.filter(pl.col("count") == pl.col("count").max().over("key"))
 
 
@@ -192,6 +184,6 @@ def list_undecided(rows: pl.DataFrame, filled: pl.DataFrame) -> list[Problem]:
 def _decide_refunds(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the kind of refunds by account and counterparty, where the other rows are of one kind: ``decided``."""
     kinds = pl.col("kind").cast(pl.String)
-    others = rows.filter(kinds.is_in([KIND_PAYMENT, _MERCHANT]), pl.col("counterparty_name").is_not_null())
+    others = rows.filter(kinds.is_in([KIND_PAYMENT, "merchant"]), pl.col("counterparty_name").is_not_null())
     seen = others.group_by(_NAMED).agg(kinds.unique().alias("decided"))
     return seen.filter(pl.col("decided").list.len() == 1).with_columns(pl.col("decided").list.first())

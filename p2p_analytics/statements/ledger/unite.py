@@ -36,8 +36,8 @@ _TEXTS: Final = (
     "type", "note", "from_name", "to_name", "counterparty_name", "counterparty_username", "counterparty_id",
     "funding_source", "destination",
 )  # fmt: skip
-# Rows that differ in one of these are never united into one: they are a change of state, or contradict each other.
-_CLASS: Final = (*KEY, "status", *_KIND, "flow_cents", "direction", "currency", "minute")
+_STATE: Final = ("status", *_KIND, "flow_cents", "direction", "currency", "minute")
+_CONTENT: Final = (*_STATE, *_TEXTS, *_MONEY, "date", "file")
 _ORDER: Final = "order"  # begins the names of the columns by which rows are ordered
 
 
@@ -102,15 +102,14 @@ def _rank(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _sort(ranked: pl.DataFrame, *, by_money: bool = False) -> pl.DataFrame:
     """Return rows by payment, and in the order of their values or of their money."""
-    of_money = ["known", "trust"] if by_money else []
-    named = [f"{_ORDER}_{name}" for name in (*of_money, "final", *(["cents"] if by_money else []), "precision")]
+    order = ("known", "trust", "final", "cents", "precision") if by_money else ("final", "precision")
+    named = [f"{_ORDER}_{name}" for name in order]
     keys: list[str | pl.Expr] = [*KEY, *named, END, f"{_ORDER}_name", "line"]
     descending = [False] * len(KEY) + [True] * (len(named) + 2) + [False]
     if ranked.select(pl.struct(*KEY, END, f"{_ORDER}_name", "line").is_duplicated().any()).item():
         # Files of one name, which differ in their content only.
-        content = [name for name in (*_CLASS, *_TEXTS, *_MONEY, "date", "file") if name not in KEY]
-        keys += [pl.col(name).cast(pl.String) if ranked[name].dtype == pl.Categorical else name for name in content]
-        descending += [True] * len(content)
+        keys += [pl.col(name).cast(pl.String) if ranked[name].dtype == pl.Categorical else name for name in _CONTENT]
+        descending += [True] * len(_CONTENT)
     return ranked.sort(keys, descending=descending, nulls_last=True)
 
 
@@ -133,13 +132,19 @@ def _choose_values(distinct: pl.DataFrame, columns: Sequence[str]) -> pl.DataFra
 
 def _list_contradictions(distinct: pl.DataFrame) -> list[Problem]:
     """Return a problem for each further amount or date of a payment, which names the row that counts."""
-
-    def list_others(rows: pl.DataFrame, value: str, column: str, code: str) -> list[Problem]:
+    by_money = _sort(distinct, by_money=True).filter(pl.col("flow_cents").is_not_null())
+    # A pending payment has another date than the completed one, and rows of no file have that of the service.
+    dated = distinct.filter(pl.col(f"{_ORDER}_final"), pl.col(END) > EPOCH, pl.col("minute").is_not_null())
+    problems = []
+    for rows, value, column, code in (
+        (by_money, "flow_cents", "flow_cents", "other_amount"),
+        (dated, "minute", "date", "other_date"),
+    ):
         kept = [pl.col(name).first().over(KEY).alias(f"kept_{name}") for name in (value, "file", "line", ADDS_UP)]
         others = rows.with_columns(kept).filter(pl.col(value) != pl.col(f"kept_{value}"))
         others = others.unique([*KEY, value], keep="first", maintain_order=True)
         is_trusted = others.select((pl.col(f"kept_{ADDS_UP}") & ~pl.col(ADDS_UP)).fill_null(value=False)).to_series()
-        return list_problems(
+        problems += list_problems(
             others,
             others[column].is_not_null(),
             others[column],
@@ -148,14 +153,7 @@ def _list_contradictions(distinct: pl.DataFrame) -> list[Problem]:
             details=(others["kept_line"], is_trusted if column == "flow_cents" else False),
             other_file=others["kept_file"].cast(pl.String),
         )
-
-    by_money = _sort(distinct, by_money=True).filter(pl.col("flow_cents").is_not_null())
-    # A pending payment has another date than the completed one, and rows of no file have that of the service.
-    dated = distinct.filter(pl.col(f"{_ORDER}_final"), pl.col(END) > EPOCH, pl.col("minute").is_not_null())
-    return [
-        *list_others(by_money, "flow_cents", "flow_cents", "other_amount"),
-        *list_others(dated, "minute", "date", "other_date"),
-    ]
+    return problems
 
 
 def sort_newest_first(rows: pl.DataFrame) -> pl.Series:
@@ -170,15 +168,9 @@ def sort_newest_first(rows: pl.DataFrame) -> pl.Series:
     order = places.gather(order)
     is_same = dates.eq_missing(dates.shift(1)) & (pl.int_range(len(dates), eager=True) > 0)
     tied = (is_same | is_same.shift(-1, fill_value=False)).arg_true()
-    keys = rows.select("date", "payment_id", "account")[order.gather(tied)]
-    by_all = keys.select(
-        pl.arg_sort_by(
-            "date",
-            pl.col("payment_id").str.len_bytes(),
-            "payment_id",
-            "account",
-            descending=[True, True, True, False],
-            nulls_last=True,
-        )
-    ).to_series()
-    return order.scatter(tied, order.gather(tied).gather(by_all))
+    same = rows.select("date", "payment_id", "account", place=pl.int_range(pl.len(), dtype=pl.UInt32))[
+        order.gather(tied)
+    ]
+    keys = ["date", pl.col("payment_id").str.len_bytes(), "payment_id", "account"]
+    by_all = same.sort(keys, descending=[True, True, True, False], nulls_last=True, maintain_order=True)
+    return order.scatter(tied, by_all["place"])
