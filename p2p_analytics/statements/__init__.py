@@ -8,10 +8,8 @@ from p2p_analytics.statements._statements import (
     find_common_handle,
     list_other_accounts,
     list_refused,
-    list_services,
     list_skipped,
     read_statements,
-    select_row_problems,
 )
 from p2p_analytics.statements.collect import collect
 from p2p_analytics.statements.formats.cells import parse_instants, parse_money
@@ -58,7 +56,6 @@ __all__ = [
     "list_other_accounts",
     "list_problems",
     "list_refused",
-    "list_services",
     "list_skipped",
     "list_unreadable",
     "match_kinds",
@@ -67,6 +64,5 @@ __all__ = [
     "read_format",
     "read_statements",
     "register_format",
-    "select_row_problems",
     "strip_label",
 ]

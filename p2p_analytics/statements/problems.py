@@ -238,30 +238,13 @@ def list_problems(  # noqa: PLR0913 - what a problem consists of
         return []
     payment_id = pl.col("payment_id") if "payment_id" in places.columns else pl.lit(None, pl.String)
     columns = {f"detail_{at}": detail for at, detail in enumerate(details) if isinstance(detail, pl.Series)}
-    rows = (
-        places.select("file", "line", payment_id=payment_id)
-        .with_columns(
-            cells.cast(pl.String).str.slice(0, _LONGEST_VALUE).alias("value"),
-            pl.lit(None, pl.String).alias("other_file") if other_file is None else other_file.alias("other_file"),
-            *(column.alias(name) for name, column in columns.items()),
-        )
-        .filter(is_problem.fill_null(value=False))
-    )
+    value = cells.cast(pl.String).str.slice(0, _LONGEST_VALUE)
+    rows = places.select("file", "line", payment_id=payment_id)
+    rows = rows.with_columns(value=value, other_file=other_file, **columns).filter(is_problem.fill_null(value=False))
     problems = []
     for row in rows.head(_MOST_LISTED).iter_rows(named=True):
-        own = tuple(row.get(f"detail_{at}", detail) for at, detail in enumerate(details))
-        problems.append(
-            Problem(
-                code,
-                row["file"],
-                row["line"],
-                row["payment_id"],
-                field,
-                row["value"],
-                other_file=row["other_file"],
-                details=own,
-            )
-        )
+        own = tuple(row.pop(f"detail_{at}", detail) for at, detail in enumerate(details))
+        problems.append(Problem(code, field=field, details=own, **row))
     if len(rows) > _MOST_LISTED:
         file, line = rows.select("file", "line").row(_MOST_LISTED)
         rest = len(rows) - _MOST_LISTED, problems[-1].sentence

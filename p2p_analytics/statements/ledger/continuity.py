@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -110,29 +109,28 @@ class _Covered:
     A file without rows in a currency leaves no days of it out.
     """
 
-    def __init__(self, balances: Iterable[Balance], others: Iterable[OtherRow]) -> None:
-        self._spans: dict[tuple[str | None, tuple[str, str, int]], list[tuple[datetime, datetime]]] = defaultdict(list)
+    def __init__(self, balances: Sequence[Balance], others: Iterable[OtherRow]) -> None:
         self._rows = sorted(others, key=attrgetter("at"))
-        self._instants = [row.at for row in self._rows]
-        self._sorted: dict[tuple[str | None, tuple[str, str, int]], list[tuple[datetime, datetime]]] = {}
+        spans: dict[tuple[object, ...], set[tuple[datetime, datetime]]] = defaultdict(set)
         for balance in balances:
             start, end = balance.period
             if start and end:
-                self._spans[balance.account, balance.subaccount].append((start, end))
+                spans[balance.account, balance.subaccount].add((start, end))
+        merged = {(row.at, row.at) for row in self._rows if row.service is None}  # of files that are not here
+        parts = {(balance.account, balance.subaccount) for balance in balances}
+        self._spans = {(one, part): sorted(spans[one, part] | spans[None, part] | merged) for one, part in parts}
 
     def list_spans(self, balance: Balance) -> list[tuple[datetime, datetime]]:
         """Return the first and last instants of the periods in which nothing of a balance is left out, in order."""
-        key = balance.account, balance.subaccount
-        if key not in self._sorted:
-            files = (self._spans.get((account, balance.subaccount), []) for account in {balance.account, None})
-            merged = ((row.at, row.at) for row in self._rows if row.service is None)  # of files that are not here
-            self._sorted[key] = sorted({*chain(*files), *merged})
-        return self._sorted[key]
+        return self._spans[balance.account, balance.subaccount]
 
-    def list_others(self, balance: Balance, start: datetime, end: datetime) -> list[OtherRow]:
-        """Return the rows from elsewhere that moved a balance in a period."""
+    def list_others(self, balance: Balance, start: datetime | None, end: datetime | None) -> list[OtherRow]:
+        """Return the rows from elsewhere that moved a balance in a period, if both ends of this are known."""
+        if start is None or end is None:
+            return []
         code, services = balance.currency or UNKNOWN_CURRENCY, {balance.subaccount[0], None}
-        rows = self._rows[bisect_left(self._instants, start) : bisect_right(self._instants, end)]
+        at = attrgetter("at")
+        rows = self._rows[bisect_left(self._rows, start, key=at) : bisect_right(self._rows, end, key=at)]
         return [row for row in rows if row.currency == code and row.service in services]
 
 
@@ -150,16 +148,13 @@ def join_files(balances: Iterable[Balance], others: Iterable[OtherRow] = ()) -> 
     for balance in listed:
         if before and _find_owner(before) != _find_owner(balance):
             before = None
+        seam = Seam()
         if balance.is_superseded:
             seam = Seam(remark="A later export of the group replaces this file.")
         elif before and balance.period.start is not None:
             seam = _find_seam(before, balance, covered)
-        else:
-            seam = Seam()
         joined.append((balance, seam))
-        if id(balance) in replaced:
-            continue
-        if before is None or _ends_later(balance, before):
+        if id(balance) not in replaced and (before is None or _ends_later(balance, before)):
             before = balance
     return joined
 
@@ -180,15 +175,15 @@ def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
     """
     sound = defaultdict(list)
     for balance in balances:
-        if balance.is_reconciled and balance.period.start and balance.period.end:
-            sound[balance.format, *_find_owner(balance)].append((strip_label(balance.file), *_find_days(balance)))
+        start, end = balance.period
+        if balance.is_reconciled and start and end:
+            key = (balance.format, *_find_owner(balance))
+            sound[key].append((strip_label(balance.file), start.date(), end.date()))
 
     def is_replaced(balance: Balance) -> bool:
-        if balance.is_superseded:
-            return True
-        if balance.is_reconciled is not False or not balance.period.start or not balance.period.end:
-            return False
-        start, end = _find_days(balance)
+        start, end = (each and each.date() for each in balance.period)
+        if balance.is_superseded or balance.is_reconciled is not False or not start or not end:
+            return balance.is_superseded
         name = strip_label(balance.file)
         return any(
             (first <= start and end <= last) or (file == name and (first == start or last == end))
@@ -209,28 +204,20 @@ def _find_owner(balance: Balance) -> tuple[object, ...]:
     return balance.account, balance.currency, balance.subaccount
 
 
-def _find_days(balance: Balance) -> tuple[date, date]:
-    """Return the first and the last day of a balance with a period."""
-    start, end = balance.period
-    if start is None or end is None:
-        raise ValueError("the period is not known")
-    return start.date(), end.date()
-
-
 def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
-    is_overlap = _is_before(balance.dates.start, before.dates.end)
-    touches = is_overlap or (balance.dates.start is not None and balance.dates.start == before.dates.end)
+    start, end = balance.dates.start, before.dates.end
+    is_overlap = start is not None and end is not None and start < end
+    touches = is_overlap or (start is not None and start == end)
     common, moved_after = _find_overlap(before.rows, balance.rows) if touches else (0, 0)
     gap = None
     if (common or not is_overlap) and balance.opening is not None and before.closing is not None:
         gap = balance.opening - (before.closing - moved_after)
-    rows = _list_others(before, balance, covered)
+    rows = covered.list_others(balance, before.period.end, balance.period.start)
     moved = None if any(row.cents is None for row in rows) else sum(row.cents or 0 for row in rows)
     is_filled = bool(rows) and moved == gap
-    days = months = 0
-    if not common and not is_overlap and not is_filled:
-        days, months = _count_gap(before, balance, covered)
-        months = 0 if gap == 0 else months  # there was nothing to list
+    is_apart = not (common or is_overlap or is_filled)
+    days, months = _count_gap(before, balance, covered) if is_apart else (0, 0)
+    months = 0 if gap == 0 else months  # there was nothing to list
     return Seam(
         before,
         gap,
@@ -256,12 +243,6 @@ def _share_days(before: Balance, balance: Balance) -> bool:
     return all(counts) and any(2 * count >= len(each) for count, each in zip(counts, dates, strict=True))
 
 
-def _list_others(before: Balance, balance: Balance, covered: _Covered) -> list[OtherRow]:
-    """Return the rows from elsewhere that moved the balance between two files."""
-    end, start = before.period.end, balance.period.start
-    return covered.list_others(balance, end, start) if end and start else []
-
-
 def _find_overlap(before: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
     """Return how many rows both files have, and the cents that the file before moved in the overlap.
 
@@ -280,12 +261,7 @@ def _describe_overlap(common: int, count: int) -> str | None:
     """Return a remark on the rows that the file before has too."""
     if common == count > 0:
         return "The file before has all of these rows."
-    verb = "is" if common == 1 else "are"
-    return f"{format_count(common, 'row', 'rows')} {verb} in the file before too." if common else None
-
-
-def _is_before(one: datetime | None, other: datetime | None) -> bool:
-    return one is not None and other is not None and one < other
+    return f"{format_count(common, 'row is', 'rows are')} in the file before too." if common else None
 
 
 def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[int, int]:

@@ -26,13 +26,12 @@ if TYPE_CHECKING:
     from p2p_analytics.statements.ledger.continuity import Balance
 
 
-SOURCE: Final = "source"  # the file of a row, where one name can be that of several files
 _OF_CONTENT: Final = r"^(.+)-[0-9a-f]{16}-[0-9]+$"
 _SIDES: Final = ("moment_side", "amount_side")
 _LOST: Final = ("moment_lost", "amount_lost")
 _MOMENT: Final = ("alike", "moment", "amount", *_LOST)
 _ROW: Final = ("account", "payment_id")
-_PAIR: Final = ("account", SOURCE, "other_source")
+_PAIR: Final = ("account", "file", "other_file")
 _MINUTE: Final = 60_000_000
 _UNIT: Final = 100  # cents
 _STATE: Final = ("owner", "balance", "moved")
@@ -52,7 +51,7 @@ def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
     Parameters
     ----------
     rows : polars.DataFrame
-        ROWS, one per transaction, with counterparties; perhaps with `SOURCE`.
+        ROWS, one per transaction, with counterparties.
     versions : polars.DataFrame
         Further ROWS of these transactions.
     """
@@ -61,18 +60,22 @@ def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
     if shared.is_empty():
         return []
     is_shared = pl.col("payment_id").is_in(shared["payment_id"].unique().implode())
-    known = pl.concat([_name_sources(each).filter(is_shared).select(*_ROW, SOURCE) for each in (rows, versions)])
+    known = pl.concat(
+        each.filter(is_shared).select(pl.col("account", "file").cast(pl.String), "payment_id")
+        for each in (rows, versions)
+    )
     alike = _find_alike(shared, known)
     counts = alike.group_by(_PAIR).agg(pl.col("payment_id").n_unique().alias("alike"), pl.col("line").min())
-    return [_describe(pair) for pair in _select_copies(counts, candidates)]
-
-
-def _name_sources(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return account, id, line, file and `SOURCE` of rows as text."""
-    source = SOURCE if SOURCE in rows.columns else "file"
-    return rows.select(
-        pl.col("account", "file").cast(pl.String), "payment_id", "line", pl.col(source).cast(pl.String).alias(SOURCE)
-    )
+    return [
+        Problem(
+            COPY,
+            pair["file"],
+            pair["line"],
+            other_file=pair["other_file"],
+            details=(format_count(pair["alike"], "row looks", "rows look"),),
+        )
+        for pair in _select_copies(counts, candidates)
+    ]
 
 
 def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
@@ -82,21 +85,17 @@ def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
     """
     own, cents, us = pl.col("payment_id"), pl.col("flow_cents"), pl.col("date").dt.epoch("us")
     is_made = pl.col(GIVEN).is_null() | pl.col(SHARED)
-    is_candidate = rows.select(
-        is_made
-        & (cents != 0)
-        & pl.col("date").is_not_null()
-        & pl.col("file").is_not_null()
-        & (pl.col("kind") != NOTICE).fill_null(value=True)
-    ).to_series()
-    candidates = rows.filter(is_candidate)
     size = cents.abs()
-    texts = [
-        pl.col(name).cast(pl.String) for name in ("account", "type", "counterparty_name", "currency", "status", "note")
-    ]
-    described = candidates.select(
+    candidates = rows.filter(
+        is_made, cents != 0, pl.col("date", "file").is_not_null(), pl.col("kind").ne_missing(NOTICE)
+    )
+    texts = pl.col("account", "type", "counterparty_name", "currency", "status", "note").cast(pl.String)
+    return candidates.select(
+        "payment_id",
+        "line",
+        pl.col("account", "file").cast(pl.String),
         # One hash takes a tenth of the time and memory that the texts take.
-        pl.struct(*texts, pl.coalesce(own.str.extract(_OF_CONTENT), GIVEN).alias("group"), cents > 0)
+        pl.struct(texts, pl.coalesce(own.str.extract(_OF_CONTENT), GIVEN).alias("group"), cents > 0)
         .hash()
         .alias("alike"),
         size.alias("cents"),
@@ -107,7 +106,6 @@ def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
         (us % DAY_US == 0).alias("lacks_time"),
         (us % _MINUTE == 0).alias("lacks_seconds"),
     )
-    return pl.concat([_name_sources(candidates), described], how="horizontal")
 
 
 def _select_shared(candidates: pl.DataFrame) -> pl.DataFrame:
@@ -117,24 +115,21 @@ def _select_shared(candidates: pl.DataFrame) -> pl.DataFrame:
     the cents. `_SIDES` are 1 for the row that lost it, 2 for the other one, and 0 if nothing was lost.
     """
 
-    def list_sides(rows: pl.DataFrame, lacks: str, lost: int, key: pl.Expr, name: str) -> pl.DataFrame:
-        side = pl.when(lacks).then(1).otherwise(2)
+    def list_sides(
+        rows: pl.DataFrame, name: str, key: pl.Expr, lost: int = 0, lacks: str | None = None
+    ) -> pl.DataFrame:
+        side = pl.when(lacks).then(1).otherwise(2) if lacks else pl.lit(0)
         return rows.with_columns(key.alias(name), side.alias(f"{name}_side"), pl.lit(lost).alias(f"{name}_lost"))
 
-    def keep_all(rows: pl.DataFrame, key: str, name: str) -> pl.DataFrame:
-        return rows.with_columns(
-            pl.col(key).alias(name), pl.lit(0).alias(f"{name}_side"), pl.lit(0).alias(f"{name}_lost")
-        )
-
-    of_day = list_sides(candidates, "lacks_time", 2, pl.col("day"), "moment")
+    of_day = list_sides(candidates, "moment", pl.col("day"), 2, "lacks_time")
     near = [of_day.filter("lacks_time").with_columns((pl.col("day") + more).alias("moment")) for more in (-1, 1)]
-    of_minute = list_sides(candidates, "lacks_seconds", 1, pl.col("us") // _MINUTE, "moment")
-    times = pl.concat([keep_all(candidates, "us", "moment"), of_minute, of_day, *near])
-    of_units = list_sides(times, "lacks_cents", 1, pl.col("rounded"), "amount")
-    found = pl.concat([keep_all(times, "cents", "amount"), of_units])
+    of_minute = list_sides(candidates, "moment", pl.col("us") // _MINUTE, 1, "lacks_seconds")
+    times = pl.concat([list_sides(candidates, "moment", pl.col("us")), of_minute, of_day, *near])
+    of_units = list_sides(times, "amount", pl.col("rounded"), 1, "lacks_cents")
+    found = pl.concat([list_sides(times, "amount", pl.col("cents")), of_units])
     found = found.filter(pl.any_horizontal(pl.col(*_LOST) > 0))
     found = found.filter(found.select(pl.struct(_MOMENT).hash().is_duplicated()).to_series())
-    files = pl.col(SOURCE).n_unique().over(*_MOMENT)
+    files = pl.col("file").n_unique().over(*_MOMENT)
     has_both = (
         pl.col(side).n_unique().over(*_MOMENT) > (pl.col(lost) > 0) for side, lost in zip(_SIDES, _LOST, strict=True)
     )
@@ -148,29 +143,24 @@ def _find_alike(shared: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     """
     key = [*_MOMENT, *_SIDES]
     of_other = [pl.when(pl.col(side) > 0).then(3 - pl.col(side)).otherwise(0).alias(side) for side in _SIDES]
-    files = shared.select(*key, SOURCE).unique()
-    of_file = files.select(*_MOMENT, *of_other, pl.col(SOURCE).alias("other_source"))
-    rows = shared.join(of_file, on=key, how="inner", nulls_equal=True).filter(pl.col(SOURCE) != pl.col("other_source"))
-    rows = rows.join(known.rename({SOURCE: "other_source"}), on=[*_ROW, "other_source"], how="anti")
-    of_row = rows.select(
-        *_MOMENT, *of_other, pl.col("other_source").alias(SOURCE), pl.col(SOURCE).alias("other_source")
-    )
-    return rows.join(of_row.unique(), on=[*key, SOURCE, "other_source"], how="semi", nulls_equal=True)
+    files = shared.select(*key, "file").unique()
+    of_file = files.select(*_MOMENT, *of_other, other_file="file")
+    rows = shared.join(of_file, on=key, how="inner", nulls_equal=True).filter(pl.col("file") != pl.col("other_file"))
+    rows = rows.join(known.rename({"file": "other_file"}), on=[*_ROW, "other_file"], how="anti")
+    of_row = rows.select(*_MOMENT, *of_other, file="other_file", other_file="file")
+    return rows.join(of_row.unique(), on=[*key, "file", "other_file"], how="semi", nulls_equal=True)
 
 
 def _select_copies(counts: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[Mapping[str, Any]]:
     """Yield the two files of each copy, of which half of the rows are alike, as the later one sees them."""
     day = pl.col("day")
-    files = candidates.group_by("account", SOURCE).agg(
-        pl.col("file").first(),
-        day.min().alias("first"),
-        day.max().alias("last"),
-        pl.col("payment_id").min().alias("id"),
+    files = candidates.group_by("account", "file").agg(
+        day.min().alias("first"), day.max().alias("last"), pl.col("payment_id").min().alias("id")
     )
-    others = files.rename({name: f"other_{name}" for name in (SOURCE, "file", "first", "last", "id")})
-    pairs = counts.join(files, on=["account", SOURCE]).join(others, on=["account", "other_source"])
+    others = files.rename({name: f"other_{name}" for name in ("file", "first", "last", "id")})
+    pairs = counts.join(files, on=["account", "file"]).join(others, on=["account", "other_file"])
     rows = pairs.select(*_PAIR, "other_first", "other_last").join(
-        candidates.select("account", SOURCE, "day"), on=["account", SOURCE]
+        candidates.select("account", "file", "day"), on=["account", "file"]
     )
     is_near = day.is_between(pl.col("other_first") - 1, pl.col("other_last") + 1)
     totals = rows.filter(is_near).group_by(_PAIR).agg(pl.len().alias("rows"))
@@ -186,11 +176,6 @@ def _select_copies(counts: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[M
 def _rank(pair: Mapping[str, Any], side: str) -> tuple[int, str, str]:
     """Return the key by which the later file of a pair is found, which does not depend on folders and imports."""
     return pair[f"{side}last"], strip_label(pair[f"{side}file"]), pair[f"{side}id"]
-
-
-def _describe(pair: Mapping[str, Any]) -> Problem:
-    count = format_count(pair["alike"], "row looks", "rows look")
-    return Problem(COPY, pair["file"], pair["line"], other_file=pair["other_file"], details=(count,))
 
 
 def find_equal_balances(balances: Sequence[Balance]) -> list[tuple[int, int]]:

@@ -46,12 +46,7 @@ RECONCILIATION: Final[Mapping[str, str]] = {
     "gap_cents": WHOLE,
     "note": TEXT,
 }
-_FIELD: Final = "balance"  # of problems
 _TRANSACTION: Final = ("payment_id", "date", "line", "known_cents", "offset_cents", "moved_cents", "flow_cents")
-_WITHOUT: Final = "without"
-_COUNTING: Final = "counting"
-_REVERSING: Final = "reversing"
-_READING: Final = "reading"
 _MOST_SETS: Final = 5
 _LARGEST_SET: Final = 3
 _MOST_CANDIDATES: Final = 5_000  # sets that are tried
@@ -68,21 +63,6 @@ class Change(NamedTuple):
 
     row: int
     action: str
-
-
-class Explanations(NamedTuple):
-    """Sets of changes that each explain the whole difference.
-
-    Attributes
-    ----------
-    sets : tuple of tuple of Change
-        The smallest sets, all of one size; likeliest first, then in the order of the rows; at most five.
-    has_more : bool
-        Whether there are other sets of this size.
-    """
-
-    sets: tuple[tuple[Change, ...], ...] = ()
-    has_more: bool = False
 
 
 class Reconciled(NamedTuple):
@@ -137,7 +117,7 @@ def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapp
         is_known = opening is not None and moved is not None and closing is not None
         difference = closing - opening - moved if is_known else None
         agrees = not (difference or info.is_broken or group["unknown"])
-        explanations = _explain(transactions, difference) if difference else Explanations()
+        explanations = _explain(transactions, difference) if difference else []
         remarks = _list_remarks(group, is_broken=info.is_broken, is_too_large=moved is None)
         yield Balance(
             info.file,
@@ -204,7 +184,8 @@ def _add_up(group: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """Return opening balance, movement and closing balance; None where one is not known or beyond 64 bits."""
     moved = group["high"] * _HALF + group["low"]
     opening, closing = group["opening"], group["closing"]
-    if _is_too_large(group):
+    amounts = (group["largest"], group["largest_balance"] or 0, abs(opening or 0), abs(closing or 0))
+    if sum(amounts) > LARGEST_CENTS // 2:
         return opening, None, closing
     if group["stated"]:
         opening = group["first_offset"] if opening is None else opening
@@ -212,28 +193,24 @@ def _add_up(group: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     return opening, moved, closing
 
 
-def _is_too_large(group: Mapping[str, Any]) -> bool:
-    amounts = (group["largest"], group["largest_balance"] or 0, abs(group["opening"] or 0), abs(group["closing"] or 0))
-    return sum(amounts) > LARGEST_CENTS // 2
-
-
 def _has_nothing_to_check(group: Mapping[str, Any]) -> bool:
     return group["stated"] == 1 and group["opening"] is None and group["closing"] is None
 
 
-def _explain(transactions: pl.DataFrame, difference: int) -> Explanations:
+def _explain(transactions: pl.DataFrame, difference: int) -> list[tuple[Change, ...]]:
     """Return the sets of rows that explain a difference; only of rows between balances that do not agree, if stated."""
     offset = transactions["offset_cents"]
     disagrees = offset.backward_fill() != offset.shift(1).forward_fill()
     at = disagrees.fill_null(value=False).arg_true().to_list() or list(range(len(transactions)))
     rows = transactions[at]
     found = find_explanations(rows["moved_cents"].to_list(), rows["flow_cents"].to_list(), difference)
-    sets = (tuple(change._replace(row=at[change.row]) for change in changes) for changes in found.sets)
-    return found._replace(sets=tuple(sets))
+    return [tuple(change._replace(row=at[change.row]) for change in changes) for changes in found[: _MOST_SETS + 1]]
 
 
-def find_explanations(moved: Sequence[int | None], flow: Sequence[int | None], difference: int) -> Explanations:
-    """Return the smallest sets of one, two or three rows that explain a difference.
+def find_explanations(
+    moved: Sequence[int | None], flow: Sequence[int | None], difference: int
+) -> list[tuple[Change, ...]]:
+    """Return the smallest sets of one, two or three rows that explain a difference, the likeliest first.
 
     Larger sets change no signs. They are given only if the chance that some set of their size explains the difference
     by accident is below 1 %.
@@ -250,25 +227,16 @@ def find_explanations(moved: Sequence[int | None], flow: Sequence[int | None], d
     changes: list[tuple[Change, int]] = []
     for row, (cents, amount) in enumerate(zip(moved, flow, strict=True)):
         if cents:
-            changes.append((Change(row, _WITHOUT), -cents))
+            changes.append((Change(row, "without"), -cents))
         elif cents == 0 and amount:
-            changes.append((Change(row, _COUNTING), amount))
-    unread = [(Change(row, _READING),) for row, cents in enumerate(moved) if cents is None]
+            changes.append((Change(row, "counting"), amount))
+    unread = [(Change(row, "reading"),) for row, cents in enumerate(moved) if cents is None]
     singles = [(change,) for change, cents in changes if cents == difference]
-    reversed_signs = [
-        (Change(row, _REVERSING),) for row, cents in enumerate(moved) if cents and -2 * cents == difference
-    ]
-    if unread or singles or reversed_signs:
-        return _choose([*(unread if len(unread) == 1 else ()), *singles, *reversed_signs])
-    for size in range(2, _LARGEST_SET + 1):
-        found = _find_sets(changes, size, difference)
-        if found:
-            return _choose(found)
-    return Explanations()
-
-
-def _choose(sets: list[tuple[Change, ...]]) -> Explanations:
-    return Explanations(tuple(sets[:_MOST_SETS]), len(sets) > _MOST_SETS)
+    singles += [(Change(row, "reversing"),) for row, cents in enumerate(moved) if cents and -2 * cents == difference]
+    if unread or singles:
+        return [*(unread if len(unread) == 1 else ()), *singles]
+    found = (_find_sets(changes, size, difference) for size in range(2, _LARGEST_SET + 1))
+    return next(filter(None, found), [])
 
 
 def _find_sets(changes: Sequence[tuple[Change, int]], size: int, difference: int) -> list[tuple[Change, ...]]:
@@ -292,25 +260,26 @@ def _find_sets(changes: Sequence[tuple[Change, int]], size: int, difference: int
     return [tuple(change for change, _ in each) for each in found]
 
 
-def _list_ids(explanations: Explanations, transactions: pl.DataFrame) -> str | None:
+def _list_ids(explanations: Sequence[tuple[Change, ...]], transactions: pl.DataFrame) -> str | None:
     """Return the ids of the sets of rows: "without A and without B; counting C"."""
     ids, lines = transactions["payment_id"], transactions["line"]
 
     def name(row: int) -> str:
         return clean_line(ids[row])[:_LONGEST_NAME] or f"line {lines[row]}"
 
-    sets = [" and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in explanations.sets]
-    distinct = list(dict.fromkeys(sets))  # rows of one id are in several
-    return "; ".join([*distinct, "others"] if explanations.has_more else distinct) or None
+    sets = [" and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in explanations]
+    distinct = list(dict.fromkeys(sets[:_MOST_SETS]))  # rows of one id are in several
+    return "; ".join([*distinct, "others"] if len(sets) > _MOST_SETS else distinct) or None
 
 
 def _describe_rows(
-    explanations: Explanations, transactions: pl.DataFrame, rows: pl.DataFrame, file: str
+    explanations: Sequence[tuple[Change, ...]], transactions: pl.DataFrame, rows: pl.DataFrame, file: str
 ) -> tuple[tuple[ExplainingRow, ...], ...]:
     """Return action, day, person and amount of the rows in each set of an explanation."""
-    lines = {change.row: transactions["line"][change.row] for changes in explanations.sets for change in changes}
-    if not lines:
+    if not explanations:
         return ()
+    sets = explanations[:_MOST_SETS]
+    lines = {change.row: transactions["line"][change.row] for changes in sets for change in changes}
     found = rows.filter(pl.col("file").cast(pl.String) == file, pl.col("line").is_in(list(lines.values())))
     described = found.select("line", pl.col("date").dt.date(), name_other_side().cast(pl.String), "flow_cents")
     of_line = {line: values for line, *values in described.iter_rows()}
@@ -319,7 +288,7 @@ def _describe_rows(
         day, name, cents = of_line[line]
         return action, day and day.isoformat(), clean_line(name)[:_LONGEST_NAME] or f"line {line}", cents
 
-    return tuple(tuple(describe(each.action, lines[each.row]) for each in changes) for changes in explanations.sets)
+    return tuple(tuple(describe(each.action, lines[each.row]) for each in changes) for changes in sets)
 
 
 def _list_remarks(group: Mapping[str, Any], *, is_broken: bool, is_too_large: bool) -> Iterator[str]:
@@ -327,12 +296,10 @@ def _list_remarks(group: Mapping[str, Any], *, is_broken: bool, is_too_large: bo
     if is_broken:
         yield "Rows have too many or too few cells."
     if group["unread"]:
-        verb = "was" if group["unread"] == 1 else "were"
-        yield f"{format_count(group['unread'], 'amount', 'amounts')} {verb} not read."
+        yield f"{format_count(group['unread'], 'amount was', 'amounts were')} not read."
     undecided = group["unknown"] - group["unread"]
     if undecided > 0:
-        verb = "has" if undecided == 1 else "have"
-        yield f"{format_count(undecided, 'row', 'rows')} {verb} a status that does not say whether money moved."
+        yield f"{format_count(undecided, 'row has', 'rows have')} a status that does not say whether money moved."
     if is_too_large:
         yield "The amounts are too large to add up."
     if _has_nothing_to_check(group):
@@ -378,18 +345,14 @@ def find_balance(balances: Sequence[Balance], currencies: Collection[str]) -> in
     currencies : collection of str
         The currencies in which the account has payments.
     """
-    last: dict[tuple[object, ...], Balance] = {}
+    last: dict[tuple[object, ...], int | None] = {}
     replaced = find_replaced(balances)
-    dated = [
-        (balance.period.end, strip_label(balance.file), balance.closing or 0, at)
-        for at, balance in enumerate(balances)
-        if balance.period.end
-    ]
-    for *_, at in sorted(dated):
-        code = balances[at].currency or UNKNOWN_CURRENCY
-        if code in currencies and balances[at] not in replaced:
-            last[code, balances[at].subaccount] = balances[at]
-    closings = [balance.closing for balance in last.values() if balance.closing is not None]
+    dated = [balance for balance in balances if balance.period.end and balance not in replaced]
+    for balance in sorted(dated, key=lambda each: (each.period.end, strip_label(each.file), each.closing or 0)):
+        code = balance.currency or UNKNOWN_CURRENCY
+        if code in currencies:
+            last[code, balance.subaccount] = balance.closing
+    closings = [cents for cents in last.values() if cents is not None]
     return closings[0] if len(closings) == len(currencies) == 1 else None
 
 
@@ -412,38 +375,17 @@ def _list_doubles(joined: Sequence[tuple[Balance, Seam]]) -> Iterator[Problem]:
     """Yield a problem for each file with other rows than an earlier file of the same days or the same balances."""
     of_balances = {later: earlier for earlier, later in find_equal_balances([balance for balance, _ in joined])}
     for at, (balance, seam) in enumerate(joined):
-        if seam.is_double:
-            yield _describe_double(balance, seam.before, "days")
-        elif at in of_balances:
-            yield _describe_double(balance, joined[of_balances[at]][0], "balances")
-
-
-def _describe_double(balance: Balance, before: Balance | None, reason: str) -> Problem:
-    start, end = balance.dates
-    return Problem(
-        POSSIBLE_DOUBLE,
-        balance.file,
-        field=_FIELD,
-        first_day=start and start.date(),
-        last_day=end and end.date(),
-        currency=balance.currency,
-        other_file=None if before is None else before.file,
-        details=(reason,),
-    )
+        before, reason = (seam.before, "days") if seam.is_double else (None, "balances")
+        if at in of_balances:
+            before = before or joined[of_balances[at]][0]
+        if before:
+            yield _describe(balance, POSSIBLE_DOUBLE, balance.dates, reason)._replace(other_file=before.file)
 
 
 def _describe_difference(balance: Balance) -> Problem:
-    start, end = balance.period
-    return Problem(
-        DOES_NOT_ADD_UP,
-        balance.file,
-        field=_FIELD,
-        first_day=start and start.date(),
-        last_day=end and end.date(),
-        cents=balance.difference or None,
-        currency=balance.currency,
-        details=((balance.remarks or "").rstrip(".").lower(), balance.explaining),
-    )
+    remarks = (balance.remarks or "").rstrip(".").lower()
+    problem = _describe(balance, DOES_NOT_ADD_UP, balance.period, remarks, balance.explaining)
+    return problem._replace(cents=balance.difference or None)
 
 
 def _describe_gap(balance: Balance, seam: Seam) -> Problem | None:
@@ -451,18 +393,23 @@ def _describe_gap(balance: Balance, seam: Seam) -> Problem | None:
     cents = None if seam.is_filled else seam.gap_cents or None
     if seam.before is None or seam.is_overlap or not (seam.days or seam.months or cents):
         return None
-    end, start = seam.before.period.end, balance.period.start
-    first, last = end and end.date(), start and start.date()
-    if seam.days and first and last:
-        first, last = first + timedelta(days=1), last - timedelta(days=1)
+    period = Period(seam.before.period.end, balance.period.start)
+    problem = _describe(balance, GAP, period, seam.days, seam.months, seam.others, seam.others_cents)
+    if seam.days and problem.first_day and problem.last_day:
+        day = timedelta(days=1)
+        problem = problem._replace(first_day=problem.first_day + day, last_day=problem.last_day - day)
+    return problem._replace(cents=cents, other_file=seam.before.file)
+
+
+def _describe(balance: Balance, code: str, period: Period, *details: object) -> Problem:
+    """Return a problem of a balance in the days of a period."""
+    first, last = (each and each.date() for each in period)
     return Problem(
-        GAP,
+        code,
         balance.file,
-        field=_FIELD,
+        field="balance",
         first_day=first,
         last_day=last,
-        cents=cents,
         currency=balance.currency,
-        other_file=seam.before.file,
-        details=(seam.days, seam.months, seam.others, seam.others_cents),
+        details=details,
     )
