@@ -120,6 +120,14 @@ def _complete(cells: pl.DataFrame) -> pl.DataFrame:
     return cells.with_columns(plain.str.replace(_DECIMALS, "$id"), *absent)
 
 
+def _map_words(cells: pl.Series, meanings: Mapping[str, str]) -> pl.Series:
+    """Return the meaning of each text, trimmed and in lower case; each distinct text is compared once."""
+    distinct = cells.unique()
+    words = distinct.str.strip_chars().str.to_lowercase()
+    found = words.replace_strict(dict(meanings), default=None, return_dtype=pl.String)
+    return cells.replace_strict(distinct, found, return_dtype=pl.String)
+
+
 def _read(table: Table, *, order: Order | None = None) -> Reading:
     cells = _complete(table.cells)
     places = cells.select("file", "line", payment_id="id")
@@ -128,15 +136,13 @@ def _read(table: Table, *, order: Order | None = None) -> Reading:
     is_day_first = find_day_first(places, dates, problems, order=order, field="datetime", dates=YEAR_LAST)
     problems += _check_ids(cells.select("file", "line", "id"))
     handles = _read_handles(table.preambles, cells)
-    words = pl.col("type", "status").str.strip_chars().str.to_lowercase()
-    types, statuses = cells.select(words).get_columns()
     cells = cells.with_columns(
         *_read_amounts(cells),
         parse_instants(dates, tz=table.tz, order=is_day_first).alias("instant"),
         _is_notice(cells),
-        match_kinds(types, _KINDS),
-        types.replace_strict(_ACTIONS, default=None, return_dtype=pl.String).alias("action"),
-        statuses.replace_strict(STATUSES, default=None, return_dtype=pl.String).alias("known_status"),
+        match_kinds(cells["type"].str.strip_chars(), _KINDS),
+        _map_words(cells["type"], _ACTIONS).alias("action"),
+        _map_words(cells["status"], STATUSES).alias("known_status"),
         _is_paid_elsewhere(cells["funding_source"]).alias("is_paid_elsewhere"),
         pl.col("file").replace_strict(handles, default=None, return_dtype=pl.String).alias("account"),
     )
