@@ -85,7 +85,7 @@ class _Collector:
         self._labels: dict[str, str] = {}  # of the files by their paths
         self._taken: set[str] = set()
         self._files: dict[str, FileInfo] = {}  # by their labels
-        self._irregular: dict[str, tuple[set[int], set[int]]] = {}
+        self._irregular: dict[str, Sequence[Problem]] = {}
         self._problems: list[Problem] = []
 
     def add(self, sources: Sequence[Source]) -> None:
@@ -139,13 +139,14 @@ class _Collector:
             reason = reason.removesuffix(".") or "there are no files"
             raise StatementError(f"No statement was found: {reason}; name the CSV files, or the folder they are in.")
         rows = _concatenate(self._rows)
-        files = tuple(
-            msgspec.structs.replace(info, is_broken=_is_broken(rows, file, *self._irregular[file]))
-            if file in self._irregular
-            else info
-            for file, info in self._files.items()
-        )
-        return Collected(rows, files, tuple(self._problems))
+        # A short notice without a balance, such as the title of a summary, cannot hide an amount.
+        has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents").is_not_null())
+        harmless = rows.filter(pl.col("kind") == _NOTICE, ~has_balance).select("file", "line")
+        for file in self._irregular.keys() & self._files.keys():
+            lines = set(harmless.filter(pl.col("file") == file)["line"])
+            if any(each.line not in lines or _is_overfull(each) for each in self._irregular[file]):
+                self._files[file] = msgspec.structs.replace(self._files[file], is_broken=True)
+        return Collected(rows, tuple(self._files.values()), tuple(self._problems))
 
     def _make_unique(self, source: Source) -> Source:
         """Return a source with a name that no other has: two members of an archive can have one name."""
@@ -187,8 +188,8 @@ class _Collector:
         self._add_problems(part.problems)
         if part.cells.is_empty() and not _has_closing_row(part.header):
             self._problems.append(Problem("no_rows", label))
-        if part.ragged or part.overfull:
-            self._irregular[label] = (part.ragged, part.overfull)
+        if part.problems:
+            self._irregular[label] = part.problems
         self._pending.setdefault((statement_format.name, part.header.names), []).append(part)
         self._pending_rows += part.cells.height
         self._count += part.cells.height
@@ -197,10 +198,7 @@ class _Collector:
         self._pending_parts += 1
 
     def _flush(self) -> None:
-        """Let the formats read the pending files, those with one header together.
-
-        From here on, files have their labels. The formats know their paths, which errors quote.
-        """
+        """Let the formats read the pending files, those with one header together; from here on, files have labels."""
         for pending in self._pending.values():
             for parts, reading in self._read(pending):
                 self._add_reading(parts, reading)
@@ -251,17 +249,8 @@ def _has_closing_row(header: Header) -> bool:
     return header.format.has_closing_row and _CLOSING in header.positions
 
 
-def _is_broken(rows: pl.DataFrame, file: str, ragged: set[int], overfull: set[int]) -> bool:
-    """Return whether a file has rows with too many or too few cells.
-
-    A short notice without a balance, such as the title of a summary, cannot hide an amount.
-    """
-    harmless = rows.filter(
-        pl.col("file") == file,
-        pl.col("kind") == _NOTICE,
-        pl.all_horizontal(pl.col("opening_cents", "closing_cents").is_null()),
-    )
-    return bool(overfull or ragged - set(harmless["line"].to_list()))
+def _is_overfull(problem: Problem) -> bool:
+    return bool(problem.details) and problem.details[0] > problem.details[1]
 
 
 def _advise(error: StatementError) -> str:

@@ -68,7 +68,7 @@ def test_a_header_that_begins_as_json_does(tmp_path, name):
 def test_an_own_format_wins():
     """Of two formats with the same columns of a header, the registered one is used; with its name, it replaces one."""
     header = ["Transaction ID", "Date", "Amount", "Currency", "Running Balance"]
-    wise, positions = registry.find_format(["TransferWise ID", *header[1:]])
+    wise, positions, _ = registry.find_format(["TransferWise ID", *header[1:]])
     assert (wise.name, len(positions)) == ("wise", 5)
     own = StatementFormat("own", wise.columns, wise.required, _read)
     p2p.register_format(own)

@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 
 def _adjust(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
-    """Name the merchant of a purchase, which the notes do, and list types that contradict the sign of their amount.
-
-    A payment that comes back keeps its type.
-    """
+    """Name the merchant, which the notes do; list types with the wrong sign, except of payments that came back."""
     flow, text = pl.col("flow_cents"), pl.col("type").str.to_lowercase()
     is_back = pl.col("status_text").str.contains("(?i)refunded|reversed|returned").fill_null(value=False)
     is_wrong = text.str.starts_with("sent") & (flow > 0) | text.str.starts_with("received") & (flow < 0)

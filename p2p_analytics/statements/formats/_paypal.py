@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
@@ -151,13 +152,9 @@ def _adjust_activity(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
 
     A memo, such as a purchase that a card paid, moves nothing, and its balance belongs to another row.
     """
-    impacts = pl.col("impact").str.to_lowercase()
-    cells, frame = (
-        frame["impact"],
-        _resolve_refunds(frame).with_columns(
-            impact=impacts.replace_strict(_IMPACTS, default=None, return_dtype=pl.String)
-        ),
-    )
+    cells, words = frame["impact"], pl.col("impact").str.to_lowercase()
+    impact = words.replace_strict(_IMPACTS, default=None, return_dtype=pl.String)
+    frame = _resolve_refunds(frame).with_columns(impact=impact)
     problems = _list_wrong_nets(frame) + _list_wrong_impacts(frame, cells)
     flow, kind = pl.col("flow_cents"), pl.col("kind").fill_null("")
     is_memo = (pl.col("impact") == "memo").fill_null(value=False)
@@ -239,33 +236,24 @@ def _find_accounts(frame: pl.DataFrame) -> pl.Expr:
     return pl.col("file").replace_strict(accounts or {"": ""}, default=None, return_dtype=pl.String).alias("account")
 
 
-_SHARED: Final[dict[str, Any]] = {
-    "fee": "added",
-    "kinds": KINDS,
-    "persons": (),
-    "service": "paypal",
-    "repeats_ids": True,
-}
 PAYPAL_ACTIVITY: Final = ColumnFormat(
     name="paypal_activity",
     columns=_COLUMNS | _ACTIVITY,
     required=("date", "name", "type", "status", "currency", "amount", "net", "id"),
+    fee="added",
+    kinds=KINDS,
+    persons=(),
+    service="paypal",
+    repeats_ids=True,
     adjust=_adjust_activity,
-    **_SHARED,
 )
-PAYPAL_PERSONAL: Final = ColumnFormat(  # its other columns can be deselected
-    name="paypal_activity",
-    columns=_COLUMNS | _ACTIVITY,
-    required=("date", "time", "zone", "type", "amount"),
-    adjust=_adjust_activity,
-    **_SHARED,
-)
-PAYPAL_STATEMENT: Final = ColumnFormat(
+# The other columns of the personal form can be deselected.
+PAYPAL_PERSONAL: Final = replace(PAYPAL_ACTIVITY, required=("date", "time", "zone", "type", "amount"))
+PAYPAL_STATEMENT: Final = replace(
+    PAYPAL_ACTIVITY,
     name="paypal_statement",
     columns=_COLUMNS | _STATEMENT,
     required=("date", "description", "currency", "amount", "net", "balance", "id"),
-    kind="unknown",
     kind_from=("description",),
     adjust=_adjust_statement,
-    **_SHARED,
 )

@@ -13,7 +13,16 @@ import polars as pl
 from p2p_analytics.display import MONTH_NAMES
 from p2p_analytics.errors import StatementError
 from p2p_analytics.frames.own_money import is_bank_or_card
-from p2p_analytics.statements.formats.cells import list_orders, parse_instants, parse_money
+from p2p_analytics.statements.formats.cells import parse_instants, parse_money
+from p2p_analytics.statements.formats.fields import (
+    DECIMAL_COMMA,
+    DECIMAL_POINT,
+    UNKNOWN,
+    YEAR_LAST,
+    blank_notices,
+    find_day_first,
+    match_kinds,
+)
 from p2p_analytics.statements.formats.format import Reading, StatementFormat
 from p2p_analytics.statements.ledger.sides import find_owners
 from p2p_analytics.statements.problems import NOT_A_DATE, NOT_AN_AMOUNT, list_problems, list_unreadable
@@ -21,7 +30,7 @@ from p2p_analytics.statements.rows import complete_rows
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from zoneinfo import ZoneInfo
 
     from p2p_analytics.statements.formats.cells import Order
@@ -30,49 +39,50 @@ if TYPE_CHECKING:
 
 PERSONAL: Final = "statement"
 """The service of all forms of a personal statement, so that a file without a name belongs to the others."""
-STATUSES: Final = {
-    "complete": Status.SETTLED.value,
-    "completed": Status.SETTLED.value,
-    "issued": Status.SETTLED.value,
-    "settled": Status.SETTLED.value,
-    "pending": Status.PENDING.value,
-    "cancelled": Status.CANCELLED.value,
+STATUSES: Final[dict[str, str]] = {
+    **{status.value: status.value for status in Status},
+    **dict.fromkeys(("complete", "completed", "issued"), Status.SETTLED.value),
     "canceled": Status.CANCELLED.value,
-    "failed": Status.FAILED.value,
-    "expired": Status.EXPIRED.value,
 }
-_PAYMENT: Final = "payment"
 _NOTICE: Final = "notice"
-_UNKNOWN: Final = "unknown"
 _REFUND: Final = "refund"
-_KINDS: Final = {
-    "payment": _PAYMENT,
-    "charge": _PAYMENT,
-    "standard transfer": "transfer",
-    "instant transfer": "transfer",
-    "merchant transaction": "merchant",
-    "credit card payment": "card",
-    "credit card reward": "reward",
-    "credit card rewards": "reward",
-    "direct deposit": "deposit",
-    "currency conversion": "asset",
-}
-_ASSET_WORD: Final = "crypto"
-_LAST_WORDS: Final = ("fee", "hold")  # of types with names such as "Payment Fee"; each is the bin too
+# Of types without spaces around them. A refund gets a kind when the payments of all files are known.
+_KINDS: Final = (
+    (_REFUND, "^refund$"),
+    ("asset", "crypto|^currency conversion$"),
+    ("fee", r"(?:^| )fee$"),
+    ("hold", r"(?:^| )hold$"),
+    ("payment", "^(?:payment|charge)$"),
+    ("transfer", "^(?:standard|instant) transfer$"),
+    ("merchant", "^merchant transaction$"),
+    ("card", "^credit card payment$"),
+    ("reward", "^credit card rewards?$"),
+    ("deposit", "^direct deposit$"),
+)
 _SUMMARY: Final = "cryptocurrency summary"
 _STATED: Final = ("beginning", "ending")
 _AMOUNTS: Final = ("total", "tip", "tax", "fee", "net", *_STATED)
-_ALL: Final = (
-    *_AMOUNTS, "type", "status", "from", "to", "funding_source", "destination", "id", "datetime", "date", "time",
-    "note", "margin", "username",
-)  # fmt: skip
+_TRANSACTION: Final = {
+    "id": ("ID", "Transaction ID"), "datetime": ("Datetime",), "type": ("Type",), "status": ("Status",),
+    "note": ("Note",), "from": ("From",), "to": ("To",), "total": ("Amount (total)",), "fee": ("Amount (fee)",),
+    "funding_source": ("Funding Source",), "destination": ("Destination",),
+}  # fmt: skip
+_BALANCES: Final = {
+    "margin": ("",),  # the column without a name, where titles between the rows are
+    "username": ("Username",), "beginning": ("Beginning Balance",), "ending": ("Ending Balance",),
+    "period_fees": ("Statement Period Venmo Fees",), "year_fees": ("Year to Date Venmo Fees",),
+    "terminal": ("Terminal Location",), "disclaimer": ("Disclaimer",),
+}  # fmt: skip
+_TIPS: Final = {"tip": ("Amount (tip)",)}
+_TAXES: Final = {"tax": ("Amount (tax)",), "tax_rate": ("Tax Rate",), "tax_exempt": ("Tax Exempt",)}
+_BUSINESS: Final = {
+    "date": ("Date",), "time": ("Time (UTC)",), "donor_email": ("Donor email",), "net": ("Amount (net)",),
+}  # fmt: skip
+_ALL: Final = tuple(_TRANSACTION | _BALANCES | _TIPS | _TAXES | _BUSINESS)
 _SEVERAL: Final = 3
 _LONGEST: Final = 30  # characters of a cell in an error
 _NONE: Final = "(None)"
 _BRACKETS: Final = r"^\s*(\$?)\s*\(([^-+()]*)\)\s*$"
-_DECIMAL_COMMA: Final = r",[0-9]{1,2}[^0-9]*$"
-_DECIMAL_POINT: Final = r"\.[0-9]{1,2}[^0-9]*$"
-_YEAR_LAST: Final = r"^\s*[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}"
 _DECIMALS: Final = r"^(?<id>[0-9]{1,14})\.0$"  # a short id that a program saved as a number, which is exact
 _ACTIONS: Final = {"payment": Action.PAY.value, "charge": Action.CHARGE.value}
 _HANDLE: Final = re.compile(r"\(@([^()\s]{1,100})\)")
@@ -85,100 +95,67 @@ _FEW: Final = 3  # ids that are floats by chance: one of 256 or more
 _REWRITTEN: Final = (  # 3.18E+18, 3180000000000000000.0, 3,180,000,000,000,000,000, and ##### of a narrow column
     r"^[0-9]+(?:[.,][0-9]+)?[Ee][+]?[0-9]+$|^[0-9]{15,}[.,]0+$|^[0-9]{1,3}(?:[,. '\u00a0\u202f][0-9]{3}){5,}$|^##+$"
 )
+_ROUNDED: Final = (
+    "the id {} was rounded by a spreadsheet or another program, and cannot be restored: download the file again and do "
+    "not save it with one, or leave it out if it is a copy."
+)
 _RARE: Final = 100  # long ids, of which one may end in zeros by chance
 _CHANCE: Final = 1 / 300  # less, and the zeros are no accident: one id of 18 digits, or two of 17
 
 
-def _read_personal(table: Table) -> Reading:
-    """Return the rows of a personal statement."""
-    return _read(table, _complete(table.cells), table.tz)
-
-
 def _read_business(table: Table) -> Reading:
     """Return the rows of a business or charity statement, with date and time in UTC apart and "(None)" for empty."""
-    cells = _complete(table.cells)
-    texts = [name for name in _ALL if name not in {"date", "time", "datetime"}]
-    cells = cells.with_columns(
-        pl.when(pl.col(texts).str.strip_chars() != _NONE).then(pl.col(texts)),
+    texts = pl.exclude("file", "line", "date", "time", "datetime")
+    cells = _complete(table.cells).with_columns(
+        pl.when(texts.str.strip_chars() != _NONE).then(texts).name.keep(),
         pl.concat_str("date", "time", separator=" ", ignore_nulls=True).replace("", None).alias("datetime"),
     )
-    return _read(table, cells, table.tz, order="mdy")
-
-
-def _read_instants(cells: pl.DataFrame, tz: ZoneInfo, order: Order | None) -> tuple[pl.Series, list[Problem]]:
-    """Return the instants of a statement, and a problem for each file of ambiguous dates.
-
-    Dates that end in the year were written by a spreadsheet, unless the format has an order of its own: only a day
-    above 12 shows their order in a file.
-    """
-    instants = parse_instants(cells["datetime"], tz=tz)
-    rewritten = cells.filter(pl.col("datetime").str.contains(_YEAR_LAST))
-    if rewritten.is_empty():
-        return instants, []
-    day_first: list[object] = []
-    problems: list[Problem] = []
-    for (file,), part in rewritten.group_by("file", maintain_order=True):
-        orders = list_orders(part["datetime"])
-        if orders == ["dmy"]:
-            day_first.append(file)
-        elif len(orders) > 1 and order is None:
-            first = part.select("file", "line", "datetime", payment_id="id").head(1)
-            problems += list_problems(
-                first,
-                first["line"].is_not_null(),
-                first["datetime"],
-                field="datetime",
-                code="ambiguous_date",
-                details=("month/day/year",),
-            )
-    is_day_first = cells["file"].is_in(day_first)
-    return parse_instants(cells["datetime"], tz=tz, order="dmy").zip_with(is_day_first, instants), problems
+    return _read(replace(table, cells=cells), order="mdy")
 
 
 def _complete(cells: pl.DataFrame) -> pl.DataFrame:
     """Return cells with every field that is read, null where the header has no such column."""
-    fields = [pl.col(name) if name in cells.columns else pl.lit(None, pl.String).alias(name) for name in _ALL]
+    absent = [pl.lit(None, pl.String).alias(name) for name in _ALL if name not in cells.columns]
     plain = pl.col("id").str.strip_chars("\"'=\t ").replace("", None)
-    return cells.select("file", "line", *fields).with_columns(plain.str.replace(_DECIMALS, "$id"))
+    return cells.with_columns(plain.str.replace(_DECIMALS, "$id"), *absent)
 
 
-def _map_words(cells: pl.Series, find: Callable[[str], str | None]) -> pl.Series:
-    """Return what a function finds for each distinct text, trimmed and in lower case."""
-    words = cells.drop_nulls().unique()
-    found = pl.Series([find(word.strip().lower()) for word in words], dtype=pl.String)
-    return cells.replace_strict(words, found, default=None, return_dtype=pl.String)
+def _map_words(cells: pl.Series, meanings: Mapping[str, str]) -> pl.Series:
+    """Return the meaning of each text, trimmed and in lower case; each distinct text is compared once."""
+    distinct = cells.unique()
+    words = distinct.str.strip_chars().str.to_lowercase()
+    found = words.replace_strict(dict(meanings), default=None, return_dtype=pl.String)
+    return cells.replace_strict(distinct, found, return_dtype=pl.String)
 
 
-def _read(table: Table, cells: pl.DataFrame, tz: ZoneInfo, *, order: Order | None = None) -> Reading:
-    instants, problems = _read_instants(cells, tz, order)
+def _read(table: Table, *, order: Order | None = None) -> Reading:
+    cells = _complete(table.cells)
+    places = cells.select("file", "line", payment_id="id")
+    problems: list[Problem] = []
+    dates = cells["datetime"]
+    is_day_first = find_day_first(places, dates, problems, order=order, field="datetime", dates=YEAR_LAST)
     problems += _check_ids(cells.select("file", "line", "id"))
     handles = _read_handles(table.preambles, cells)
     cells = cells.with_columns(
         *_read_amounts(cells),
-        instants.alias("instant"),
+        parse_instants(dates, tz=table.tz, order=is_day_first).alias("instant"),
         _is_notice(cells),
-        _map_words(cells["type"], _find_kind).fill_null(_UNKNOWN).alias("kind"),
-        _map_words(cells["type"], _ACTIONS.get).alias("action"),
-        _map_words(cells["status"], STATUSES.get).alias("known_status"),
+        match_kinds(cells["type"].str.strip_chars(), _KINDS),
+        _map_words(cells["type"], _ACTIONS).alias("action"),
+        _map_words(cells["status"], STATUSES).alias("known_status"),
         _is_paid_elsewhere(cells["funding_source"]).alias("is_paid_elsewhere"),
         pl.col("file").replace_strict(handles, default=None, return_dtype=pl.String).alias("account"),
     )
     rows = _find_holders(_describe(cells))
     problems = [*problems, *_list_unread_cells(cells), *_list_unknown_words(rows)]
-    return Reading(complete_rows(rows), problems, _read_periods(table.preambles, tz))
+    return Reading(complete_rows(rows), problems, _read_periods(table.preambles, table.tz))
 
 
 def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
     """Return the cents of each field of amounts.
 
     The service writes "- $1,234.50". A spreadsheet saves "- 1.234,50 $" in another language, and "($1,234.50)" for a
-    negative amount; both can mean one amount only. Without decimals, as in "1.234 $", the others of the file have
-    to show which separator it uses.
-
-    Raises
-    ------
-    StatementError
-        They do not.
+    negative amount; both can mean one amount only.
     """
     columns = []
     for name in _AMOUNTS:
@@ -190,7 +167,7 @@ def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
             with_comma = parse_money(text, decimal_comma=True, symbol="$")
             is_only = cents.is_null() & with_comma.is_not_null()
             if is_only.any():
-                _require_decimals(cells, is_only & ~text.str.contains(_DECIMAL_COMMA), name)
+                _require_decimals(cells, is_only & ~text.str.contains(DECIMAL_COMMA), name)
                 cents = with_comma.zip_with(is_only, cents)
         if name == "total":
             _require_readable(cells, cents)
@@ -208,28 +185,29 @@ def _require_readable(cells: pl.DataFrame, cents: pl.Series) -> None:
         pl.len(), pl.col("cents").count(), pl.first("line", "text")
     )
     unread = counts.filter(pl.col("cents") == 0, pl.col("len") >= _SEVERAL)
-    if not unread.is_empty():
-        file, line, text, count = unread.select("file", "line", "text", "len").row(0)
-        raise StatementError(
-            f"{file}, line {line}: {text[:_LONGEST]!r} is not an amount of US dollars, and none of the {count:,} "
-            "amounts of the file is: download the file again and do not save it with a spreadsheet."
-        )
+    _refuse(
+        unread.with_columns(pl.col("text").str.slice(0, _LONGEST)),
+        "{!r} is not an amount of US dollars, and none of the {:,} amounts of the file is: download the file again and "
+        "do not save it with a spreadsheet.",
+        "text",
+        "len",
+    )
 
 
 def _require_decimals(cells: pl.DataFrame, is_open: pl.Series, name: str) -> None:
     """Refuse an amount such as "1.234 $" in a file of which no amount has a decimal comma, or one has a point."""
     if not is_open.any():
         return
-    has = [pl.any_horizontal(pl.col(_AMOUNTS).str.contains(text)) for text in (_DECIMAL_COMMA, _DECIMAL_POINT)]
+    has = [pl.any_horizontal(pl.col(_AMOUNTS).str.contains(text)) for text in (DECIMAL_COMMA, DECIMAL_POINT)]
     files = cells.group_by("file").agg(comma=has[0].any(), point=has[1].any())
     known = files.filter(pl.col("comma") & ~pl.col("point"))["file"]
     unknown = cells.filter(is_open & ~cells["file"].is_in(known.to_list()))
-    if not unknown.is_empty():
-        file, line, text = unknown.select("file", "line", name).row(0)
-        raise StatementError(
-            f"{file}, line {line}: the amount {text.strip()} was rewritten by a spreadsheet, and no other one shows "
-            "whether its point separates thousands or decimals: download the file again and do not save it with one."
-        )
+    _refuse(
+        unknown.with_columns(pl.col(name).str.strip_chars()),
+        "the amount {} was rewritten by a spreadsheet, and no other one shows whether its point separates thousands or "
+        "decimals: download the file again and do not save it with one.",
+        name,
+    )
 
 
 def _is_notice(cells: pl.DataFrame) -> pl.Series:
@@ -244,44 +222,25 @@ def _is_notice(cells: pl.DataFrame) -> pl.Series:
 
 def _describe(cells: pl.DataFrame) -> pl.DataFrame:
     """Return the columns of ROWS that follow from a row alone."""
-    is_notice, kind = pl.col("is_notice"), pl.col("kind")
-    transaction = {
-        "payment_id": pl.col("id"),
-        "date": pl.col("instant"),
-        "type": pl.col("type"),
-        "status": pl.coalesce("known_status", "status"),
-        "action": pl.col("action"),
-        "note": pl.col("note"),
-        "from_name": pl.col("from"),
-        "to_name": pl.col("to"),
-        "flow_cents": _find_flow(),
-        "fee_cents": pl.col("fee_cents").abs(),
-        "tip_cents": pl.col("tip_cents"),
-        "tax_cents": pl.col("tax_cents"),
-        "funding_source": pl.col("funding_source"),
-        "destination": pl.col("destination"),
-        "moved_cents": _find_moved(),
-    }
-    return cells.select(
-        "file",
-        "line",
-        "account",
+    total, net, status = pl.col("total_cents"), pl.col("net_cents"), pl.col("known_status")
+    # Only the net amount, which business statements have, contains the fee of a transfer.
+    has_fee_apart = (pl.col("kind") == "transfer") & (total < 0) & (net == total - pl.col("fee_cents").abs())
+    moved = pl.when(~pl.col("is_paid_elsewhere")).then(pl.coalesce(net, total)).otherwise(0)
+    rows = cells.with_columns(
         pl.lit("USD").alias("currency"),
-        pl.when(is_notice).then(pl.lit(_NOTICE)).when(kind != _REFUND).then(kind).alias("kind"),
-        pl.when(is_notice).then("beginning_cents").alias("opening_cents"),
-        pl.when(is_notice).then("ending_cents").alias("closing_cents"),
-        *(pl.when(~is_notice).then(expression).alias(name) for name, expression in transaction.items()),
+        pl.when("is_notice").then(pl.lit(_NOTICE)).when(pl.col("kind") != _REFUND).then("kind").alias("kind"),
+        pl.coalesce("known_status", "status").alias("status"),
+        pl.col("fee_cents").abs(),
+        payment_id="id",
+        date="instant",
+        from_name="from",
+        to_name="to",
+        flow_cents=pl.when(has_fee_apart.fill_null(value=False)).then(net).otherwise(total),
+        moved_cents=pl.when(status == Status.SETTLED.value).then(moved).when(status.is_not_null()).then(0),
+        opening_cents="beginning_cents",
+        closing_cents="ending_cents",
     )
-
-
-def _find_kind(word: str) -> str:
-    """Return the bin of a type; refunds get one when the payments of all files are known."""
-    if word == _REFUND:
-        return _REFUND
-    if _ASSET_WORD in word:
-        return "asset"
-    last_word = word.rpartition(" ")[2]
-    return last_word if last_word in _LAST_WORDS else _KINDS.get(word, _UNKNOWN)
+    return blank_notices(complete_rows(rows))
 
 
 def _is_paid_elsewhere(sources: pl.Series) -> pl.Series:
@@ -289,51 +248,30 @@ def _is_paid_elsewhere(sources: pl.Series) -> pl.Series:
     return sources.is_in(banks_and_cards).fill_null(value=False)
 
 
-def _find_flow() -> pl.Expr:
-    """Return the amounts; that of a transfer with the fee, which is in the net of a business statement alone."""
-    total, net = pl.col("total_cents"), pl.col("net_cents")
-    has_fee_apart = (pl.col("kind") == "transfer") & (total < 0) & (net == total - pl.col("fee_cents").abs())
-    return pl.when(has_fee_apart.fill_null(value=False)).then(net).otherwise(total)
-
-
-def _find_moved() -> pl.Expr:
-    """Return by how much rows changed the balance; null for an unknown status."""
-    status = pl.col("known_status")
-    settled = pl.when(~pl.col("is_paid_elsewhere")).then(pl.coalesce("net_cents", "total_cents")).otherwise(0)
-    return pl.when(status == Status.SETTLED.value).then(settled).when(status.is_not_null()).then(0)
-
-
 def _list_unread_cells(cells: pl.DataFrame) -> list[Problem]:
     """Return a problem for each amount, datetime and balance that cannot be read, and for each missing id."""
     problems: list[Problem] = []
-    values = {name: f"{name}_cents" for name in _AMOUNTS} | {"datetime": "instant"}
+    values = {**{name: f"{name}_cents" for name in _AMOUNTS}, "datetime": "instant", "id": "id"}
+    words = {"total": "amount", "datetime": "date", "id": "id"}
     for name, value in values.items():
-        is_missing = pl.col(value).is_null() & (pl.col("is_notice") == (name in _STATED))
-        if name not in {"total", "datetime"}:
-            is_missing &= pl.col(name).is_not_null()
-        part = cells.filter(is_missing).select("file", "line", name, value, pl.col("id").alias("payment_id"))
-        if part.is_empty():
-            continue
-        code, word = (NOT_A_DATE, "date") if name == "datetime" else (NOT_AN_AMOUNT, "amount")
-        problems += list_unreadable(part, part[name], part[value], field=name, code=code)
-        if name in {"total", "datetime"}:
+        part = cells.filter(pl.col(value).is_null(), pl.col("is_notice") == (name in _STATED))
+        part = part.select("file", "line", pl.col("id").alias("payment_id"), text=name, value=value)
+        code = NOT_A_DATE if name == "datetime" else NOT_AN_AMOUNT
+        problems += list_unreadable(part, part["text"], part["value"], field=name, code=code)
+        if name in words:
+            is_missing = part["text"].is_null()
             problems += list_problems(
-                part, part[name].is_null(), part[name], field=name, code="missing", details=(word,)
+                part, is_missing, part["text"], field=name, code="missing", details=(words[name],)
             )
-    missing = cells.filter(pl.col("id").is_null() & ~pl.col("is_notice"))
-    return problems + list_problems(
-        missing, missing["id"].is_null(), missing["id"], field="id", code="missing", details=("id",)
-    )
+    return problems
 
 
 def _list_unknown_words(rows: pl.DataFrame) -> list[Problem]:
-    is_transaction = pl.col("kind").fill_null(_UNKNOWN) != _NOTICE
-    is_known = pl.col("status").is_in(list(STATUSES.values())).fill_null(value=False)
-    problems: list[Problem] = []
-    for name, is_strange in (("type", pl.col("kind") == _UNKNOWN), ("status", ~is_known)):
-        part = rows.filter(is_transaction & is_strange)
-        problems += list_problems(part, part["line"].is_not_null(), part[name], field=name, code=f"unknown_{name}")
-    return problems
+    is_transaction = rows["kind"].fill_null(UNKNOWN) != _NOTICE
+    is_known = rows["status"].is_in(list(STATUSES.values())).fill_null(value=False)
+    is_strange, types, statuses = is_transaction & (rows["kind"] == UNKNOWN), rows["type"], rows["status"]
+    found = list_problems(rows, is_strange, types, field="type", code="unknown_type")
+    return found + list_problems(rows, is_transaction & ~is_known, statuses, field="status", code="unknown_status")
 
 
 def _read_handles(preambles: Mapping[str, Sequence[Sequence[str]]], cells: pl.DataFrame) -> dict[str, str | None]:
@@ -349,24 +287,16 @@ def _read_handles(preambles: Mapping[str, Sequence[Sequence[str]]], cells: pl.Da
 def _read_periods(
     preambles: Mapping[str, Sequence[Sequence[str]]], tz: ZoneInfo
 ) -> dict[str, tuple[datetime | None, datetime | None]]:
-    """Return the first and last moment of the period in the title, such as "June 1st to September 1st 2021".
-
-    Its days are those of the zone of the file's datetimes.
-    """
-    found: dict[str, tuple[datetime | None, datetime | None]] = {}
-    for file, lines in preambles.items():
-        period = next(filter(None, (_find_period(" ".join(line), tz) for line in lines)), None)
-        if period is not None:
-            found[file] = period
-    return found
+    """Return the period in the title, such as "June 1st to September 1st 2021", in the zone of the file's datetimes."""
+    titles = {file: (_find_period(" ".join(line), tz) for line in lines) for file, lines in preambles.items()}
+    return {file: period for file, periods in titles.items() if (period := next(filter(None, periods), None))}
 
 
 def _find_holders(rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows with ``owner`` and the ``direction`` of their sign, as far as their own file shows them."""
     flow = pl.col("flow_cents")
-    unknown = dict.fromkeys(("counterparty_name", "counterparty_username", "counterparty_id"), pl.lit(None, pl.String))
-    rows = rows.with_columns(
-        pl.when(flow > 0).then(pl.lit("in")).when(flow < 0).then(pl.lit("out")).alias("direction"), **unknown
+    rows = rows.drop("owner").with_columns(
+        pl.when(flow > 0).then(pl.lit("in")).when(flow < 0).then(pl.lit("out")).alias("direction")
     )
     owners = find_owners(rows, "file")
     return rows.join(owners, left_on="file", right_on="key", how="left", maintain_order="left")
@@ -407,23 +337,14 @@ def _find_day(year: int, month: str, day: str) -> date | None:
 def _check_ids(rows: pl.DataFrame) -> list[Problem]:
     """Return a problem for each file with ids that a spreadsheet may have rounded, too few of them to be sure.
 
-    One id of 17 digits in a hundred ends in two zeros, so it may be the true id of a file with one payment.
-
-    Parameters
-    ----------
-    rows : polars.DataFrame
-        ``file``, ``line`` and ``id`` of transactions.
-
-    Raises
-    ------
-    StatementError
-        Ids are numbers in scientific notation, or were rounded by a spreadsheet or a float.
+    One id of 17 digits in a hundred ends in two zeros, so it may be the true id of a file with one payment. Ids in
+    scientific notation, or surely rounded by a spreadsheet or a float, are refused.
     """
     rows = rows.filter(pl.col("id").is_not_null())
     text = pl.col("id")
     is_long = text.str.contains(r"^[1-9][0-9]{16,18}$")
     others = rows.filter(~is_long)
-    _refuse(others.filter(text.str.contains(_REWRITTEN)))
+    _refuse(others.filter(text.str.contains(_REWRITTEN)), _ROUNDED, "id")
     long = (rows if others.is_empty() else rows.filter(is_long)).with_columns(number=text.cast(pl.Int64, strict=False))
     if long.is_empty():
         return []
@@ -443,44 +364,26 @@ def _check_ids(rows: pl.DataFrame) -> list[Problem]:
     all_floats = (pl.col("floats") == pl.col("count")) & (pl.col("count") >= _FEW)
     # An upper bound of the chance of this count, for a Poisson distribution (Chernoff).
     is_accident = pl.col("zeros") * (1 + (pl.col("expected") / pl.col("zeros")).log()) > math.log(_CHANCE)
-    _refuse(counts.filter((many_zeros & ~is_accident) | all_floats))
+    _refuse(counts.filter((many_zeros & ~is_accident) | all_floats), _ROUNDED, "id")
     doubtful = counts.filter(pl.col("zeros") == pl.col("count")).with_columns(pl.col("id").alias("payment_id"))
     return list_problems(doubtful, doubtful["id"].is_not_null(), doubtful["id"], field="id", code="rounded_id")
 
 
-def _refuse(rows: pl.DataFrame) -> None:
-    if rows.is_empty():
-        return
-    file, line, text = rows.select("file", "line", "id").row(0)
-    raise StatementError(
-        f"{file}, line {line}: the id {text} was rounded by a spreadsheet or another program, and cannot be restored: "
-        "download the file again and do not save it with one, or leave it out if it is a copy."
-    )
+def _refuse(rows: pl.DataFrame, reason: str, *quoted: str) -> None:
+    """Raise a StatementError about the first of some rows, with the columns that the reason quotes."""
+    if not rows.is_empty():
+        file, line, *cells = rows.select("file", "line", *quoted).row(0)
+        raise StatementError(f"{file}, line {line}: {reason.format(*cells)}")
 
 
-_TRANSACTION: Final = {
-    "id": ("ID", "Transaction ID"), "datetime": ("Datetime",), "type": ("Type",), "status": ("Status",),
-    "note": ("Note",), "from": ("From",), "to": ("To",), "total": ("Amount (total)",), "fee": ("Amount (fee)",),
-    "funding_source": ("Funding Source",), "destination": ("Destination",),
-}  # fmt: skip
-_BALANCES: Final = {
-    "margin": ("",),  # the column without a name, where titles between the rows are
-    "username": ("Username",), "beginning": ("Beginning Balance",), "ending": ("Ending Balance",),
-    "period_fees": ("Statement Period Venmo Fees",), "year_fees": ("Year to Date Venmo Fees",),
-    "terminal": ("Terminal Location",), "disclaimer": ("Disclaimer",),
-}  # fmt: skip
-_TIPS: Final = {"tip": ("Amount (tip)",)}
-_TAXES: Final = {"tax": ("Amount (tax)",), "tax_rate": ("Tax Rate",), "tax_exempt": ("Tax Exempt",)}
-_BUSINESS: Final = {
-    "date": ("Date",), "time": ("Time (UTC)",), "donor_email": ("Donor email",), "net": ("Amount (net)",),
-}  # fmt: skip
 _ALWAYS: Final = ("id", "datetime", "type", "status", "from", "to", "total")
+_OF_BUSINESS: Final = ("id", "date", "time", "type", "status", "from", "to", "total")
 
 
 def _declare(name: str, columns: Mapping[str, tuple[str, ...]], *required: str) -> StatementFormat:
     has_balances = "beginning" in required
     return StatementFormat(
-        name, columns, (*_ALWAYS, *required), _read_personal, PERSONAL, zone="UTC", has_closing_row=has_balances
+        name, columns, (*_ALWAYS, *required), _read, PERSONAL, zone="UTC", has_closing_row=has_balances
     )
 
 
@@ -488,11 +391,12 @@ TO_2018: Final = _declare("statement_a", _TRANSACTION)
 TO_2020: Final = _declare("statement_b", _TRANSACTION | _BALANCES, "beginning")
 OF_2021: Final = _declare("statement_c", _TRANSACTION | _BALANCES | _TIPS, "beginning", "tip")
 FROM_2022: Final = _declare("statement_d", _TRANSACTION | _BALANCES | _TIPS | _TAXES, "beginning", "tax")
-BUSINESS: Final = StatementFormat(
+FULL_BUSINESS: Final = StatementFormat(
     "statement_e",
     {key: names for key, names in _TRANSACTION.items() if key != "datetime"} | _BALANCES | _TIPS | _TAXES | _BUSINESS,
-    ("id", "date", "time", "type", "status", "from", "to", "total"),
+    (*_OF_BUSINESS, "beginning", "ending"),
     _read_business,
     zone="UTC",
+    has_closing_row=True,
 )
-FULL_BUSINESS: Final = replace(BUSINESS, required=(*BUSINESS.required, "beginning", "ending"), has_closing_row=True)
+BUSINESS: Final = replace(FULL_BUSINESS, required=_OF_BUSINESS, has_closing_row=False)

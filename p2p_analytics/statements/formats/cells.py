@@ -112,7 +112,7 @@ def _parse_each(cells: pl.Series, *, decimal_comma: bool, symbol: str | None) ->
 
 
 def parse_instants(
-    cells: pl.Series, *, tz: ZoneInfo, order: Order = "mdy", zones: pl.Series | None = None
+    cells: pl.Series, *, tz: ZoneInfo, order: Order | pl.Series = "mdy", zones: pl.Series | None = None
 ) -> pl.Series:
     """Return datetimes as UTC instants.
 
@@ -130,8 +130,8 @@ def parse_instants(
         Text. Date and time of two columns are joined with a space.
     tz : ZoneInfo
         Zone of datetimes without one.
-    order : {"mdy", "dmy"}
-        Whether the month or the day is first in a date that ends in the year.
+    order : {"mdy", "dmy"} or polars.Series
+        Whether the month or the day is first in a date that ends in the year; or of each cell, whether it is the day.
     zones : polars.Series, optional
         The zone of each cell, in a column of its own; a zone in the cell wins.
 
@@ -151,7 +151,8 @@ def parse_instants(
     (year, _, month, day, one, two, late_year, hour, minute, second, fraction, half, zone) = (
         pl.col(name) for name in groups.columns
     )
-    first, last = (one, two) if order == "mdy" else (two, one)
+    is_day_first = pl.lit(value=order == "dmy") if isinstance(order, str) else pl.lit(order)
+    first, last = (pl.when(is_day_first).then(late).otherwise(early) for early, late in ((one, two), (two, one)))
     hours = _read_hours(hour.fill_null("0").cast(pl.Int64), half.str.to_lowercase())
     parts = [
         pl.coalesce(year, late_year), pl.lit("-"), pl.coalesce(month, first), pl.lit("-"), pl.coalesce(day, last),
@@ -159,11 +160,11 @@ def parse_instants(
         fraction.fill_null("").str.slice(0, 6).str.pad_end(6, "0"),
     ]  # fmt: skip
     text = pl.concat_str(parts)  # null where there is no date or hour
-    if zones is None:
-        zones = pl.Series("own", [None], pl.String).new_from_index(0, len(cells))
-    read = groups.with_columns(zones.cast(pl.String).str.strip_chars().replace("", None).alias("own")).select(
+    if zones is not None:
+        zone = pl.coalesce(zone, pl.lit(zones.cast(pl.String).str.strip_chars().replace("", None)))
+    read = groups.select(
         text.str.to_datetime("%Y-%m-%d %H:%M:%S%.6f", time_unit="us", strict=False).alias("local"),
-        pl.coalesce(zone, "own").alias("zone"),
+        zone.alias("zone"),
     )
     return _read_zones(read, tz).alias(cells.name)
 
@@ -173,14 +174,10 @@ def list_orders(cells: pl.Series) -> list[Order]:
 
     Where dates have points, as in 05.02.2024, the day is first.
     """
-    groups = cells.cast(pl.String).str.extract_groups(_MOMENT).struct.unnest()
-    numbers = [pl.col(groups.columns[position]).cast(pl.Int64).max() for position in (4, 5)]
-    first, second = groups.select(first=numbers[0], second=numbers[1]).row(0)
-    months = 12
-    possible = {"mdy": (first or 1) <= months, "dmy": (second or 1) <= months}
-    if all(possible.values()) and cells.cast(pl.String).str.contains(_WITH_POINTS).any():
-        return ["dmy"]
-    return [order for order in ORDERS if possible[order]]
+    cells, months = cells.cast(pl.String), 12
+    numbers = cells.str.extract_groups(_MOMENT).struct.unnest().select(pl.nth(4, 5).cast(pl.Int64).max()).row(0)
+    possible = [order for order, number in zip(ORDERS, numbers, strict=True) if (number or 1) <= months]
+    return ["dmy"] if len(possible) > 1 and cells.str.contains(_WITH_POINTS).any() else possible
 
 
 def _number_months(cells: pl.Series) -> pl.Series:
@@ -198,7 +195,6 @@ def _number_months(cells: pl.Series) -> pl.Series:
 
 def _use_plain_characters(cells: pl.Series) -> pl.Series:
     """Return text with plain spaces and minus signs."""
-    cells = cells.cast(pl.String)
     if not cells.str.contains(r"[^ -~]").any():
         return cells
     return cells.str.replace_all(_SPACES, " ").str.replace_all(_MINUS, "-")
@@ -235,12 +231,11 @@ def _find_zone(name: str) -> int | str | None:
     hours = _OFFSET_HOURS.get(name.upper())
     if hours is not None:
         return hours * _SECONDS_PER_MINUTE**2
-    offset = _OFFSET.fullmatch(name.upper())
-    if offset is not None:
-        sign, hour, minute = offset.groups()
-        minutes = int(hour) * _SECONDS_PER_MINUTE + int(minute or 0)
-        is_offset = int(hour) <= _LARGEST_OFFSET_HOURS and int(minute or 0) < _SECONDS_PER_MINUTE
-        return (-minutes if sign == "-" else minutes) * _SECONDS_PER_MINUTE if is_offset else None
+    if offset := _OFFSET.fullmatch(name.upper()):
+        hour, minute = int(offset[2]), int(offset[3] or 0)
+        seconds = (hour * _SECONDS_PER_MINUTE + minute) * _SECONDS_PER_MINUTE
+        is_offset = hour <= _LARGEST_OFFSET_HOURS and minute < _SECONDS_PER_MINUTE
+        return (-seconds if offset[1] == "-" else seconds) if is_offset else None
     return name if "/" in name and has_zone(name) else None
 
 

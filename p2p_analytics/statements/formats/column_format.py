@@ -257,7 +257,8 @@ def read_columns(own: ColumnFormat, table: Table) -> Reading:
     table = blank_cells(table)
     absent = [pl.lit(None, pl.String).alias(name) for name in FIELDS if name not in table.cells.columns]
     table = replace(table, cells=table.cells.with_columns(absent))
-    frame, problems = _read_values(own, table)
+    problems: list[Problem] = []
+    frame = _read_values(own, table, problems)
     if own.adjust is not None:
         frame, found = own.adjust(frame)
         problems += found
@@ -267,84 +268,76 @@ def read_columns(own: ColumnFormat, table: Table) -> Reading:
     return build_reading(_fill_rows(own, frame), problems, subaccounts)
 
 
-def _read_values(own: ColumnFormat, table: Table) -> tuple[pl.DataFrame, list[Problem]]:
-    """Return all fields with amounts, dates, kinds and statuses in place of their texts, and problems of cells."""
+def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl.DataFrame:
+    """Return all fields with amounts, dates, kinds and statuses in place of their texts; add problems of cells."""
     cells = table.cells
-    currency, problems = _read_currencies(own, table)
+    currency = _read_currencies(own, table, problems)
     is_bitcoin = (currency == _BITCOIN).fill_null(value=False)
     names = [name for name in _MONEY if name in own.columns]
     in_cents = replace(table, cells=cells.with_columns(pl.when(~is_bitcoin).then(pl.col(names)).name.keep()))
-    money, faults = read_money(in_cents, names, decimal=own.decimal)
-    problems += faults
+    money = read_money(in_cents, names, problems, decimal=own.decimal)
     amount = next(name for name in ("net", "amount", "in", "out") if name in own.columns)
     problems += list_problems(list_places(table), is_bitcoin, cells[amount], field=amount, code="bitcoin_amount")
-    dates, faults = _read_moments(own, table)
-    problems += faults
+    dates = _read_moments(own, table, problems)
     status = pl.repeat(str(Status.SETTLED), len(cells), eager=True).alias("status")
     header = {normalize_name(name) for name in table.header}
     if cells["status"].count() or not header.isdisjoint(map(normalize_name, own.columns.get("status", ()))):
         is_done = cells["balance"].is_not_null() & cells["date"].is_not_null() if "started" in own.columns else None
-        status, faults = read_statuses(table, own.words, verbs=own.status_verbs, is_done=is_done)
-        problems += faults
+        status = read_statuses(table, own.words, problems, verbs=own.status_verbs, is_done=is_done)
     absent = [pl.lit(None, pl.Int64).alias(name) for name in _MONEY if name not in names]
     frame = cells.with_columns([*money, *absent]).with_columns(
         [*dates, status, currency, _read_kinds(own, cells, is_bitcoin)]
     )
-    amount_of, faults = _read_amounts(own, table, frame)
-    frame = frame.with_columns(
+    return frame.with_columns(
         *cells.select(status_text="status", net_text="net"),
-        flow_cents=amount_of,
+        flow_cents=_read_amounts(own, table, frame, problems),
         is_main=_is_main(own, cells),
         payment_id="id",
     )
-    return frame, problems + faults
 
 
-def _read_currencies(own: ColumnFormat, table: Table) -> tuple[pl.Series, list[Problem]]:
+def _read_currencies(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl.Series:
     """Return the currency of each row: its cell, else the symbol of its amount, else the header, else the file."""
     if own.currency is not None:
-        return pl.repeat(own.currency, len(table.cells), eager=True).alias("currency"), []
+        return pl.repeat(own.currency, len(table.cells), eager=True).alias("currency")
     codes = {code[1] for name in table.header if (code := _CODE.search(name))}
     symbols = "|".join(map(re.escape, own.symbols))
     symbol = pl.coalesce("net", "amount", "in", "out").str.extract(f"({symbols})")
     given = [pl.col("currency"), symbol.replace_strict(dict(own.symbols), default=None, return_dtype=pl.String)]
     of_header = pl.lit(codes.pop() if len(codes) == 1 else None, pl.String)
-    return find_currencies(table, table.cells.select(pl.coalesce(*given, of_header).alias("currency")).to_series())
+    texts = table.cells.select(pl.coalesce(*given, of_header).alias("currency")).to_series()
+    return find_currencies(table, texts, problems)
 
 
-def _read_moments(own: ColumnFormat, table: Table) -> tuple[list[pl.Series], list[Problem]]:
+def _read_moments(own: ColumnFormat, table: Table, problems: list[Problem]) -> list[pl.Series]:
     """Return ``date`` and ``start`` of each row."""
     cells = table.cells
     moment = pl.when(pl.col("date").is_not_null()).then(pl.concat_str("date", "time", separator=" ", ignore_nulls=True))
     order: Order | None = own.order or (None if is_english(table) else "dmy")
     zones = cells["zone"] if "zone" in own.columns else None
     texts = cells.select(pl.coalesce("date_time", moment, "started").alias("date"), "started")
-    dates, problems = read_dates(table, texts["date"], order=order, zones=zones)
-    if "started" not in own.columns:
-        return [dates, dates.alias("start")], problems
-    started, faults = read_dates(table, texts["started"], order=order, zones=zones, field="started")
-    return [dates, started.alias("start")], problems + [each for each in faults if each.code != "ambiguous_date"]
+    dates = start = read_dates(table, texts["date"], problems, order=order, zones=zones)
+    if "started" in own.columns:
+        faults: list[Problem] = []
+        start = read_dates(table, texts["started"], faults, order=order, zones=zones, field="started")
+        problems += [each for each in faults if each.code != "ambiguous_date"]
+    return [dates, start.alias("start")]
 
 
 def _read_kinds(own: ColumnFormat, cells: pl.DataFrame, is_bitcoin: pl.Series) -> pl.Series:
-    kinds = [match_kinds(cells[name], own.kinds).alias(name) for name in own.kind_from]
-    known = [pl.when(pl.col(name) != UNKNOWN).then(name) for name in own.kind_from]
+    kinds = [pl.lit(match_kinds(cells[name], own.kinds).replace(UNKNOWN, None)) for name in own.kind_from]
     text = pl.coalesce(own.kind_from).str.to_lowercase()
-    balances = [
-        pl.lit(value=False),
-        *(text.str.contains(each) for each in (own.opening, own.closing) if isinstance(each, str)),
-    ]
-    is_balance = cells.select(pl.any_horizontal(balances).fill_null(value=False)).to_series()
-    return pl.DataFrame(kinds).select(
-        pl.when(is_bitcoin).then(pl.lit("asset")).when(is_balance).then(pl.lit("notice"))
-        .otherwise(pl.coalesce(*known, pl.lit(own.kind))).alias("kind")
+    balances = [text.str.contains(each) for each in (own.opening, own.closing) if isinstance(each, str)]
+    is_balance = pl.any_horizontal(pl.lit(value=False), *balances).fill_null(value=False)
+    return cells.select(
+        pl.when(pl.lit(is_bitcoin)).then(pl.lit("asset")).when(is_balance).then(pl.lit("notice"))
+        .otherwise(pl.coalesce(*kinds, pl.lit(own.kind))).alias("kind")
     ).to_series()  # fmt: skip
 
 
-def _read_amounts(own: ColumnFormat, table: Table, frame: pl.DataFrame) -> tuple[pl.Series, list[Problem]]:
-    """Return the amount that each row moves or would move, and rows with columns that contradict each other."""
+def _read_amounts(own: ColumnFormat, table: Table, frame: pl.DataFrame, problems: list[Problem]) -> pl.Series:
+    """Return the amount that each row moves or would move; add rows with columns that contradict each other."""
     places = list_places(table)
-    problems: list[Problem] = []
     amount = pl.col("amount")
     if {"in", "out"} <= set(own.columns):
         has_part = pl.any_horizontal(pl.col("in", "out").is_not_null())
@@ -362,7 +355,7 @@ def _read_amounts(own: ColumnFormat, table: Table, frame: pl.DataFrame) -> tuple
         amount = pl.when(is_out).then(-amount.abs()).when(is_in).then(amount.abs())
     fee = pl.col("fee").fill_null(0)
     whole = amount + fee if own.fee == "added" else amount - fee if own.fee == "taken off" else amount
-    return frame.select(pl.coalesce("net", whole).alias("flow_cents")).to_series(), problems
+    return frame.select(pl.coalesce("net", whole).alias("flow_cents")).to_series()
 
 
 def _is_main(own: ColumnFormat, cells: pl.DataFrame) -> pl.Series:

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
 UNKNOWN: Final = "unknown"
 _ENGLISH: Final = frozenset({"currency", "amount", "gross", "cost"})  # names of columns in no other language
-_DECIMAL_COMMA: Final = r",[0-9]{1,2}[^0-9]*$"
-_DECIMAL_POINT: Final = r"\.[0-9]{1,2}[^0-9]*$"
+DECIMAL_COMMA: Final = r",[0-9]{1,2}[^0-9]*$"
+DECIMAL_POINT: Final = r"\.[0-9]{1,2}[^0-9]*$"
+YEAR_LAST: Final = r"^\s*[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}"
+_NUMBER_FIRST: Final = r"^\s*[0-9]{1,2}[-/.]"
 _READ_AS: Final = {"mdy": "month/day/year", "dmy": "day/month/year"}
 _GERMAN_ZONES: Final = {"MEZ": "CET", "MESZ": "CEST"}
 
@@ -85,9 +87,9 @@ def blank_cells(table: Table) -> Table:
 
 
 def read_money(
-    table: Table, fields: Sequence[str], *, decimal: str | None = None
-) -> tuple[pl.DataFrame, list[Problem]]:
-    """Return the cents of money fields, and a problem for each cell that is not an amount.
+    table: Table, fields: Sequence[str], problems: list[Problem], *, decimal: str | None = None
+) -> pl.DataFrame:
+    """Return the cents of money fields, and add a problem for each cell that is not an amount.
 
     Unless ``decimal`` is given, the cells of each file show whether a comma or a point separates the decimals. Where no
     cell of a file has one or two decimals, the language of the header decides.
@@ -95,15 +97,13 @@ def read_money(
     cells = table.cells
     evidence = cells.group_by("file").agg(
         pl.any_horizontal(pl.col(name).str.contains(pattern).any() for name in fields).alias(key)
-        for key, pattern in (("comma", _DECIMAL_COMMA), ("point", _DECIMAL_POINT))
+        for key, pattern in (("comma", DECIMAL_COMMA), ("point", DECIMAL_POINT))
     )
     is_comma = pl.col("comma") & ~pl.col("point") if is_english(table) else ~pl.col("point")
     if decimal is not None:
         is_comma = pl.lit(value=decimal == ",")
-    joined = cells.select("file").join(evidence, on="file", how="left", maintain_order="left")
-    comma = joined.with_columns(is_comma.alias("is_comma"))["is_comma"].fill_null(value=False)
+    comma = cells["file"].is_in(evidence.filter(is_comma)["file"].to_list())
     read: dict[str, pl.Series] = {}
-    problems: list[Problem] = []
     for name in fields:
         text = _shorten_mills(cells, name)
         values = pl.Series(name, [None], pl.Int64).new_from_index(0, len(cells))
@@ -113,7 +113,7 @@ def read_money(
             values = parse_money(text, decimal_comma=True).zip_with(comma, values)
         problems += list_unreadable(list_places(table), cells[name], values, field=name, code=NOT_AN_AMOUNT)
         read[name] = values.alias(name)
-    return pl.DataFrame(read), problems
+    return pl.DataFrame(read)
 
 
 def _shorten_mills(cells: pl.DataFrame, name: str) -> pl.Series:
@@ -125,74 +125,74 @@ def _shorten_mills(cells: pl.DataFrame, name: str) -> pl.Series:
     return text.str.replace(r"([.,][0-9]{2})0(\s*)$", "$1$2").zip_with(has_mills, text) if has_mills.any() else text
 
 
-def read_dates(
-    table: Table, cells: pl.Series, *, order: Order | None = None, zones: pl.Series | None = None, field: str = "date"
-) -> tuple[pl.Series, list[Problem]]:
-    """Return the instants of a date column, and its problems.
+def read_dates(  # noqa: PLR0913 - what the cells do not show
+    table: Table,
+    cells: pl.Series,
+    problems: list[Problem],
+    *,
+    order: Order | None = None,
+    zones: pl.Series | None = None,
+    field: str = "date",
+) -> pl.Series:
+    """Return the instants of a date column, and add its problems.
 
-    Parameters
-    ----------
-    table : Table
-        Table of the cells.
-    cells : polars.Series
-        Dates, with or without a time.
-    order : {"mdy", "dmy"}, optional
-        Order of day and month that the service or the language of the file has. A file in which this order is
-        impossible is read in the other one. None if it is unknown: a file in which both are possible is read as
-        "mdy", which is a problem of this file.
-    zones : polars.Series, optional
-        Zone of each cell. A datetime with an unknown zone is read in the zone of the table, which is a problem.
-    field : str
-        Name of the field in problems.
+    A datetime of an unknown zone is read in the zone of the table, which is a problem. For ``order``, see
+    `find_day_first`.
     """
     text = cells.cast(pl.String)
     zones = None if zones is None else zones.cast(pl.String).str.strip_chars().replace(_GERMAN_ZONES)
-    orders: dict[str, Order] = {}
-    problems: list[Problem] = []
-    frame = table.cells.select("file", "line").with_columns(text.alias("text"))
-    for (file,), part in frame.group_by("file", maintain_order=True):
-        possible = list_orders(part["text"])
-        taken = order if order in possible else (possible[0] if possible else order or "mdy")
-        orders[str(file)] = taken
-        if order is None and len(possible) > 1:
-            late = part.filter(pl.col("text").str.contains(r"^\s*[0-9]{1,2}[-/.]").fill_null(value=False))
-            problems += list_problems(
-                late.head(1),
-                late["text"].head(1).is_not_null(),
-                late["text"].head(1),
-                field=field,
-                code="ambiguous_date",
-                details=(_READ_AS[taken],),
-            )
-    is_dmy = frame["file"].replace_strict(orders, return_dtype=pl.String) == "dmy"
-    values = parse_instants(text, tz=table.tz, order="mdy", zones=zones)
-    if is_dmy.any():
-        values = parse_instants(text, tz=table.tz, order="dmy", zones=zones).zip_with(is_dmy, values)
+    places = table.cells.select("file", "line")
+    is_day_first = find_day_first(places, text, problems, order=order, field=field, dates=_NUMBER_FIRST)
+    values = parse_instants(text, tz=table.tz, order=is_day_first, zones=zones)
     if zones is not None and (values.is_null() & zones.is_not_null()).any():
-        local, _ = read_dates(table, text, order=order, field=field)
+        local = parse_instants(text, tz=table.tz, order=is_day_first)
         is_unknown = values.is_null() & zones.is_not_null() & local.is_not_null()
         problems += list_problems(
             list_places(table), is_unknown, zones, field="zone", code="unknown_zone", details=(table.tz.key,)
         )
         values = local.zip_with(is_unknown, values)
     problems += list_unreadable(list_places(table), text, values, field=field, code=NOT_A_DATE)
-    return values.alias(field), problems
+    return values.alias(field)
+
+
+def find_day_first(  # noqa: PLR0913 - the dates, and the problem
+    places: pl.DataFrame, text: pl.Series, problems: list[Problem], *, order: Order | None, field: str, dates: str
+) -> pl.Series:
+    """Return which dates that end in the year begin with the day; add a problem for each file where both are possible.
+
+    A file in which ``order`` is impossible is read in the other one; without an order, as "mdy" if both are possible.
+    The problem is at the first text that matches the pattern ``dates``.
+    """
+    usual, swapped = order or "mdy", []
+    matching = places.with_columns(text.alias("text")).filter(pl.col("text").str.contains(dates))
+    for (file,), part in matching.group_by("file", maintain_order=True):
+        possible = list_orders(part["text"])
+        if possible and usual not in possible:
+            swapped.append(file)
+        elif order is None and len(possible) > 1:
+            first = part.head(1)
+            is_date, details = first["text"].is_not_null(), (_READ_AS[usual],)
+            problems += list_problems(
+                first, is_date, first["text"], field=field, code="ambiguous_date", details=details
+            )
+    return places["file"].is_in(swapped) != (usual == "dmy")
 
 
 def match_kinds(cells: pl.Series, patterns: Sequence[tuple[str, str]]) -> pl.Series:
     """Return the kind of the first pattern that occurs in each text, in lower case, else "unknown"."""
-    text = cells.cast(pl.String).str.to_lowercase()
-    kinds = pl.Series("kind", [UNKNOWN]).new_from_index(0, len(cells))
+    distinct = cells.cast(pl.String).unique()
+    text = distinct.str.to_lowercase()
+    kinds = pl.Series("kind", [UNKNOWN]).new_from_index(0, len(text))
     for kind, pattern in reversed(patterns):
         found = text.str.contains(pattern).fill_null(value=False)
-        kinds = pl.Series("kind", [kind]).new_from_index(0, len(cells)).zip_with(found, kinds)
-    return kinds
+        kinds = pl.Series("kind", [kind]).new_from_index(0, len(text)).zip_with(found, kinds)
+    return cells.cast(pl.String).replace_strict(distinct, kinds, return_dtype=pl.String).alias("kind")
 
 
 def read_statuses(
-    table: Table, words: Mapping[str, str], *, verbs: bool = False, is_done: pl.Series | None = None
-) -> tuple[pl.Series, list[Problem]]:
-    """Return the status of each row, and a problem for each unknown word, which stays.
+    table: Table, words: Mapping[str, str], problems: list[Problem], *, verbs: bool, is_done: pl.Series | None
+) -> pl.Series:
+    """Return the status of each row, and add a problem for each unknown word, which stays.
 
     With ``verbs``, the last word of a cell decides. Rows of ``is_done`` are settled whatever an unknown word means.
     """
@@ -201,25 +201,24 @@ def read_statuses(
     known = word.str.to_lowercase().replace_strict(dict(words), default=None, return_dtype=pl.String)
     if is_done is not None:
         known = known.zip_with(known.is_not_null() | ~is_done, pl.repeat(str(Status.SETTLED), len(text), eager=True))
-    problems = list_problems(
+    problems += list_problems(
         list_places(table), known.is_null() & text.is_not_null(), text, field="status", code="unknown_status"
     )
-    return known.zip_with(known.is_not_null(), text).alias("status"), problems
+    return known.zip_with(known.is_not_null(), text).alias("status")
 
 
-def find_currencies(table: Table, cells: pl.Series) -> tuple[pl.Series, list[Problem]]:
+def find_currencies(table: Table, cells: pl.Series, problems: list[Problem]) -> pl.Series:
     """Return the currency of each row in capitals.
 
     A row without one has the currency of its file if the file has only one; otherwise it stays null, with a problem.
     """
     text = cells.cast(pl.String).str.strip_chars().str.to_uppercase().replace("", None)
     frame = table.cells.select("file").with_columns(text.alias("currency"))
-    only = frame.group_by("file").agg(pl.col("currency").drop_nulls().unique().sort().alias("all"))
-    only = only.select("file", pl.when(pl.col("all").list.len() == 1).then(pl.col("all").list.first()).alias("only"))
-    joined = frame.join(only, on="file", how="left", maintain_order="left")
-    values = joined.select(pl.coalesce("currency", "only")).to_series()
-    problems = list_problems(list_places(table), values.is_null(), cells, field="currency", code="missing_currency")
-    return values.alias("currency"), problems
+    given = pl.col("currency").drop_nulls()
+    only = pl.when(given.n_unique() == 1).then(given.first()).over("file")
+    values = frame.select(pl.coalesce("currency", only)).to_series()
+    problems += list_problems(list_places(table), values.is_null(), cells, field="currency", code="missing_currency")
+    return values.alias("currency")
 
 
 def build_reading(
@@ -249,6 +248,16 @@ def build_reading(
     )
     unknown = list_problems(rows, rows["kind"] == UNKNOWN, rows["type"], field="type", code="unknown_type")
     return Reading(rows, [*problems, *unknown], subaccounts=subaccounts or {}, snapshots=snapshots or {})
+
+
+def blank_notices(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return ROWS in which notices have no columns of a transaction, and transactions no opening or closing balance."""
+    is_notice = (pl.col("kind") == "notice").fill_null(value=False)
+    balances = ("opening_cents", "closing_cents")
+    return rows.with_columns(
+        pl.when(is_notice).then(pl.col(balances)).name.keep(),
+        pl.when(~is_notice).then(pl.exclude("file", "line", "account", "currency", "kind", *balances)).name.keep(),
+    )
 
 
 def list_places(table: Table) -> pl.DataFrame:

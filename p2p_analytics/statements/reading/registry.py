@@ -25,11 +25,6 @@ class Header(NamedTuple):
     positions: dict[str, int]
     names: tuple[str, ...]
 
-    @property
-    def first_position(self) -> int:
-        """The position of the first field that every header of the format has."""
-        return self.positions[next(iter(self.format.required))]
-
 
 class HeaderFinder:
     """Finds the format of headers; each header is compared with the formats once."""
@@ -42,8 +37,7 @@ class HeaderFinder:
         """Return the header that a row is, None if it is none."""
         key = tuple(row)
         if key not in self._known:
-            found = find_format(row)
-            self._known[key] = Header(found[0], found[1], tuple(name.strip() for name in row)) if found else None
+            self._known[key] = find_format(row)
         return self._known[key]
 
     def learn(self, rows: Sequence[Sequence[str]]) -> bool:
@@ -74,17 +68,11 @@ def register_format(statement_format: StatementFormat) -> StatementFormat:
     return statement_format
 
 
-def find_format(header: Sequence[str]) -> tuple[StatementFormat, dict[str, int]] | None:
-    """Return the format of a header and the position of each of its fields; None if no format has such a header."""
-    matches: list[tuple[tuple[int, bool], StatementFormat, dict[str, int]]] = []
-    for each in list_formats():
-        positions = each.match(header)
-        if positions is not None:
-            matches.append(((len(positions), each.name in _FORMATS), each, positions))
-    if not matches:
-        return None
-    _, best, positions = max(matches, key=lambda match: match[0])
-    return best, positions
+def find_format(header: Sequence[str]) -> Header | None:
+    """Return a header with its format and the positions of its fields; None if no format has such a header."""
+    names = tuple(name.strip() for name in header)
+    matches = [Header(each, found, names) for each in list_formats() if (found := each.match(header)) is not None]
+    return max(matches, key=lambda match: (len(match.positions), match.format.name in _FORMATS), default=None)
 
 
 def describe_nearest(header: Sequence[str]) -> str:

@@ -196,7 +196,6 @@ def read_sources(entry: _Entry, exclusions: Exclusions | None = None) -> Iterato
     if not entry.is_named and suffix not in _SUFFIXES | {_BOOK, _ZIP}:
         yield unread._replace(skipped=f"{name} {_BY_ENDING}")
         return
-    reason = None
     try:
         with _open(entry) as file:
             start = file.read(4)
@@ -210,8 +209,9 @@ def read_sources(entry: _Entry, exclusions: Exclusions | None = None) -> Iterato
     except OSError as error:
         cause = error.reason if isinstance(error, NotRegularFileError) else describe_os_error(error)
         reason = f"{name} cannot be read: {cause}."
-    if reason is not None:
-        yield unread._replace(error=reason) if entry.is_named else unread._replace(skipped=reason.removesuffix("."))
+    else:
+        return
+    yield unread._replace(error=reason) if entry.is_named else unread._replace(skipped=reason.removesuffix("."))
 
 
 def read_bounded(file: IO[bytes], name: str) -> bytes:
@@ -348,19 +348,15 @@ def _read_archive(file: IO[bytes], name: str, entry: _Entry, exclusions: Exclusi
 
 
 def _require_small_directory(file: IO[bytes], name: str) -> None:
-    """Raise a StatementError if the list of members is large, before zipfile keeps it in memory.
-
-    The end of the list is searched for as zipfile does.
-    """
+    """Raise a StatementError if the list of members, found as zipfile does, is large; zipfile keeps it in memory."""
     size = file.seek(0, os.SEEK_END)
     if size > LARGEST_FILE:
         raise StatementError(f"{name} has more than {LARGEST_FILE // 2**20} MB: unpack it and name its statements.")
     file.seek(max(0, size - _END_BYTES - _LONGEST_COMMENT))
     tail = file.read()
     file.seek(0)
-    last = tail[-_END_BYTES:]
-    start = len(tail) - _END_BYTES if last[:4] == _END_OF_DIRECTORY and last[-2:] == b"\0\0" else None
-    start = tail.rfind(_END_OF_DIRECTORY) if start is None else start
+    is_last = tail[-_END_BYTES:][:4] == _END_OF_DIRECTORY and tail[-2:] == b"\0\0"
+    start = len(tail) - _END_BYTES if is_last else tail.rfind(_END_OF_DIRECTORY)
     record = tail[start : start + _END_BYTES] if start >= 0 else b""
     if len(record) < _END_BYTES:
         raise StatementError(f"{name} is a damaged zip archive: download it again.")

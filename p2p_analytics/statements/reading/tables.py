@@ -7,7 +7,6 @@ import csv
 import io
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -45,8 +44,7 @@ _WEB_PAGE: Final = ("<!doctype", "<html")
 _END: Final = "\x01"  # the last line, longer if a text has one, which an open quote would contain
 
 
-@dataclass
-class Part:
+class Part(NamedTuple):
     """The rows below one header of a file.
 
     Attributes
@@ -59,21 +57,15 @@ class Part:
         The lines before the header.
     cells : polars.DataFrame
         ``line``, and one text column for each position of the header, named by its number.
-    ragged : set of int
-        Lines with too few cells.
-    overfull : set of int
-        Lines with too many cells.
-    problems : list of Problem
-        Irregular rows and text.
+    problems : sequence of Problem
+        Rows with too few or too many cells.
     """
 
     file: str
     header: Header
     preamble: list[list[str]]
     cells: pl.DataFrame
-    ragged: set[int] = field(default_factory=set)
-    overfull: set[int] = field(default_factory=set)
-    problems: list[Problem] = field(default_factory=list)
+    problems: Sequence[Problem] = ()
 
 
 class _Body(NamedTuple):
@@ -151,7 +143,8 @@ def _read_alike(bodies: Sequence[_Body], finder: HeaderFinder) -> Sequence[pl.Da
     header, _, delimiter, *_ = bodies[0]
     texts, lines = [body.utf8 for body in bodies], [body.line for body in bodies]
     regular = read_regular(texts, lines, len(header.names), delimiter)
-    if regular and not finder.has_names(pl.concat([cells[str(header.first_position)] for cells in regular])):
+    first = str(header.positions[next(iter(header.format.required))])
+    if regular and not finder.has_names(pl.concat([cells[first] for cells in regular])):
         return regular
     half = len(bodies) // 2
     return [*_read_alike(bodies[:half], finder), *_read_alike(bodies[half:], finder)] if half else [None]
@@ -205,7 +198,7 @@ def has_csv_header(content: bytes, finder: HeaderFinder) -> bool:
 
 
 def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
-    head = _cut_head(utf8).decode()
+    head = b"".join(islice(io.BytesIO(utf8), _HEAD_LINES)).decode()
     heads: list[list[str]] = []
     for delimiter in _DELIMITERS:
         lines = io.StringIO(head, newline="")
@@ -227,55 +220,32 @@ def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
             continue  # with this delimiter, a cell is too large
     if finder.learn(heads):
         return _find_header(utf8, name, finder)
-    columns, is_header = _choose_header(heads)
-    error = NoHeaderError(_describe_missing_header(name, columns, is_header=is_header))
-    error.columns = columns if is_header and not _is_web_page(columns) else ()
-    raise error
+    raise _describe_missing_header(name, heads)
 
 
-def _choose_header(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], bool]:
-    """Return the first row with the most names of columns that a format knows, then with the most texts.
+def _describe_missing_header(name: str, rows: Sequence[Sequence[str]]) -> NoHeaderError:
+    """Return an error that quotes the row with the most known names, then texts, or the first row if none is a header.
 
-    Also whether it looks like a header: the first row, one with a known name, or one of several rows of its length.
+    That row is a header if it is the first one, has a known name, or is one of several of its length.
     """
     names = list_names()
-    texts = [found for row in rows if (found := [cell for cell in row if cell.strip()])]
-    if not texts:
-        return (), False
+    texts = [found for row in rows if (found := [cell for cell in row if cell.strip()])] or [[]]
     known = [sum(normalize_name(cell) in names for cell in row) for row in texts]
     best = max(range(len(texts)), key=lambda at: (known[at], len(texts[at])))
-    lengths = [len(row) for row in texts]
-    is_header = best == 0 or known[best] > 0 or lengths.count(lengths[best]) > 1
-    return texts[best] if is_header else texts[0], is_header
-
-
-def _describe_missing_header(name: str, columns: Sequence[str], *, is_header: bool) -> str:
-    found = _join_names(columns)
-    if not found:
-        return f"{name} is not a statement: it is empty. Download the CSV file again."
-    if _is_web_page(columns):
-        return f"{name} is not a statement but a web page: sign in to the service, and download the CSV file."
-    if not is_header:
-        return f"{name} is not a statement: it begins with {found!r}. Download the statement as CSV."
-    return f"{name} is not a statement (columns: {found})."
-
-
-def _is_web_page(columns: Sequence[str]) -> bool:
-    return _join_names(columns).casefold().startswith(_WEB_PAGE)
-
-
-def _join_names(columns: Sequence[str]) -> str:
-    return join_short(columns, _LONGEST_NAMES)
-
-
-def _cut_head(utf8: bytes) -> bytes:
-    """Return the first lines of a text, or more."""
-    position = 0
-    for _ in range(_HEAD_LINES):
-        position = utf8.find(b"\n", position) + 1
-        if not position:
-            return utf8
-    return utf8[:position]
+    is_header = best == 0 or known[best] > 0 or [len(row) for row in texts].count(len(texts[best])) > 1
+    columns = texts[best] if is_header else texts[0]
+    quoted = join_short(columns, _LONGEST_NAMES)
+    is_web_page = quoted.casefold().startswith(_WEB_PAGE)
+    reason = f"is not a statement (columns: {quoted})."
+    if not quoted:
+        reason = "is not a statement: it is empty. Download the CSV file again."
+    elif is_web_page:
+        reason = "is not a statement but a web page: sign in to the service, and download the CSV file."
+    elif not is_header:
+        reason = f"is not a statement: it begins with {quoted!r}. Download the statement as CSV."
+    error = NoHeaderError(f"{name} {reason}")
+    error.columns = columns if is_header and not is_web_page else ()
+    return error
 
 
 def _require_width(row: Sequence[str], name: str, line: int) -> None:
@@ -305,7 +275,6 @@ def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
     reader = csv.reader(io.TextIOWrapper(utf8, "utf-8", newline=""), delimiter=body.delimiter)
     names = list_names()
     builder = _PartBuilder(name, body.header, body.preamble)
-    size = _FileSize(name)
     begin, last = body.line, (body.line, [""])
     try:
         for row in reader:
@@ -319,14 +288,12 @@ def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
                 if header is None:
                     if not any(row[builder.width :]):  # empty surplus cells shift nothing
                         del row[builder.width :]
-                    size.add_row(len(row), builder.width)
                     builder.add(begin, row)
                 else:
-                    size.add_part()
-                    _require_names(header, name, begin)
                     preamble = builder.remove_preamble()
                     yield builder.finish()
-                    builder = _PartBuilder(f"{name} (part {size.parts})", header, preamble)
+                    builder.begin(header, preamble)
+                    _require_names(header, name, begin)
             begin = body.line + reader.line_num
         else:
             builder.close_quote(end)
@@ -338,50 +305,43 @@ def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
     yield builder.finish()
 
 
-class _FileSize:
-    """Counts what a file makes in memory, and refuses more than a statement has."""
+class _PartBuilder:
+    """Collects the rows below each header of a file, and refuses more than a statement has."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, header: Header, preamble: list[list[str]]) -> None:
         self._name = name
-        self._rows = self._cells = self._irregular = 0
-        self.parts = 1
+        self._count = self._cells = self._irregular = self._parts = 0
+        self._rows: list[list[str]] = []
+        self._lines: list[int] = []
+        self.begin(header, preamble)
 
-    def add_row(self, cells: int, width: int) -> None:
-        """Count a row below a header of a width, to which a short row is filled."""
-        self._rows += 1
-        self._cells += width
-        self._irregular += cells != width
-        if self._rows > _MOST_ROWS or self._cells > _MOST_FILE_CELLS:
+    def begin(self, header: Header, preamble: list[list[str]]) -> None:
+        """Begin the part below a header."""
+        self._parts += 1
+        if self._parts > _MOST_PARTS:
+            raise StatementError(
+                f"{self._name} has more than {_MOST_PARTS:,} headers, which no statement has: import the files that "
+                "it is made of."
+            )
+        self.width = len(header.names)
+        self._file = self._name if self._parts == 1 else f"{self._name} (part {self._parts})"
+        self._header, self._preamble = header, preamble
+        self._chunks: list[pl.DataFrame] = []
+        self._problems: list[Problem] = []
+
+    def add(self, line: int, row: list[str]) -> None:
+        """Add a row; missing cells are empty, and surplus ones are dropped with a problem that quotes them."""
+        missing = self.width - len(row)
+        self._count += 1
+        self._cells += self.width
+        self._irregular += missing != 0
+        if self._count > _MOST_ROWS or self._cells > _MOST_FILE_CELLS:
             raise StatementError(f"{self._name} has more rows than a statement: split it into files of a year.")
         if self._irregular > _MOST_IRREGULAR:
             raise StatementError(
                 f"{self._name} has more than {_MOST_IRREGULAR:,} rows with too many or too few cells: "
                 "download it again."
             )
-
-    def add_part(self) -> None:
-        """Count a further header."""
-        self.parts += 1
-        if self.parts > _MOST_PARTS:
-            raise StatementError(
-                f"{self._name} has more than {_MOST_PARTS:,} headers, which no statement has: import the files that "
-                "it is made of."
-            )
-
-
-class _PartBuilder:
-    """Collects the rows below one header."""
-
-    def __init__(self, file: str, header: Header, preamble: list[list[str]]) -> None:
-        self.width = len(header.names)
-        self._rows: list[list[str]] = []
-        self._lines: list[int] = []
-        self._chunks: list[pl.DataFrame] = []
-        self._part = Part(file, header, preamble, cells=to_frame([], [], self.width))
-
-    def add(self, line: int, row: list[str]) -> None:
-        """Add a row; missing cells are empty, and surplus ones are dropped with a problem that quotes them."""
-        missing = self.width - len(row)
         if missing and any(row):
             self.report_width(line, row)
         self._rows.append(row[: self.width] + [""] * missing)
@@ -391,22 +351,12 @@ class _PartBuilder:
 
     def report_width(self, line: int, row: list[str]) -> None:
         """Report a row with too many or too few cells."""
-        surplus = row[self.width :]
-        (self._part.overfull if surplus else self._part.ragged).add(line)
-        self._part.problems.append(
-            Problem(
-                "row_width", self._part.file, line, None, "row", _join_names(surplus) or None,
-                details=(len(row), self.width),
-            )
-        )  # fmt: skip
+        rest, details = join_short(row[self.width :], _LONGEST_NAMES) or None, (len(row), self.width)
+        self._problems.append(Problem("row_width", self._file, line, None, "row", rest, details=details))
 
     def remove_preamble(self) -> list[list[str]]:
-        """Remove the last rows, as far as they introduce the next header, and return them without empty ends.
-
-        Such a row begins in its first column and has none of the cells that every row of the format has.
-        """
-        part = self._part
-        positions = [part.header.positions[name] for name in part.header.format.required]
+        """Remove and return the last rows that begin in their first column and have no cell of a required field."""
+        positions = [self._header.positions[name] for name in self._header.format.required]
         count = 0
         for row in reversed(self._rows):
             if not row[0] or any(row[position] for position in positions if position > 1):
@@ -415,25 +365,20 @@ class _PartBuilder:
         begin = len(self._rows) - count
         removed, lines = self._rows[begin:], set(self._lines[begin:])
         del self._rows[begin:], self._lines[begin:]
-        part.ragged -= lines
-        part.overfull -= lines
-        part.problems = [problem for problem in part.problems if problem.line not in lines]
+        self._problems = [problem for problem in self._problems if problem.line not in lines]
         return removed
 
     def close_quote(self, end: str) -> None:
         """Report that a quote of the last row is never closed: its cell has the rest of the file and ``end``."""
         last = self._rows[-1]
         last[:] = [cell.removesuffix(end + "\n").rstrip("\r\n") for cell in last]
-        begin = self._lines[-1]
-        self._part.ragged.add(begin)
-        rest = _join_names(last[-1:]) or None
-        self._part.problems.append(Problem("open_quote", self._part.file, begin, None, "row", rest))
+        rest = join_short(last[-1:], _LONGEST_NAMES) or None
+        self._problems.append(Problem("open_quote", self._file, self._lines[-1], None, "row", rest))
 
     def finish(self) -> Part:
         """Return the part."""
         self._flush(len(self._rows))
-        self._part.cells = pl.concat([self._part.cells, *self._chunks])
-        return self._part
+        return Part(self._file, self._header, self._preamble, pl.concat(self._chunks), self._problems)
 
     def _flush(self, count: int) -> None:
         self._chunks.append(to_frame(self._lines[:count], self._rows[:count], self.width))

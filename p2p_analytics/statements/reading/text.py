@@ -136,11 +136,10 @@ def _find_encoding(content: bytes) -> tuple[str, int]:
         if content.startswith(mark):
             return encoding, len(mark)
     sample = content[:_SAMPLE]
-    zeros = sample[0::2].count(0), sample[1::2].count(0)
-    many = len(sample) // 4
-    if sample and zeros[1] > many and not zeros[0]:
+    even, odd, many = sample[0::2].count(0), sample[1::2].count(0), len(sample) // 4
+    if odd > many and not even:
         return "utf-16-le", 0
-    if sample and zeros[0] > many and not zeros[1]:
+    if even > many and not odd:
         return "utf-16-be", 0
     return "utf-8", 0
 

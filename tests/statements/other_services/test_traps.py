@@ -193,7 +193,7 @@ def test_an_expense_with_several_payers_names_nobody():
 )  # fmt: skip
 def test_headers_in_other_languages(header, name):
     """Formats are found by names in several languages, whatever their case, spaces or byte order mark."""
-    found, _ = find_format(header.split(","))
+    found, *_ = find_format(header.split(","))
     assert found.name == name
 
 

@@ -33,7 +33,7 @@ def read_texts(texts: dict[str, str], *, tz="UTC", account=None) -> Reading:
             if any(row):
                 rows.append((name, line, row))
             line = reader.line_num + 1
-    statement_format, positions = find_format(header)
+    statement_format, positions, _ = find_format(header)
     columns = [
         pl.Series(str(position), [row[position] or None for *_, row in rows], pl.String)
         for position in range(len(header))
