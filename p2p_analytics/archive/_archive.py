@@ -6,39 +6,20 @@ import logging
 import os
 from typing import TYPE_CHECKING, Final, Literal
 
-import msgspec
 import pandas as pd
+from msgspec.structs import replace
 
 from p2p_analytics import settings
+from p2p_analytics.archive import _imports
 from p2p_analytics.archive._batches import Holder, add_edits, read_rows, recover_statements, write_edits
 from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder, build_format_name
-from p2p_analytics.archive._imports import (
-    frame_batches,
-    plan_import,
-    plan_undo,
-    require_import,
-    undo_import,
-    write_planned,
-)
 from p2p_analytics.archive._manifest import NAME, BrokenFileError, is_file_name
-from p2p_analytics.archive._people import (
-    add_suggestions,
-    list_people,
-    list_unused,
-    suggest_people,
-    write_aliases,
-)
+from p2p_analytics.archive._people import add_suggestions, list_people, list_unused, suggest_people, write_aliases
 from p2p_analytics.archive._scan import Scannable, Source
-from p2p_analytics.archive._service import (
-    Changes,
-    build_baseline,
-    build_rows,
-    find_broken,
-    write_changes,
-    write_table,
-)
+from p2p_analytics.archive._service import Changes, build_baseline, build_rows, write_changes, write_table
 from p2p_analytics.archive._verify import COMPARED, find_differences, limit_to, list_payments
 from p2p_analytics.archive._view import derive_statements, forget_people, match_people, read_file, read_view
+from p2p_analytics.archive.tables import empty_frame
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_os_error, describe_type
 from p2p_analytics.files import to_path
@@ -58,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from p2p_analytics.archive._imports import ImportPlan, UndoPlan
-    from p2p_analytics.archive._manifest import Manifest, Service
+    from p2p_analytics.archive._manifest import Manifest
     from p2p_analytics.archive._view import Names
     from p2p_analytics.client import Client
     from p2p_analytics.records import Me
@@ -131,13 +112,13 @@ class Archive(Scannable):
     def is_new(self) -> bool:
         """Whether the folder holds no archive yet: the first merge, sync or import creates it."""
         manifest = self._read_sound_manifest()
-        return self._folder.is_new() if manifest is None else not (manifest.service or manifest.has_statements)
+        return not self._folder.list_kinds() if manifest is None else manifest.is_empty
 
     @property
     def since(self) -> datetime | None:
         """The date before which a sync has loaded pending payments only; None if it has loaded all, or nothing yet."""
-        service = self._read_service()
-        return None if service is None else service.since
+        manifest = self._folder.read_manifest()
+        return manifest.service.since if manifest and manifest.service else None
 
     def merge(self, history: History) -> Changes:
         """Add a history's payments; friends and balance are taken from the one that was fetched later.
@@ -173,7 +154,7 @@ class Archive(Scannable):
             if rows.num_rows or stated.empty:
                 self._require_user(manifest, history.me)
                 service, changes = write_changes(self._folder, history, rows, service, synced_to=None)
-                manifest = msgspec.structs.replace(manifest, service=service)
+                manifest = replace(manifest, service=service)
             if len(stated):
                 manifest, changes = self._merge_statements(manifest, history, stated, changes)
             self._folder.commit(manifest, previous)
@@ -227,9 +208,8 @@ class Archive(Scannable):
         start = None if since is None else _parse_since(since)
         manifest = self._read_sound_manifest()
         service = manifest.service if manifest else None
-        suspects = find_broken(self._folder, service)
-        if manifest and manifest.problems and not self._folder.is_sound(manifest.problems):
-            suspects.append(manifest.problems)
+        entries = [*(service.entries if service else ()), *filter(None, [manifest.problems if manifest else None])]
+        suspects = [entry for entry in entries if not self._folder.is_sound(entry)]
         me = client.me(lenient=True)
         if manifest is not None:
             self._require_user(manifest, me)
@@ -250,14 +230,15 @@ class Archive(Scannable):
             except BrokenFileError as error:
                 log.warning("%s", error)
                 current = None
-                broken.append(self._folder.set_manifest_aside())
+                self._folder.set_aside(NAME)
+                broken.append(NAME)
             before = current or recover_statements(self._folder)
             if before.problems and before.problems.name in broken:
-                before = msgspec.structs.replace(before, problems=None)
+                before = replace(before, problems=None)
             service, changes = write_changes(
                 self._folder, history, rows, before.service, synced_to=synced_to, without=broken, baseline=baseline
             )
-            self._folder.commit(msgspec.structs.replace(before, service=service), current)
+            self._folder.commit(replace(before, service=service), current)
         return changes._replace(set_aside=tuple(broken))
 
     @strip_service_text
@@ -361,11 +342,11 @@ class Archive(Scannable):
             raise ConfigurationError(
                 f"import_ needs statements, as read_statements(paths) returns them, not {describe_type(statements)}."
             )
-        planned = plan_import(self._folder, statements, repair=repair)  # raises before a folder is made
+        planned = _imports.plan_import(self._folder, statements, repair=repair)  # raises before a folder is made
         if dry_run:
             return planned.plan
         with self._folder.lock():
-            return write_planned(self._folder, statements, planned, repair=repair)
+            return _imports.write_planned(self._folder, statements, planned, repair=repair)
 
     def preview_undo(self) -> UndoPlan:
         """Return what `undo` would take back, and change nothing. In privacy mode, names are invented.
@@ -375,7 +356,7 @@ class Archive(Scannable):
         ArchiveError
             There is no import.
         """
-        return plan_undo(self._folder)
+        return _imports.plan_undo(self._folder)
 
     def undo(self) -> pd.DataFrame:
         """Take the last import back, and return its row of `imports`; what a sync or merge has added stays.
@@ -385,9 +366,9 @@ class Archive(Scannable):
         ArchiveError
             There is no import.
         """
-        require_import(self._folder)  # before a folder is made
+        _imports.require_import(self._folder)  # before a folder is made
         with self._folder.lock():
-            return frame_batches([undo_import(self._folder)], undoable=False)
+            return _imports.frame_batches([_imports.undo_import(self._folder)], undoable=False)
 
     @property
     def imports(self) -> pd.DataFrame:
@@ -398,16 +379,16 @@ class Archive(Scannable):
         In privacy mode, the names of files are invented.
         """
         manifest = self._folder.read_manifest()
-        return frame_batches(manifest.batches if manifest else (), undoable=True)
+        return _imports.frame_batches(manifest.batches if manifest else (), undoable=True)
 
     @property
     def holder_names(self) -> list[str]:
         """The names of the account holder: in earlier statements, then in the user's profile."""
         manifest = self._folder.read_manifest()
-        if manifest is None or not (manifest.service or manifest.has_statements):
+        if manifest is None or manifest.is_empty:
             return []
-        owners = read_rows(self._folder, manifest).collected.rows["owner"].drop_nulls().unique().to_list()
-        profile = self._build_history(manifest).me.user.display_name
+        owners = read_rows(self._folder, manifest).collected.rows["owner"].drop_nulls().unique()
+        profile = read_view(self._folder, manifest).me.user.display_name
         return [*dict.fromkeys([*sorted(owners), *filter(None, [profile])])]
 
     @property
@@ -433,10 +414,8 @@ class Archive(Scannable):
             There is no archive yet, or a file of it is broken.
         """
         manifest = self._require_manifest()
-        if manifest.has_statements:
-            table = read_view(self._folder, manifest).reconciliation
-        else:
-            table = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in RECONCILIATION.items()})
+        known = manifest.has_statements
+        table = read_view(self._folder, manifest).reconciliation if known else empty_frame(RECONCILIATION)
         mode = settings.privacy(privacy)
         return Mask(strict=mode == settings.STRICT).frame(table) if mode else table
 
@@ -474,24 +453,16 @@ class Archive(Scannable):
         return self.path / PEOPLE_FILE
 
     def _build_history(self, manifest: Manifest) -> History:
-        service = manifest.service
-        friends = friends_frame([]) if service is None else self._folder.read_frame(service.friends)
-        since = None if service is None else service.since
-        if service is not None and not manifest.has_statements:
-            return History(
-                me=service.me,
-                payments=self._folder.read_payments(service),
-                friends=friends,
-                fetched_at=service.fetched_at,
-                problems=self._folder.read_frame(service.problems),
-                people=self._folder.read_frame(service.people),
-                since=since,
-            )
-        view = read_view(self._folder, manifest)
+        service, view = manifest.service, read_view(self._folder, manifest)
         return History(
-            me=view.me, payments=view.payments, friends=friends, fetched_at=view.fetched_at,
-            problems=view.problems, people=view.people, since=since,
-        )  # fmt: skip
+            me=view.me,
+            payments=view.payments,
+            friends=self._folder.read_frame(service.friends) if service else friends_frame([]),
+            fetched_at=view.fetched_at,
+            problems=view.problems,
+            people=view.people,
+            since=service.since if service else None,
+        )
 
     def _merge_statements(
         self, manifest: Manifest, history: History, stated: pd.DataFrame, changes: Changes
@@ -508,7 +479,7 @@ class Archive(Scannable):
             holder = rows.holder or Holder(history.me, history.fetched_at)
             merged = rows.edits.iloc[:0] if manifest.edits is None else self._folder.read_frame(manifest.edits)
             entry = write_edits(self._folder, add_edits(rows._replace(edits=merged), edits).edits, holder)
-            manifest = msgspec.structs.replace(manifest, edits=entry)
+            manifest = replace(manifest, edits=entry)
         problems = history.problems[history.problems["file"].notna()]
         united = pd.concat([known.problems, problems], ignore_index=True).drop_duplicates(ignore_index=True)
         further = united.iloc[len(known.problems) :]
@@ -516,9 +487,9 @@ class Archive(Scannable):
             earlier = [self._folder.read_frame(manifest.problems)] if manifest.problems else []
             merged = pd.concat([*earlier, further], ignore_index=True).drop_duplicates(ignore_index=True)
             entry = write_table(self._folder, "problems", merged, manifest.problems, str(history.me.user.id))
-            manifest = msgspec.structs.replace(manifest, problems=entry)
+            manifest = replace(manifest, problems=entry)
         if manifest.service is None:
-            manifest = msgspec.structs.replace(manifest, account=manifest.account or str(history.me.user.id))
+            manifest = replace(manifest, account=manifest.account or str(history.me.user.id))
         return manifest, changes._replace(added=changes.added + added, changed=changes.changed + changed)
 
     def _require_user(self, manifest: Manifest, me: Me) -> None:
@@ -567,13 +538,9 @@ class Archive(Scannable):
         except BrokenFileError:
             return None
 
-    def _read_service(self) -> Service | None:
-        manifest = self._folder.read_manifest()
-        return manifest.service if manifest else None
-
     def _require_manifest(self) -> Manifest:
         manifest = self._folder.read_manifest()
-        if manifest is None or not (manifest.service or manifest.has_statements):
+        if manifest is None or manifest.is_empty:
             raise ArchiveError(f"There is no archive in {self.path} yet: sync it, or import statement files into it.")
         return manifest
 

@@ -25,6 +25,8 @@ ROWS: Final = "rows"
 EDITS: Final = "edits"
 """The kind of the file of payments that the user has edited or merged."""
 _PROBLEMS: Final = "problems"
+COUNTS: Final = ("new", "known", "changed", "refused")
+"""The counts of an import."""
 
 _FORMAT: Final = 6
 _FIRST: Final = "first"
@@ -161,6 +163,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     def has_statements(self) -> bool:
         """Whether there are rows beside those that the service has listed."""
         return bool(self.batches or self.edits)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no payments, of the service or of statements."""
+        return not (self.service or self.has_statements)
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next import."""
+        return self.batches[-1].number + 1 if self.batches else 1
 
     @property
     def statement_entries(self) -> tuple[Entry, ...]:
