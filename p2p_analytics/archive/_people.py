@@ -200,17 +200,21 @@ def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[
     return found
 
 
-def list_unused(names: Collection[str], known: NamesOfPeople, aliases: Sequence[Alias]) -> list[Alias]:
-    """Return the user's lines without effect, because no payment has their name; the evidence says so."""
-    used = {name.strip() for name in (*names, *known.ids, *(row.person for row in aliases))}
-    lines = [row for row in aliases if not row.is_open and row.alias.strip() not in used]
-    found = []
+def list_unused(
+    names: Collection[str], known: NamesOfPeople, aliases: Sequence[Alias], faults: Iterable[Fault]
+) -> list[Alias]:
+    """Return the user's lines without effect: no payment has their name, or they are wrong; the evidence says so."""
+    wrong = {fault.line: fault.reason for fault in faults}
+    lines = [row for row in aliases if row.line not in wrong]
+    used = {name.strip() for name in (*names, *known.ids, *(row.person for row in lines))}
+    lines = [row for row in lines if not row.is_open and row.alias.strip() not in used]
+    reasons = []
     for at, row in enumerate(lines):
         alike = difflib.get_close_matches(row.alias, sorted(names), n=1) if at < _MOST_COMPARED else []
         nearest = f"; nearest: {alike[0]!r}" if alike else ""
-        why = f"{BY_FILE}, line {row.line}: no payment of a statement has the name {row.alias!r}{nearest}"
-        found.append(row._replace(evidence=why))
-    return found
+        reasons.append((row, f"no payment of a statement has the name {row.alias!r}{nearest}"))
+    reasons += [(row, wrong[row.line]) for row in aliases if row.line in wrong]
+    return [row._replace(evidence=f"{BY_FILE}, line {row.line}: {why}") for row, why in reasons]
 
 
 def _rank(name: str) -> tuple[bool, str]:
