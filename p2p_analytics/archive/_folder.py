@@ -225,7 +225,11 @@ class ArchiveFolder:
         with contextlib.ExitStack() as stack:
             try:
                 settings.make_private(self.path)
-                self._require_writable()
+                if not self.path.stat().st_mode & stat.S_IWUSR:  # root could write into it all the same
+                    raise ArchiveError(
+                        f"{self.path} is read-only, so nothing was written: allow writing to this folder, or name "
+                        "another one."
+                    )
                 self.path.chmod(0o700)
                 stack.enter_context(hold_lock(self.path / _LOCK, seconds=LOCK_WAIT_SECONDS))
             except BlockingIOError:
@@ -246,13 +250,6 @@ class ArchiveFolder:
             names -= {_LOCK, PEOPLE_FILE, *(path.name for path in self.list_formats())}
         own = {path.name for path in self.list_own_files()}
         return not names - own or any(_manifest.is_file_name(name) for name in own)
-
-    def _require_writable(self) -> None:
-        """Raise an ArchiveError if the user has made the folder read-only; root could write into it all the same."""
-        if not self.path.stat().st_mode & stat.S_IWUSR:
-            raise ArchiveError(
-                f"{self.path} is read-only, so nothing was written: allow writing to this folder, or name another one."
-            )
 
     def list_formats(self) -> Iterator[Path]:
         """Yield the files of the user's own formats."""

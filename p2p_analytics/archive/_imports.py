@@ -388,15 +388,13 @@ def _list_changes(folder: ArchiveFolder, manifest: Manifest, view: View, ids: pl
     wanted = pd.Series(ids.to_list(), dtype=TEXT)
     own, earlier = (to_polars(table[is_among(table[_KEY], wanted)]) for table in (view.payments, before))
     both = own.join(earlier, on=_KEY, how="inner", suffix="_before", maintain_order="left")
-    differs = [pl.col(name).ne_missing(pl.col(f"{name}_before")) & ~_is_filled(name) for name in names]
-    words = (pl.when(each).then(pl.lit(name)) for name, each in zip(names, differs, strict=True))
+    values = {name: pl.col(f"{name}_before") for name in names}
+    # A value that was not known before is not a change.
+    is_known = {name: value.is_not_null() | (name in _NEVER_EMPTY) for name, value in values.items()}
+    differs = {name: pl.col(name).ne_missing(values[name]) & is_known[name] for name in names}
+    words = (pl.when(each).then(pl.lit(name)) for name, each in differs.items())
     fields = pl.concat_str(*words, separator=", ", ignore_nulls=True)
-    return both.filter(pl.any_horizontal(differs)).select(_KEY, "file", "line", "kind", fields=fields)
-
-
-def _is_filled(name: str) -> pl.Expr:
-    """Return whether a value was not known before, which is no change; an amount, date or status never is."""
-    return pl.lit(value=False) if name in _NEVER_EMPTY else pl.col(f"{name}_before").is_null()
+    return both.filter(pl.any_horizontal(*differs.values())).select(_KEY, "file", "line", "kind", fields=fields)
 
 
 def _count_kinds(counts: dict[str, dict[str, int]]) -> pd.DataFrame:

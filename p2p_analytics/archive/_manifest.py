@@ -177,24 +177,23 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def statement_entries(self) -> tuple[Entry, ...]:
         """The files of statements."""
-        edits = (*(batch.edits for batch in self.batches), self.edits)
-        return (*(batch.rows for batch in self.batches), *(entry for entry in edits if entry))
+        edits = filter(None, [*(batch.edits for batch in self.batches), self.edits])
+        return (*(batch.rows for batch in self.batches), *edits)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
         """All files."""
-        merged = [self.problems] if self.problems else []
-        return (*(self.service.entries if self.service else ()), *self.statement_entries, *merged)
+        listed = self.service.entries if self.service else ()
+        return (*listed, *self.statement_entries, *filter(None, [self.problems]))
 
     def __post_init__(self) -> None:
         """Raise a ValueError if the fields contradict each other."""
         numbers = [batch.number for batch in self.batches]
         if numbers != sorted(set(numbers)):
             raise ValueError("its imports are not in order")
-        kinds = [(batch.rows, ROWS) for batch in self.batches] + [(batch.edits, EDITS) for batch in self.batches]
-        if any(
-            entry and entry.kind != kind for entry, kind in [*kinds, (self.edits, EDITS), (self.problems, _PROBLEMS)]
-        ):
+        kinds = [(self.edits, EDITS), (self.problems, _PROBLEMS), *((batch.edits, EDITS) for batch in self.batches)]
+        kinds += ((batch.rows, ROWS) for batch in self.batches)
+        if any(entry and entry.kind != kind for entry, kind in kinds):
             raise ValueError("it names files of one kind as another")
 
 
@@ -211,13 +210,7 @@ def encode(manifest: Manifest) -> bytes:
 
 
 def decode(body: bytes) -> Manifest | None:
-    """Return the manifest, or None if another version of this package wrote it.
-
-    Raises
-    ------
-    ManifestError
-        The manifest is damaged or contradicts itself.
-    """
+    """Return the manifest, None if another version wrote it; raise a ManifestError if it is damaged."""
     try:
         if msgspec.json.decode(body, type=_Format).format != _FORMAT:
             return None

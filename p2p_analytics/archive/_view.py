@@ -334,11 +334,10 @@ def _list_stated_people(rows: pl.DataFrame, owner: str) -> pd.DataFrame:
 
 def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: NamesOfPeople) -> pl.DataFrame:
     """Return the person of each pair of a name and a username that has a match."""
-    by_username = known.ids_by_username()
     rows: list[tuple[str | None, ...]] = []
     # An empty username is none, and of each pair there is one row: a second one would double payments.
     for name, username in named.with_columns(pl.col(_NAMES[1]).fill_null("")).unique().rows():
-        user_id = by_username.get(username.casefold()) if username else None
+        user_id = known.ids_by_username.get(username.casefold()) if username else None
         if user_id is not None:
             rows.append((name, username, user_id, known.usernames.get(user_id), None, BY_USERNAME))
         elif match := matches.get(name):
