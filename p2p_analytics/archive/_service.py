@@ -228,7 +228,7 @@ def _find_start(baseline: Baseline | None, previous: Service | None, history: Hi
 def _write_payments(
     folder: ArchiveFolder, rows: pa.Table, kept: Sequence[Entry], account: str, *, newest_at: datetime | None
 ) -> tuple[list[Entry], Changes]:
-    """Merge rows into the kept files, of rows fetched before a moment if given; unchanged files are not rewritten."""
+    """Merge rows into kept files, fetched before ``newest_at`` if given; files without a change are not rewritten."""
     starts = list_starts(kept) or [None]
     touched = {*_assign_files(rows, starts).tolist()} or {0}
     ids = rows["payment_id"].combine_chunks()
