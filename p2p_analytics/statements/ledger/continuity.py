@@ -197,7 +197,8 @@ def _sort_key(balance: Balance) -> tuple[object, ...]:
     words = tuple((word is None, word or "") for word in (balance.account, balance.currency))
     instants = tuple((each is None, each.timestamp() if each else 0) for each in balance.period)
     cents = tuple((each is None, each or 0) for each in (balance.opening, balance.moved, balance.closing))
-    return (*words, balance.subaccount, *instants, strip_label(balance.file), *cents, balance.file, balance.format)
+    content = strip_label(balance.file), *cents, len(balance.rows)  # labels depend on the order of imports
+    return (*words, balance.subaccount, *instants, *content, balance.file, balance.format)
 
 
 def _find_owner(balance: Balance) -> tuple[object, ...]:
