@@ -21,7 +21,7 @@ from support.frames import list_values
 
 SAMPLES = Path(__file__).parents[2] / "statements" / "samples"
 HEADER = [*PAYMENTS, *STATEMENT, "counterparty_matched"]
-_WITHOUT_ACCOUNT = statements_of(row(3, account_id=None, owner=None))
+_WITHOUT_ACCOUNT = statements_of(row(3, account_id=None, owner=None), account=None)
 _WRONG_DATE = Problem("not_a_date", "may.csv", 3, "3", "date", "x")
 
 
