@@ -62,7 +62,14 @@ if TYPE_CHECKING:
     from p2p_analytics.history import History, combine, household, load_history
     from p2p_analytics.messages import reminders
     from p2p_analytics.report import render_report, render_year
-    from p2p_analytics.statements import Statements, read_statements, register_format
+    from p2p_analytics.statements import (
+        ColumnFormat,
+        Statements,
+        describe_file,
+        read_format,
+        read_statements,
+        register_format,
+    )
     from p2p_analytics.widgets import Explorer, TokenForm
 
 __all__ = [
@@ -70,6 +77,7 @@ __all__ = [
     "Archive",
     "Archives",
     "Client",
+    "ColumnFormat",
     "Explorer",
     "History",
     "P2PAnalyticsError",
@@ -81,6 +89,7 @@ __all__ = [
     "categorise",
     "combine",
     "default_rules",
+    "describe_file",
     "errors",
     "exposure",
     "household",
@@ -94,6 +103,7 @@ __all__ = [
     "people_by_year",
     "plots",
     "read_csv",
+    "read_format",
     "read_parquet",
     "read_statements",
     "recurring",
@@ -126,6 +136,7 @@ _HOMES = {
     "Archive": "archive",
     "Archives": "archive",
     "Client": "client",
+    "ColumnFormat": "statements",
     "Explorer": "widgets",
     "History": "history",
     "P2PAnalyticsError": "errors",
@@ -137,6 +148,7 @@ _HOMES = {
     "categorise": "analyses",
     "combine": "history",
     "default_rules": "analyses",
+    "describe_file": "statements",
     "exposure": "analyses",
     "household": "history",
     "load_history": "history",
@@ -148,6 +160,7 @@ _HOMES = {
     "pending_requests": "analyses",
     "people_by_year": "analyses",
     "read_csv": "export",
+    "read_format": "statements",
     "read_parquet": "export",
     "read_statements": "statements",
     "recurring": "analyses",

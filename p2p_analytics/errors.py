@@ -22,7 +22,7 @@
     ├── MoneyError (ValueError)             an amount that is not a whole number of cents
     ├── SchemaError (ValueError)            a frame without the columns a function needs
     ├── StatementError                      a statement file that cannot be read
-    │   └── MemberNeededError               a shared group whose file does not name the holder: .file .members
+    │   └── MemberNeededError               a group's file that does not name the holder: .file .members
     └── ArchiveError                        a folder of Parquet files that cannot be used
 
 Each message names the problem and the remedy. No message contains a token.

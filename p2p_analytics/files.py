@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 _LONGEST_REASON: Final = 200
 _POLL_SECONDS: Final = 0.05
 # Each archive has a file of such a name.
-_ARCHIVE_FILE: Final = re.compile(r"payments-(first|\d{4}-\d\d-\d\d)-([0-9a-f]{32}|[0-9a-f]{12})\.parquet", re.ASCII)
+_ARCHIVE_FILE: Final = re.compile(
+    r"(payments-(first|\d{4}-\d\d-\d\d)|rows)-([0-9a-f]{32}|[0-9a-f]{12})\.parquet", re.ASCII
+)
 
 
 class NotRegularFileError(OSError):

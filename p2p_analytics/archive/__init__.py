@@ -6,7 +6,8 @@ one. Everything else is derived from these files, and cached in files that may b
 """
 
 from p2p_analytics.archive._archive import Archive, Archives, open_archive, open_archives
-from p2p_analytics.archive._imports import ImportPlan
+from p2p_analytics.archive._imports import ImportPlan, UndoPlan
 from p2p_analytics.archive._service import Changes
+from p2p_analytics.archive._view import PEOPLE_LINE
 
-__all__ = ["Archive", "Archives", "Changes", "ImportPlan", "open_archive", "open_archives"]
+__all__ = ["PEOPLE_LINE", "Archive", "Archives", "Changes", "ImportPlan", "UndoPlan", "open_archive", "open_archives"]

@@ -6,46 +6,20 @@ import logging
 import os
 from typing import TYPE_CHECKING, Final, Literal
 
-import msgspec
 import pandas as pd
+from msgspec.structs import replace
 
 from p2p_analytics import settings
-from p2p_analytics.archive._batches import Holder, add_edits, read_rows, recover_imports, write_edits
-from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder
-from p2p_analytics.archive._imports import (
-    frame_batches,
-    import_statements,
-    plan_import,
-    require_import,
-    undo_import,
-)
-from p2p_analytics.archive._manifest import NAME, BrokenFileError, Manifest, is_file_name
-from p2p_analytics.archive._people import (
-    PeopleFileError,
-    add_suggestions,
-    list_people,
-    list_unused,
-    suggest_people,
-    write_aliases,
-)
+from p2p_analytics.archive import _imports
+from p2p_analytics.archive._batches import Holder, add_edits, read_rows, recover_statements, write_edits
+from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder, build_format_name
+from p2p_analytics.archive._manifest import NAME, BrokenFileError, is_file_name
+from p2p_analytics.archive._people import add_suggestions, list_people, list_unused, suggest_people, write_aliases
 from p2p_analytics.archive._scan import Scannable, Source
-from p2p_analytics.archive._service import (
-    Changes,
-    build_baseline,
-    build_rows,
-    find_broken,
-    write_changes,
-    write_table,
-)
+from p2p_analytics.archive._service import Changes, build_baseline, build_rows, write_changes, write_table
 from p2p_analytics.archive._verify import COMPARED, find_differences, limit_to, list_payments
-from p2p_analytics.archive._view import (
-    derive_statements,
-    match_people,
-    read_file,
-    read_listed,
-    read_view,
-    select_stated,
-)
+from p2p_analytics.archive._view import derive_statements, match_people, read_file, read_view, select_stated
+from p2p_analytics.archive.tables import empty_frame
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_os_error, describe_type
 from p2p_analytics.files import to_path
@@ -64,8 +38,8 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from pathlib import Path
 
-    from p2p_analytics.archive._imports import ImportPlan
-    from p2p_analytics.archive._manifest import Service
+    from p2p_analytics.archive._imports import ImportPlan, UndoPlan
+    from p2p_analytics.archive._manifest import Manifest
     from p2p_analytics.archive._view import Names
     from p2p_analytics.client import Client
     from p2p_analytics.records import Me, User
@@ -111,13 +85,11 @@ class Archive(Scannable):
     def history(self, *, privacy: Privacy | None = None) -> History:
         """Return the archived history, without a token or a network.
 
-        Rows, columns, dtypes and ``privacy`` are as in `load_history`; "data as of" is the last sync.
-
-        With imported statements, ``payments`` has the columns of STATEMENT too (``type``, ``funding_source``,
-        ``destination``, ``tip_cents``, ``tax_cents``, ``balance_cents``, ``file``, ``line``), and
+        Rows, columns, dtypes and ``privacy`` are as in `load_history`; "data as of" is the last sync, or before it the
+        latest statement. With imported statements, ``payments`` has the columns of STATEMENT too (``type``,
+        ``funding_source``, ``destination``, ``tip_cents``, ``tax_cents``, ``balance_cents``, ``file``, ``line``), and
         ``counterparty_matched``: "payments" or "people.csv" where a name in a statement became a person, see `people`.
-        Of a payment that service and statement know, the service's values are shown, and the statement's where it
-        has none. Before the first sync, "data as of" is that of the latest statement.
+        A value of the statement fills a null of the service.
 
         Raises
         ------
@@ -127,7 +99,7 @@ class Archive(Scannable):
         private = settings.privacy(privacy)
         manifest = self._require_manifest()
         try:
-            history = self._build_history(manifest, is_private=bool(private))
+            history = self._build_history(manifest)
         except BrokenFileError:
             if self._folder.read_manifest() != manifest:  # another process wrote twice in the meantime
                 return self.history(privacy=privacy)
@@ -137,14 +109,14 @@ class Archive(Scannable):
     @property
     def is_new(self) -> bool:
         """Whether the folder holds no archive yet: the first merge, sync or import creates it."""
-        manifest = self._folder.read_manifest()
-        return self._folder.is_new() if manifest is None else not (manifest.service or manifest.has_statements)
+        manifest = self._read_sound_manifest()
+        return not self._folder.list_kinds() if manifest is None else manifest.is_empty
 
     @property
     def since(self) -> datetime | None:
         """The date before which a sync has loaded pending payments only; None if it has loaded all, or nothing yet."""
-        service = self._read_service()
-        return None if service is None else service.since
+        manifest = self._folder.read_manifest()
+        return manifest.service.since if manifest and manifest.service else None
 
     def merge(self, history: History) -> Changes:
         """Add a history's payments; friends and balance are taken from the one that was fetched later.
@@ -173,14 +145,13 @@ class Archive(Scannable):
         stated = select_stated(history.payments)
         with self._folder.lock():
             previous = self._folder.read_manifest()
-            manifest = previous or Manifest(batches=recover_imports(self._folder))
-            service, changes = manifest.service, Changes(0, 0, loaded=rows.num_rows)
-            if service is not None:
+            manifest = previous or recover_statements(self._folder)
+            changes = Changes(0, 0, loaded=rows.num_rows)
+            if manifest.service or rows.num_rows or stated.empty:
                 self._require_user(manifest, history.me)
             if rows.num_rows or stated.empty:
-                self._require_user(manifest, history.me)
-                service, changes = write_changes(self._folder, history, rows, service, synced_to=None)
-                manifest = msgspec.structs.replace(manifest, service=service)
+                service, changes = write_changes(self._folder, history, rows, manifest.service, synced_to=None)
+                manifest = replace(manifest, service=service)
             if len(stated):
                 manifest, changes = self._merge_statements(manifest, history, stated, changes)
             self._folder.commit(manifest, previous)
@@ -231,12 +202,16 @@ class Archive(Scannable):
         _require_client(client, "sync")
         if refresh and since is not None:
             raise ConfigurationError("refresh reloads everything: leave out since, or refresh.")
-        start = None if since is None else _parse_since(since)
+        try:
+            start = None if since is None else as_instant(since)
+        except (ValueError, TypeError, OverflowError):
+            raise ConfigurationError(f"since: {str(since)[:40]!r} is no date, such as 2024-05-31.") from None
         manifest = self._read_sound_manifest()
         service = manifest.service if manifest else None
-        suspects = find_broken(self._folder, service)
+        entries = [*(service.entries if service else ()), *filter(None, [manifest.problems if manifest else None])]
+        suspects = [entry for entry in entries if not self._folder.is_sound(entry)]
         me = client.me(lenient=True)
-        if manifest is not None:
+        if manifest:
             self._require_user(manifest, me)
         baseline = build_baseline(self._folder, service, suspects, me, refresh=refresh, start=start)
         history = load_changes(client, me, baseline, on_bad_record=on_bad_record, progress=progress)
@@ -255,12 +230,15 @@ class Archive(Scannable):
             except BrokenFileError as error:
                 log.warning("%s", error)
                 current = None
-                broken.append(self._folder.set_manifest_aside())
-            before = current or Manifest(batches=recover_imports(self._folder))
+                self._folder.set_aside(NAME)
+                broken.append(NAME)
+            before = current or recover_statements(self._folder)
+            if before.problems and before.problems.name in broken:
+                before = replace(before, problems=None)
             service, changes = write_changes(
                 self._folder, history, rows, before.service, synced_to=synced_to, without=broken, baseline=baseline
             )
-            self._folder.commit(msgspec.structs.replace(before, service=service), current)
+            self._folder.commit(replace(before, service=service), current)
         return changes._replace(set_aside=tuple(broken))
 
     @strip_service_text
@@ -311,21 +289,19 @@ class Archive(Scannable):
         me = client.me(lenient=True)
         self._require_user(manifest, me)
         service = manifest.service
-        since = service.since if service else None
+        entries, since = (service.payments, service.since) if service else ((), None)
         try:
-            entries = service.payments if service else ()
-            archived = [self._folder.read(entry, columns=[*COMPARED]) for entry in entries]
+            archived = [limit_to(self._folder.read(entry, columns=COMPARED), since) for entry in entries]
         except BrokenFileError:
             if self._folder.read_manifest() != manifest:  # another process wrote twice in the meantime
                 return self.verify(client, progress=progress)
             raise
         with show_progress(progress) as on_progress:
             listed = list_payments(client, me, on_progress, mask, since=since)
-        archived = [limit_to(table, since) for table in archived]
         if listed.empty and any(table.num_rows for table in archived):
             raise PaginationError(
-                "The service lists no payment at all, though the archive holds some, so nothing is compared: try "
-                "again later."
+                "The service lists no payment at all, though the archive holds some, so nothing is compared: try again "
+                "later."
             )
         found = find_differences(archived, listed)
         return found if mask is None else found.assign(payment_id=mask.frame(found[["payment_id"]])["payment_id"])
@@ -333,24 +309,21 @@ class Archive(Scannable):
     def import_(self, statements: Statements, *, dry_run: bool = False, repair: bool = False) -> ImportPlan:
         """Add statements, as a batch that `undo` takes back. The first import or sync creates the archive.
 
-        Payments are identified by id. The service's row of a payment stays, with what the statement knows more. Of the
-        rows of several files, the same values count as if `read_statements` had read all files in one call, whatever
-        the order of the imports is: the archive keeps the rows that it needs for this. The statements must be of the
+        The result is the same as if `read_statements` had read all files in one call, in whatever order they are
+        imported; of a payment that the service lists, a statement fills nulls only. The statements must be of the
         archive's account: its username, the account that the first import named or, in files without a handle, the name
         of its holder. An archive of files without a handle takes over the handle that later statements of a holder with
-        this name show. An archive that only statements have filled becomes that of the user with this username, or
-        name, with its first sync.
+        this name show. The first sync of an archive of statements needs a user with this username or name.
 
         Parameters
         ----------
         statements : Statements
-            As `read_statements` returns them, of one account, or of several that all belong to the archive.
+            As `read_statements` returns them.
         dry_run : bool
             True only returns the plan.
         repair : bool
-            True sets a damaged file of statements aside, so that what earlier imports kept in it is lost: import all
-            your statement files again, at best in this call. If it is the file of the payments, `imports` lists the
-            earlier imports no more.
+            True sets damaged files of earlier imports aside, which `imports` then no longer lists: import all your
+            statement files again, at best in this call.
 
         Raises
         ------
@@ -364,12 +337,21 @@ class Archive(Scannable):
             raise ConfigurationError(
                 f"import_ needs statements, as read_statements(paths) returns them, not {describe_type(statements)}."
             )
+        planned = _imports.plan_import(self._folder, statements, repair=repair)  # raises before a folder is made
         if dry_run:
-            return plan_import(self._folder, statements, repair=repair)
-        if self._folder.is_new():
-            plan_import(self._folder, statements, repair=repair)  # raises before a folder is made
+            return planned.plan
         with self._folder.lock():
-            return import_statements(self._folder, statements, repair=repair)
+            return _imports.write_planned(self._folder, statements, planned, repair=repair)
+
+    def preview_undo(self) -> UndoPlan:
+        """Return what `undo` would take back, and change nothing. In privacy mode, names are invented.
+
+        Raises
+        ------
+        ArchiveError
+            There is no import.
+        """
+        return _imports.plan_undo(self._folder)
 
     def undo(self) -> pd.DataFrame:
         """Take the last import back, and return its row of `imports`; what a sync or merge has added stays.
@@ -379,9 +361,9 @@ class Archive(Scannable):
         ArchiveError
             There is no import.
         """
-        require_import(self._folder)  # before a folder is made
+        _imports.require_import(self._folder)  # before a folder is made
         with self._folder.lock():
-            return frame_batches([undo_import(self._folder)], undoable=False)
+            return _imports.frame_batches([_imports.undo_import(self._folder)], undoable=False)
 
     @property
     def imports(self) -> pd.DataFrame:
@@ -392,13 +374,33 @@ class Archive(Scannable):
         In privacy mode, the names of files are invented.
         """
         manifest = self._folder.read_manifest()
-        return frame_batches(manifest.batches if manifest else (), undoable=True)
+        return _imports.frame_batches(manifest.batches if manifest else (), undoable=True)
+
+    @property
+    def holder_names(self) -> list[str]:
+        """The names of the account holder: in earlier statements, then in the user's profile."""
+        manifest = self._folder.read_manifest()
+        if manifest is None or manifest.is_empty:
+            return []
+        owners = read_rows(self._folder, manifest).collected.rows["owner"].drop_nulls().unique()
+        profile = read_view(self._folder, manifest).me.user.display_name
+        return [*dict.fromkeys([*sorted(owners), *filter(None, [profile])])]
+
+    @property
+    def formats(self) -> list[Path]:
+        """The files of the user's own formats, which `keep_format` has copied into the archive."""
+        return sorted(self._folder.list_formats())
+
+    def keep_format(self, path: str | os.PathLike[str], name: str) -> None:
+        """Copy the TOML file of a user's format into the archive, in place of an earlier one of this name."""
+        body = to_path(path).expanduser().read_bytes()
+        with self._folder.lock():
+            self._folder.replace_file(build_format_name(name), body)
 
     def reconciliation(self, *, privacy: Privacy | None = None) -> pd.DataFrame:
-        """Return whether the balances of imported files agree with their rows, and with those of the file before.
+        """Return whether the balances of imported files agree with their rows and with the previous file's balances.
 
-        One row per file and currency, with the columns of `Statements.reconciliation`. It does not depend on the order
-        or number of the imports. ``privacy`` is as in `load_history`.
+        One row per file and currency, as in `Statements.reconciliation`. ``privacy`` is as in `load_history`.
 
         Raises
         ------
@@ -406,28 +408,25 @@ class Archive(Scannable):
             There is no archive yet, or a file of it is broken.
         """
         manifest = self._require_manifest()
-        if manifest.has_statements:
-            table = read_view(self._folder, manifest).reconciliation
-        else:
-            table = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in RECONCILIATION.items()})
+        known = manifest.has_statements
+        table = read_view(self._folder, manifest).reconciliation if known else empty_frame(RECONCILIATION)
         mode = settings.privacy(privacy)
         return Mask(strict=mode == settings.STRICT).frame(table) if mode else table
 
     @property
     def people(self) -> pd.DataFrame:
-        """The names in statements, and the people that they are.
+        """Names found in statements, with the person each one was matched to.
 
-        One row per name, or per suggestion of one: ``alias``, the name; ``person``, a user id, or a name where no id is
-        known; ``username``, that of the person, where it is known; ``matched``, "payments" if service and statements
-        show payments of the name with one person, "people.csv" if the user's file says so, else null: the person is a
-        suggestion, or unknown; ``evidence``; and ``payments``, the number of payments that only statements know. A line
-        of people.csv with a name that no payment has comes last, with 0 payments.
+        One row per name, or per suggestion for it: ``alias``, the name; ``person``, a user id, or a name without one;
+        ``username`` of the person; ``matched``, "payments" if service and statements contain payments of the name with
+        one person, "people.csv" if the user's file states it, null for a suggestion; ``evidence``; and ``payments``,
+        the number of payments that only statements contain. Lines of people.csv without effect come last, with 0.
         """
         names = self._read_names()
         if names is None:
             return list_people({}, {}, [], {})
         suggestions = suggest_people(names.counts, names.known, names.matches)
-        unused = list_unused(names.counts, names.known, read_file(self._folder).lines)
+        unused = list_unused(names.counts, names.known, read_file(self._folder).lines, names.faults)
         return list_people(names.counts, names.matches, suggestions, names.known.usernames, unused)
 
     def write_people(self) -> Path:
@@ -443,53 +442,37 @@ class Archive(Scannable):
             self._folder.replace_file(PEOPLE_FILE, write_aliases(add_suggestions(decided, suggestions)))
         return self.path / PEOPLE_FILE
 
-    def _build_history(self, manifest: Manifest, *, is_private: bool) -> History:
-        service = manifest.service
-        friends = friends_frame([]) if service is None else self._folder.read_frame(service.friends)
-        since = None if service is None else service.since
-        if service is not None and not manifest.has_statements:
-            return History(
-                me=service.me,
-                payments=self._folder.read_payments(service),
-                friends=friends,
-                fetched_at=service.fetched_at,
-                problems=self._folder.read_frame(service.problems),
-                people=self._folder.read_frame(service.people),
-                since=since,
-            )
-        try:
-            view = read_view(self._folder, manifest)
-        except PeopleFileError as error:
-            if not is_private:
-                raise
-            hidden = error.without_reason()
-        else:
-            return History(
-                me=view.me, payments=view.payments, friends=friends, fetched_at=view.fetched_at,
-                problems=view.problems, people=view.people, since=since,
-            )  # fmt: skip
-        raise hidden  # outside of the except block, so that the error, which quotes names, is not the context
+    def _build_history(self, manifest: Manifest) -> History:
+        service, view = manifest.service, read_view(self._folder, manifest)
+        return History(
+            me=view.me,
+            payments=view.payments,
+            friends=self._folder.read_frame(service.friends) if service else friends_frame([]),
+            fetched_at=view.fetched_at,
+            problems=view.problems,
+            people=view.people,
+            since=service.since if service else None,
+        )
 
-    def _merge_statements(  # noqa: PLR0913 - the history, and what the archive holds
+    def _merge_statements(
         self, manifest: Manifest, history: History, stated: pd.DataFrame, changes: Changes
     ) -> tuple[Manifest, Changes]:
         """Add the rows of statements of a history as edits, unless the archive has them as they are."""
         if stated["payment_id"].isna().any() or not stated["payment_id"].is_unique:
             raise ArchiveError("A payment without an id, or with that of another one, cannot be merged: leave it out.")
-        rows = read_rows(self._folder, manifest)
+        rows, account = read_rows(self._folder, manifest), str(history.me.user.id)
         known = derive_statements(self._folder, manifest, rows)
         if manifest.has_statements and not _is_same_user(known.me.user, history.me.user):
             raise self._user_error(str(known.me.user.id), history.me.user)
         user = known.me.user if manifest.has_statements or manifest.service else history.me.user
         stated = rename_account(stated, str(user.id), user.username)  # another spelling of the holder is no edit
-        listed = read_listed(self._folder, manifest)
         every = pd.concat([known.payments, known.refused])
         # Of a payment that the archive has from a statement, the service's values are no edits.
         is_known = is_among(stated["payment_id"], every["payment_id"]) & is_among(
             stated["payment_id"], history.payments.loc[history.payments["source"] == schema.SOURCE_API, "payment_id"]
         )
         edits = select_edits(stated[~is_known], every)
-        is_listed = is_among(edits["payment_id"], listed["payment_id"])
+        is_listed = is_among(edits["payment_id"], known.listed["payment_id"])
         is_new = ~is_among(edits["payment_id"], every["payment_id"])
         added, changed = int((is_new & ~is_listed).sum()), int((~is_new).sum())
         if len(edits):
@@ -498,33 +481,27 @@ class Archive(Scannable):
                 holder = rows.holder
             named = [each for each in (rows.holder, holder) if each and each.me.user.username]
             if named:  # a file without a handle shows no username
-                holder = Holder(msgspec.structs.replace(holder.me, user=named[0].me.user), holder.fetched_at)
-            entry = write_edits(self._folder, add_edits(rows, edits).edits, holder)
-            manifest = msgspec.structs.replace(manifest, edits=entry)
+                holder = Holder(replace(holder.me, user=named[0].me.user), holder.fetched_at)
+            merged = rows.edits.iloc[:0] if manifest.edits is None else self._folder.read_frame(manifest.edits)
+            entry = write_edits(self._folder, add_edits(rows._replace(edits=merged), edits).edits, holder)
+            manifest = replace(manifest, edits=entry)
         problems = history.problems[history.problems["file"].notna()]
-        if len(problems):
-            listed = [known.problems, *([self._folder.read_frame(manifest.problems)] if manifest.problems else [])]
-            united = pd.concat([*listed, problems], ignore_index=True).drop_duplicates(ignore_index=True)
-            further = united.iloc[len(known.problems) :].reset_index(drop=True)
-        if len(problems) and len(further):
-            entry = write_table(self._folder, "problems", further, manifest.problems, str(history.me.user.id))
-            manifest = msgspec.structs.replace(manifest, problems=entry)
+        united = pd.concat([known.problems, problems], ignore_index=True).drop_duplicates(ignore_index=True)
+        further = united.iloc[len(known.problems) :]
+        if len(further):
+            earlier = [self._folder.read_frame(manifest.problems)] if manifest.problems else []
+            merged = pd.concat([*earlier, further], ignore_index=True).drop_duplicates(ignore_index=True)
+            entry = write_table(self._folder, "problems", merged, manifest.problems, account)
+            manifest = replace(manifest, problems=entry)
         if manifest.service is None:
-            manifest = msgspec.structs.replace(manifest, account=manifest.account or str(history.me.user.id))
+            manifest = replace(manifest, account=manifest.account or account)
         return manifest, changes._replace(added=changes.added + added, changed=changes.changed + changed)
 
     def _require_user(self, manifest: Manifest, me: Me) -> None:
-        """Raise an ArchiveError if the archive belongs to another account.
-
-        One that only statements have filled belongs to the user with the username that they name, or with the name of
-        their holder.
-        """
-        service = manifest.service
-        if service is not None:
-            if service.me.user.id != me.user.id:
-                raise self._folder.account_error()
-            return
-        if not manifest.has_statements:
+        """Raise an ArchiveError if the archive, or the username or holder of its statements, is of another account."""
+        if manifest.service and manifest.service.me.user.id != me.user.id:
+            raise self._folder.account_error()
+        if manifest.service or not manifest.has_statements:
             return
         own = {normalize_account(name) for name in (me.user.username, me.user.id) if name}
         rows = read_rows(self._folder, manifest)
@@ -565,13 +542,9 @@ class Archive(Scannable):
         except BrokenFileError:
             return None
 
-    def _read_service(self) -> Service | None:
-        manifest = self._folder.read_manifest()
-        return manifest.service if manifest else None
-
     def _require_manifest(self) -> Manifest:
         manifest = self._folder.read_manifest()
-        if manifest is None or not (manifest.service or manifest.has_statements):
+        if manifest is None or manifest.is_empty:
             raise ArchiveError(f"There is no archive in {self.path} yet: sync it, or import statement files into it.")
         return manifest
 
@@ -583,13 +556,6 @@ def _is_same_user(holder: User, user: User) -> bool:
         return True
     has_handles = holder.username is not None and user.username is not None
     return not has_handles and fold_name(holder.display_name) == fold_name(user.display_name)
-
-
-def _parse_since(since: datetime | date | str) -> datetime:
-    try:
-        return as_instant(since)
-    except (ValueError, TypeError, OverflowError):
-        raise ConfigurationError(f"since: {str(since)[:40]!r} is no date, such as 2024-05-31.") from None
 
 
 def _require_client(client: object, call: str) -> None:
@@ -683,34 +649,29 @@ def _list_folders(root: Path) -> list[Path]:
         ) from None
     if any(entry.name == NAME or is_file_name(entry.name) for entry in found):
         raise ArchiveError(f"{root} is itself an archive: use open_archive, or name the folder that contains it.")
-    folders = []
     for entry in found:
         if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110 - an entry of scandir
             raise ArchiveError(f"{entry.path} is a link that leads nowhere: remove it.")
-        if entry.is_dir():
-            folders.append(root / entry.name)
+    folders = sorted(root / entry.name for entry in found if entry.is_dir())
     if not folders:
         raise ArchiveError(f"{root} holds no archives: name a folder in which each folder is an archive.")
-    return sorted(folders)
+    return folders
 
 
 def _require_distinct(sources: list[Source]) -> None:
     """Raise an ArchiveError if two archives hold the payments of one account, which would count twice."""
-    seen: dict[str, Path] = {}
+    ids: dict[str, Path] = {}
     # Until its first sync, an archive of statements has a username in place of the id.
     names: dict[str, Path] = {}
     for folder, manifest in sorted(sources, key=lambda source: source.manifest.service is None):
+        path, other = folder.path, folder.path
         if manifest.service is not None:
             user = manifest.service.me.user
-            _require_new(seen, str(user.id), folder.path)
-            names[normalize_account(user.username or "")] = folder.path
+            other = ids.setdefault(str(user.id), path)
+            names[normalize_account(user.username or "")] = path
         elif manifest.account is not None:
-            _require_new(names, normalize_account(manifest.account), folder.path)
-
-
-def _require_new(seen: dict[str, Path], account: str, path: Path) -> None:
-    other = seen.setdefault(account, path)
-    if other != path:
-        raise ArchiveError(
-            f"{other} and {path} hold the same account, so its payments would count twice: move one away."
-        )
+            other = names.setdefault(normalize_account(manifest.account), path)
+        if other != path:
+            raise ArchiveError(
+                f"{other} and {path} hold the same account, so its payments would count twice: move one away."
+            )

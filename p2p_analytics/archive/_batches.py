@@ -5,20 +5,20 @@ The file of an import is never changed, and says by itself what it is, so that i
 
 from __future__ import annotations
 
-import contextlib
 import io
-from datetime import datetime
+import logging
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from msgspec.structs import replace
 
-from p2p_analytics.archive._manifest import EDITS, ROWS, Batch, BrokenFileError
-from p2p_analytics.archive.tables import arrow_schema
-from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import table_of
+from p2p_analytics.archive._manifest import COUNTS, EDITS, ROWS, Batch, BrokenFileError, Manifest
+from p2p_analytics.archive.tables import SCHEMAS, arrow_schema, empty_frame, metadata_of, tabulate
+from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames.merge_sources import sort_frame
 from p2p_analytics.frames.schema import set_dtypes
 from p2p_analytics.records import Me
@@ -26,11 +26,17 @@ from p2p_analytics.statements import Collected, FileInfo, Problem
 from p2p_analytics.statements.rows import encode_rows, polars_schema
 
 if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
     from p2p_analytics.archive._folder import ArchiveFolder
-    from p2p_analytics.archive._manifest import Entry, Manifest
+    from p2p_analytics.archive._manifest import Entry
+
+log = logging.getLogger(__name__)
 
 _SAYS: Final = b"p2p_analytics.import"
 _HOLDER: Final = b"p2p_analytics.holder"
+_NUMBER: Final = b"p2p_analytics.number"
+_MERGED: Final = 0  # in place of the number of an import
 
 
 class _Import(msgspec.Struct, frozen=True):
@@ -51,52 +57,30 @@ class Holder(msgspec.Struct, frozen=True):
 
 
 class Rows(NamedTuple):
-    """What an archive stores of statements.
+    """What an archive stores of statements."""
 
-    Attributes
-    ----------
-    collected : Collected
-        The rows of all imports. A file that was imported again as it was is there once; another one of the same name
-        has a number behind it.
-    labels : tuple of dict
-        Of each import, the name of each of its files in ``collected``.
-    edits : DataFrame
-        PAYMENTS and STATEMENT of the payments that the user has edited or merged.
-    holder : Holder or None
-        The holder of the merged payments.
-    """
-
+    # A file that was imported again as it was is there once; another one of the same name has a number behind it.
     collected: Collected
-    labels: tuple[dict[str, str], ...]
-    edits: pd.DataFrame
-    holder: Holder | None
+    labels: tuple[dict[str, str], ...]  # of each import, the name of each of its files in ``collected``
+    edits: pd.DataFrame  # PAYMENTS and STATEMENT of the payments that the user has edited or merged
+    holder: Holder | None  # of the merged payments
 
 
 def read_rows(folder: ArchiveFolder, manifest: Manifest) -> Rows:
-    """Return what an archive stores of statements.
-
-    Raises
-    ------
-    BrokenFileError
-        A file is broken.
-    """
-    stored = [_read_import(folder, batch.rows) for batch in manifest.batches]
-    rows = empty_rows()
-    for said, frame in stored:
+    """Return what an archive stores of statements; raise a BrokenFileError if a file is broken."""
+    refuse_marked()
+    none = Collected(encode_rows(pl.DataFrame(schema=polars_schema())), (), ())
+    rows = Rows(none, (), empty_frame(SCHEMAS[EDITS]), None)
+    for batch in manifest.batches:
+        said, frame = _read_import(folder, batch.rows)
         rows = add_import(rows, Collected(frame, said.files, said.problems), said.number)
     edits = [batch.edits for batch in manifest.batches if batch.edits]
     if manifest.edits is not None:
-        file = folder.open_file(manifest.edits)
-        rows = rows._replace(holder=msgspec.json.decode((file.metadata.metadata or {})[_HOLDER], type=Holder))
+        rows = rows._replace(holder=read_holder(folder.open_file(manifest.edits)))
         edits.append(manifest.edits)
     for entry in edits:
         rows = add_edits(rows, folder.read_frame(entry))
     return rows
-
-
-def empty_rows() -> Rows:
-    """Return the stored rows of an archive without statements."""
-    return Rows(Collected(encode_rows(pl.DataFrame(schema=polars_schema())), (), ()), (), _empty_edits(), None)
 
 
 def add_edits(rows: Rows, edits: pd.DataFrame) -> Rows:
@@ -128,81 +112,83 @@ def add_import(rows: Rows, given: Collected, number: int) -> Rows:
         labels[info.file] = again or label
         if again is None:
             taken.add(label)
-            files.append(msgspec.structs.replace(info, file=label, batch=number))
-    added = {original: label for original, label in labels.items() if label in {info.file for info in files}}
-    file = pl.col("file").cast(pl.String)
-    own = given.rows
+            files.append(replace(info, file=label, batch=number))
+    new = {info.file for info in files}
+    added = {original: label for original, label in labels.items() if label in new}
+    file, own = pl.col("file").cast(pl.String), given.rows
     if len(added) < len(labels):
         own = own.filter(file.is_in(list(added)))
     if any(original != label for original, label in added.items()):
-        dtype = own["file"].dtype
-        own = own.with_columns(file.replace(added).cast(dtype).alias("file"))
-    problems = [
-        problem._replace(file=added.get(problem.file, problem.file))
-        for problem in given.problems
-        if problem.file in added
-    ]
+        own = own.with_columns(file.replace(added).cast(own["file"].dtype).alias("file"))
+    problems = [each._replace(file=added[each.file]) for each in given.problems if each.file in added]
     before = rows.collected
     joined = Collected(pl.concat([before.rows, own]), (*before.files, *files), (*before.problems, *problems))
     return rows._replace(collected=joined, labels=(*rows.labels, labels))
 
 
 def write_import(
-    folder: ArchiveFolder,
-    given: Collected,
-    account: str,
-    number: int,
-    imported_at: datetime,
-    counts: tuple[int, int, int, int],
+    folder: ArchiveFolder, given: Collected, account: str, number: int, counts: tuple[int, int, int, int]
 ) -> Batch:
     """Write the rows of an import to a new file, and return its entry in the manifest."""
     files = {info.file for info in given.files}
     problems = tuple(problem for problem in given.problems if problem.file in files)
-    says = _Import(number, imported_at, counts, given.files, problems)
+    says = _Import(number, datetime.now(UTC), counts, given.files, problems)
     columns = arrow_schema(ROWS)
-    plain = given.rows.with_columns(pl.col(pl.Categorical).cast(pl.String)).select(columns.names)
-    table = pa.table({name: plain[name].to_arrow(compat_level=pl.CompatLevel.oldest()) for name in columns.names}).cast(
-        columns
-    )
-    entry = folder.write(ROWS, table, account, metadata={_SAYS: msgspec.json.encode(says)})
+    plain = given.rows.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    table = pa.table({name: plain[name].to_arrow(compat_level=pl.CompatLevel.oldest()) for name in columns.names})
+    entry = folder.write(ROWS, table.cast(columns), account, metadata={_SAYS: msgspec.json.encode(says)})
     return _describe(says, entry)
 
 
-def recover_imports(folder: ArchiveFolder) -> tuple[Batch, ...]:
-    """Return the imports whose files can be read, without a manifest."""
-    found = {}
-    for path in folder.list_own_files():
-        if path.name.startswith(f"{ROWS}-"):
-            with contextlib.suppress(BrokenFileError):
-                entry = folder.describe(path)
+def recover_statements(folder: ArchiveFolder, *, set_aside: bool = True) -> Manifest:
+    """Return a manifest of the statements whose files can be read, without a manifest; others may be set aside."""
+    batches: dict[int, Batch] = {}
+    edits: dict[int, list[tuple[int, int, Entry]]] = {}
+    for path in list(folder.list_own_files()):
+        if path.name.partition("-")[0] not in {ROWS, EDITS}:
+            continue
+        try:
+            entry = folder.describe(path)
+            if entry.kind == ROWS:
                 said, _ = _read_import(folder, entry)
-                found[said.number] = _describe(said, entry)
-    return tuple(found[number] for number in sorted(found))
+                batches[said.number] = _describe(said, entry)
+            else:
+                number = int(metadata_of(folder.open_file(entry))[_NUMBER])
+                edits.setdefault(number, []).append((entry.rows, path.stat().st_mtime_ns, entry))
+        except BrokenFileError:
+            if set_aside:
+                log.warning("The file %s of the archive %s was broken and is set aside.", path.name, folder.path)
+                folder.set_aside(path.name)
+    # A merge writes the rows of the merges before too, and the file of the previous one is there until the next.
+    last = {number: max(found, key=lambda each: each[:2])[2] for number, found in edits.items()}
+    imports = [replace(batches[number], edits=last.get(number)) for number in sorted(batches)]
+    return Manifest(batches=tuple(imports), edits=last.get(_MERGED))
 
 
-def write_edits(folder: ArchiveFolder, edits: pd.DataFrame, holder: Holder) -> Entry:
-    """Write the payments that the user has edited or merged."""
-    columns = arrow_schema(EDITS)
-    table = table_of(sort_frame(edits)[columns.names]).cast(columns)
-    return folder.write(EDITS, table, str(holder.me.user.id), metadata={_HOLDER: msgspec.json.encode(holder)})
+def write_edits(folder: ArchiveFolder, edits: pd.DataFrame, holder: Holder, number: int = _MERGED) -> Entry:
+    """Write the payments that the user has edited before the import of a number, or merged."""
+    says = {**encode_holder(holder), _NUMBER: str(number).encode()}
+    return folder.write(EDITS, tabulate(EDITS, sort_frame(edits)), str(holder.me.user.id), metadata=says)
+
+
+def encode_holder(holder: Holder) -> dict[bytes, bytes]:
+    """Return a holder as a file states it beside its rows."""
+    return {_HOLDER: msgspec.json.encode(holder)}
+
+
+def read_holder(file: pq.ParquetFile) -> Holder:
+    """Return the holder that a file states."""
+    return msgspec.json.decode(metadata_of(file)[_HOLDER], type=Holder)
 
 
 def _read_import(folder: ArchiveFolder, entry: Entry) -> tuple[_Import, pl.DataFrame]:
     body = folder.read_content(entry)
-    said = folder.parse_content(entry, body).metadata.metadata or {}
+    said = metadata_of(folder.parse_content(entry, body))
     rows: Any = pl.read_parquet(io.BytesIO(body)).select(*polars_schema())
     return msgspec.json.decode(said[_SAYS], type=_Import), encode_rows(rows.cast(polars_schema()))
 
 
 def _describe(said: _Import, entry: Entry) -> Batch:
-    new, known, changed, refused = said.counts
-    return Batch(
-        number=said.number, imported_at=said.imported_at, files=tuple(info.file for info in said.files), rows=entry,
-        new=new, known=known, changed=changed, refused=refused,
-    )  # fmt: skip
-
-
-def _empty_edits() -> pd.DataFrame:
-    return pd.DataFrame(
-        {name: pd.Series(dtype=dtype) for name, dtype in {**schema.PAYMENTS, **schema.STATEMENT}.items()}
-    )
+    files = tuple(info.file for info in said.files)
+    counts: dict[str, Any] = dict(zip(COUNTS, said.counts, strict=True))
+    return Batch(number=said.number, imported_at=said.imported_at, files=files, rows=entry, **counts)

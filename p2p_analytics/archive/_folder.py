@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import io
+import functools
 import os
 import re
 import secrets
@@ -11,11 +11,9 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import polars as pl
 import pyarrow as pa
-import pyarrow.parquet
 
 from p2p_analytics import settings
 from p2p_analytics.archive import _manifest
@@ -23,28 +21,28 @@ from p2p_analytics.archive._manifest import EDITS, ROWS, BrokenFileError, Entry,
 from p2p_analytics.archive.tables import (
     arrow_schema,
     encode_parquet,
-    join_payments,
+    metadata_of,
+    open_parquet,
     pending_ids,
     read_constants,
     with_large_texts,
 )
 from p2p_analytics.errors import ArchiveError, describe_os_error
 from p2p_analytics.files import NotRegularFileError, atomic_file, hold_lock, is_regular, open_regular, sync_folder
-from p2p_analytics.frames.arrow import frame_of
+from p2p_analytics.frames.arrow import frame_of, repeat_text
 from p2p_analytics.frames.schema import PAYMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import date
     from pathlib import Path
 
     import pandas as pd
     import pyarrow.parquet as pq
 
-    from p2p_analytics.archive.tables import Constants
-
 LOCK_WAIT_SECONDS: Final = 10.0
 PEOPLE_FILE: Final = "people.csv"  # which the user edits
+_FORMAT: Final = re.compile(r"format-\w[\w-]*\.toml")  # of the user's own statement files
 _LOCK: Final = "lock"
 _PREFIX: Final = ".p2p-archive-"  # of temporary files; exports into the folder use another prefix
 _LEFTOVER: Final = re.compile(rf"{re.escape(_PREFIX)}[a-z0-9_]{{8}}\.part", re.ASCII)  # of a killed process
@@ -52,6 +50,12 @@ _CHANGED: Final = "its content is not as it was written"
 _ACCOUNT: Final = b"p2p_analytics.account"
 _KEPT_VIEWS: Final = 8  # cached tables, of two states
 _VIEW: Final = "view_"  # begins the names of cached tables, which no manifest lists
+
+
+def build_format_name(name: str) -> str:
+    """Return the name of the file of a user's format."""
+    plain = re.sub(r"\W+", "-", name).strip("-")
+    return f"format-{plain or 'own'}.toml"
 
 
 class ArchiveFolder:
@@ -74,10 +78,8 @@ class ArchiveFolder:
     def read_manifest(self) -> Manifest | None:
         """Return the current manifest, or None if nothing has been written yet."""
         body = self.read_bytes(_manifest.NAME)
-        return None if body is None else self.decode_manifest(body)
-
-    def decode_manifest(self, body: bytes) -> Manifest:
-        """Return the manifest of its JSON."""
+        if body is None:
+            return None
         try:
             found = _manifest.decode(body)
         except _manifest.ManifestError as error:
@@ -96,51 +98,40 @@ class ArchiveFolder:
         except FileNotFoundError:
             return None
 
-    def read(self, entry: Entry, *, columns: list[str] | None = None, use_threads: bool = True) -> pa.Table:
+    def read(self, entry: Entry, *, columns: Iterable[str] | None = None) -> pa.Table:
         """Return a file's rows, after its digest is checked."""
-        names = columns or arrow_schema(entry.kind).names
-        rows, constants = self._read_columns(entry, names, use_threads=use_threads)
-        for name, text in constants.items():
-            rows = rows.append_column(name, pa.repeat(pa.scalar(text, pa.string()), entry.rows))
-        return rows.select(names)
-
-    def read_polars(self, entries: Sequence[Entry], columns: Collection[str]) -> pl.DataFrame:
-        """Return columns of files of one kind, each checked as for reading."""
-        tables = []
-        for entry in entries:
-            body = self.read_content(entry)
-            self.parse_content(entry, body)
-            tables.append(pl.read_parquet(io.BytesIO(body), columns=[*columns]).select(*columns))
-        return pl.concat(tables)
+        names = list(columns or arrow_schema(entry.kind).names)
+        return self._read_columns(entry, names, lambda text: pa.repeat(pa.scalar(text, pa.string()), entry.rows))
 
     def read_frame(self, entry: Entry) -> pd.DataFrame:
         """Return a file's rows as a frame."""
         return frame_of(self.read(entry))
 
-    def read_payments(self, service: Service) -> pd.DataFrame:
-        """Return the payments that the service listed, newest first."""
-        entries = service.payments[::-1]
+    def read_payments(self, service: Service, columns: Iterable[str] = tuple(PAYMENTS)) -> pd.DataFrame:
+        """Return columns of the payments that the service listed, newest first."""
+        names, longest = list(columns), max(entry.rows for entry in service.payments)
+        repeat = functools.cache(functools.partial(repeat_text, length=longest))  # files share the memory of constants
 
-        def read(entry: Entry) -> tuple[pa.Table, Constants]:
-            rows, constants = self._read_columns(entry, list(PAYMENTS), use_threads=False)
-            return with_large_texts(rows), constants
+        def read(entry: Entry) -> pa.Table:
+            rows = self._read_columns(entry, names, lambda text: repeat(text)[: entry.rows], use_threads=False)
+            return with_large_texts(rows)
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # faster than column by column
-            parts = list(pool.map(read, entries))
-        return frame_of(join_payments(parts, [entry.rows for entry in entries]))
+            return frame_of(pa.concat_tables(pool.map(read, service.payments[::-1])))
 
-    def is_new(self) -> bool:
-        """Return whether the folder holds no table yet; a killed process can have left a part of one."""
-        return not any(_manifest.is_file_name(path.name) for path in self.list_own_files())
+    def list_kinds(self) -> set[str]:
+        """Return the kinds of the files in the folder; a killed process can have left a part of one, which is none."""
+        names = [path.name for path in self.list_own_files()]
+        return {name.partition("-")[0] for name in names if _manifest.is_file_name(name)}
 
     def holds_statements_only(self) -> bool:
         """Return whether the folder holds rows of statements, and no payments of the service."""
-        kinds = {path.name.partition("-")[0] for path in self.list_own_files()}
-        return ROWS in kinds and "payments" not in kinds
+        return self.list_kinds() & {ROWS, "payments"} == {ROWS}
 
-    def require_sound(self, entry: Entry) -> None:
-        """Raise a BrokenFileError unless a file exists, is byte for byte as written, and has the current columns."""
-        self.open_file(entry)
+    def require_no_payments(self) -> None:
+        """Raise a BrokenFileError if there are payments of the service, which only a manifest lists."""
+        if "payments" in self.list_kinds():
+            raise self._broken_error(self.path / _manifest.NAME, "it is missing")
 
     def is_sound(self, entry: Entry) -> bool:
         """Return whether a file exists, is byte for byte as written, and has the current columns."""
@@ -164,7 +155,7 @@ class ArchiveFolder:
         if status.st_size != entry.size:
             raise self._broken_error(path, _CHANGED)
 
-    def write(
+    def write(  # noqa: PLR0913 - the table, and what the file says beside it
         self,
         kind: str,
         table: pa.Table,
@@ -174,22 +165,13 @@ class ArchiveFolder:
         metadata: Mapping[bytes, bytes] | None = None,
         key: str = "",
     ) -> Entry:
-        """Write rows to a new file, which becomes part of the archive when a manifest lists it.
-
-        The name of a cached table includes the key of what it was derived from.
-        """
+        """Write rows to a new file, which a manifest has to list, or to a cached table with a key in its name."""
         body = encode_parquet(kind, table, {_ACCOUNT: account.encode(), **(metadata or {})})
         digest = sha256(body).hexdigest()
         name = _manifest.build_file_name(f"{kind}-{key}" if key else kind, start, digest)
         self.replace_file(name, body)
-        return Entry(
-            name=name,
-            rows=table.num_rows,
-            size=body.size,
-            sha256=digest,
-            start=start,
-            pending=pending_ids(table) if kind == "payments" else (),
-        )
+        pending = pending_ids(table) if kind == "payments" else ()
+        return Entry(name=name, rows=table.num_rows, size=body.size, sha256=digest, start=start, pending=pending)
 
     def encode_manifest(self, manifest: Manifest) -> bytes:
         """Return a manifest as JSON that can be read."""
@@ -214,11 +196,9 @@ class ArchiveFolder:
         """Replace the manifest, and remove older files; those of the previous manifest stay for its readers."""
         self.replace_file(_manifest.NAME, self.encode_manifest(manifest))
         kept = {entry.name for each in (manifest, previous) if each for entry in each.entries}
-        views = sorted(
-            (path for path in self.list_own_files() if path.name.startswith(_VIEW)),
-            key=lambda path: path.stat().st_mtime_ns,
-        )
         if previous is not None:  # a query may still read them
+            views = [path for path in self.list_own_files() if path.name.startswith(_VIEW)]
+            views.sort(key=lambda path: path.stat().st_mtime_ns)
             kept |= {path.name for path in views[-_KEPT_VIEWS:]}
         for path in self.list_own_files():
             if path.name not in kept:
@@ -227,17 +207,10 @@ class ArchiveFolder:
     @staticmethod
     def read_owner(file: pq.ParquetFile) -> str:
         """Return the user id that a file was written for; files without one are no archive's."""
-        found: bytes = (file.metadata.metadata or {}).get(_ACCOUNT, b"")
-        return found.decode()
+        return metadata_of(file).get(_ACCOUNT, b"").decode()
 
     def set_aside(self, name: str) -> None:
-        """Rename a broken file, so that it stays for inspection and is no longer part of the archive.
-
-        Raises
-        ------
-        ArchiveError
-            The path is not a regular file; it stays unchanged.
-        """
+        """Rename a broken file, so that it stays for inspection; raise an ArchiveError if it is not a regular file."""
         broken = self.path / name
         if not os.path.lexists(broken):
             return
@@ -247,23 +220,17 @@ class ArchiveFolder:
         with contextlib.suppress(FileNotFoundError):
             broken.rename(aside)
 
-    def set_manifest_aside(self) -> str:
-        """Rename a broken manifest, and return its name."""
-        self.set_aside(_manifest.NAME)
-        return _manifest.NAME
-
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the writers' lock during the block; the end of the process releases it too.
-
-        Raises
-        ------
-        ArchiveError
-            Another process held it for ``LOCK_WAIT_SECONDS``, or the folder cannot be written.
-        """
+        """Hold the writers' lock during the block; raise an ArchiveError if it is not free in time, or not writable."""
         with contextlib.ExitStack() as stack:
             try:
                 settings.make_private(self.path)
+                if not self.path.stat().st_mode & stat.S_IWUSR:  # root could write into it all the same
+                    raise ArchiveError(
+                        f"{self.path} is read-only, so nothing was written: allow writing to this folder, or name "
+                        "another one."
+                    )
                 self.path.chmod(0o700)
                 stack.enter_context(hold_lock(self.path / _LOCK, seconds=LOCK_WAIT_SECONDS))
             except BlockingIOError:
@@ -280,9 +247,16 @@ class ArchiveFolder:
         names = {path.name for path in self.path.iterdir()}
         lock = self.path / _LOCK
         if is_regular(lock) and not lock.stat().st_size:
-            names -= {_LOCK, PEOPLE_FILE}  # an undone first import leaves both
+            # An undone first import leaves all of these.
+            names -= {_LOCK, PEOPLE_FILE, *(path.name for path in self.list_formats())}
         own = {path.name for path in self.list_own_files()}
         return not names - own or any(_manifest.is_file_name(name) for name in own)
+
+    def list_formats(self) -> Iterator[Path]:
+        """Yield the files of the user's own formats."""
+        for path in self.path.iterdir() if self.path.exists() else ():
+            if _FORMAT.fullmatch(path.name) and is_regular(path):
+                yield path
 
     def list_own_files(self) -> Iterator[Path]:
         """Yield regular files with a name that the archive gives; links and pipes of such a name are foreign."""
@@ -290,39 +264,32 @@ class ArchiveFolder:
             if (_manifest.is_file_name(path.name) or _LEFTOVER.fullmatch(path.name)) and is_regular(path):
                 yield path
 
-    def _read_columns(self, entry: Entry, names: list[str], *, use_threads: bool) -> tuple[pa.Table, Constants]:
-        """Return columns of a file, and the text of each column with the same one in all rows."""
+    def _read_columns(
+        self, entry: Entry, names: list[str], repeat: Callable[[str | None], Any], *, use_threads: bool = True
+    ) -> pa.Table:
+        """Return columns of a file; ``repeat`` makes the ones with the same text in all rows, which are not decoded."""
         file = self.open_file(entry)
         constants = read_constants(file, names)
-        return file.read(columns=[name for name in names if name not in constants], use_threads=use_threads), constants
+        rows = file.read(columns=[name for name in names if name not in constants], use_threads=use_threads)
+        for name, text in constants.items():
+            rows = rows.append_column(name, repeat(text))
+        return rows.select(names)
 
-    def find_cached(self, kind: str, key: str) -> Path | None:
-        """Return the cached table of a kind, if its content is as its name states; None without one."""
+    def find_cached(self, kind: str, key: str) -> tuple[Path, pq.ParquetFile] | None:
+        """Return the path and the content of the cached table of a kind; None without a sound one."""
         for path in self.list_own_files():
-            if path.name.startswith(f"{kind}-{key}-") and _manifest.matches_name(path.name, self._read_bytes(path)):
-                return path
+            if path.name.startswith(f"{kind}-{key}-"):
+                body = self.read_bytes(path.name)  # None if a writer has removed it in the meantime
+                if body is not None and _manifest.matches_name(path.name, body):
+                    return path, open_parquet(body)
         return None
 
-    def read_cached(self, kind: str, key: str) -> pq.ParquetFile | None:
-        """Return the cached table of a kind; None without a sound one."""
-        path = self.find_cached(kind, key)
-        return None if path is None else pyarrow.parquet.ParquetFile(pyarrow.BufferReader(self._read_bytes(path)))
-
     def describe(self, path: Path) -> Entry:
-        """Return the entry of a file that no manifest lists.
-
-        Raises
-        ------
-        BrokenFileError
-            The content is not as the name states, or is not a table.
-        """
+        """Return the entry of a file that no manifest lists, after its content is compared with its name."""
         body = self._read_bytes(path)
-        try:
-            if not _manifest.matches_name(path.name, body):
-                raise self._broken_error(path, _CHANGED)
-            rows = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body)).metadata.num_rows
-        except (pyarrow.ArrowException, ValueError, OSError):
-            raise self._broken_error(path, "it is not a Parquet file") from None
+        if not _manifest.matches_name(path.name, body):
+            raise self._broken_error(path, _CHANGED)
+        rows = self._open_parquet(path, body)[0].metadata.num_rows
         return Entry(name=path.name, rows=rows, size=len(body), sha256=sha256(body).hexdigest())
 
     def open_file(self, entry: Entry) -> pq.ParquetFile:
@@ -332,18 +299,21 @@ class ArchiveFolder:
     def parse_content(self, entry: Entry, body: bytes) -> pq.ParquetFile:
         """Return a file of its bytes, after a check of its columns and its number of rows."""
         path = self.path / entry.name
-        source = pyarrow.BufferReader(body)
-        columns = arrow_schema(entry.kind)
-        try:
-            file = pyarrow.parquet.ParquetFile(source)
-            found = file.schema_arrow
-        except (pyarrow.ArrowException, ValueError, OSError):
-            raise self._broken_error(path, "it is not a Parquet file") from None
-        if sorted(map(str, found)) != sorted(map(str, columns)):  # each a name, a type, and whether it holds nulls
+        file, found = self._open_parquet(path, body)
+        # Each is a name, a type, and whether it holds nulls.
+        if sorted(map(str, found)) != sorted(map(str, arrow_schema(entry.kind))):
             raise self._broken_error(path, "another version wrote it, with other columns or types")
         if file.metadata.num_rows != entry.rows:
             raise self._broken_error(path, f"it holds {file.metadata.num_rows} rows in place of {entry.rows}")
         return file
+
+    def _open_parquet(self, path: Path, body: bytes) -> tuple[pq.ParquetFile, pa.Schema]:
+        try:
+            file = open_parquet(body)
+            found = file.schema_arrow
+        except (pa.ArrowException, ValueError, OSError):
+            raise self._broken_error(path, "it is not a Parquet file") from None
+        return file, found
 
     def read_content(self, entry: Entry) -> bytes:
         """Return a file's bytes, after a check of size and digest."""

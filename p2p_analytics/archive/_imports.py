@@ -6,39 +6,20 @@ import contextlib
 import functools
 import logging
 import shlex
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import msgspec
 import numpy as np
 import pandas as pd
 import polars as pl
+from msgspec.structs import replace
 
 from p2p_analytics import settings
-from p2p_analytics.archive import _manifest
-from p2p_analytics.archive._batches import (
-    Holder,
-    add_edits,
-    add_import,
-    read_rows,
-    recover_imports,
-    write_edits,
-    write_import,
-)
-from p2p_analytics.archive._manifest import BrokenFileError, Manifest
-from p2p_analytics.archive._view import (
-    NOT_COMPARED,
-    derive_statements,
-    derive_view,
-    find_key,
-    outline,
-    read_outline,
-    read_view,
-    write_outline,
-)
+from p2p_analytics.archive import _batches, _view
+from p2p_analytics.archive._manifest import COUNTS, NAME, BrokenFileError, Manifest
+from p2p_analytics.archive._view import NOT_COMPARED, find_key, outline, read_view, to_polars
 from p2p_analytics.display import clean_line, join_first
 from p2p_analytics.errors import ArchiveError
-from p2p_analytics.frames.arrow import is_among, table_of
+from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.merge_sources import CONTRADICTS
 from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, PAYMENTS, PROBLEMS, STATEMENT, TEXT
 from p2p_analytics.handles import normalize_account
@@ -51,15 +32,13 @@ if TYPE_CHECKING:
     from p2p_analytics.archive._batches import Rows
     from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.archive._manifest import Batch
-    from p2p_analytics.archive._view import Statements as ArchiveStatements
     from p2p_analytics.archive._view import View
     from p2p_analytics.statements import Collected, OtherFile, Statements
 
 log = logging.getLogger(__name__)
 
-_COUNTS: Final = ("new", "known", "changed", "refused")
 _IMPORTS: Final = {
-    "number": "int64", "imported_at": INSTANT, "files": TEXT, **dict.fromkeys(_COUNTS, "int64"), "undoable": "bool",
+    "number": "int64", "imported_at": INSTANT, "files": TEXT, **dict.fromkeys(COUNTS, "int64"), "undoable": "bool",
 }  # fmt: skip
 _KEY: Final = "payment_id"
 # A row without one of these could not be read: a statement that has it changes the row.
@@ -114,55 +93,79 @@ class ImportPlan(NamedTuple):
     details: pd.DataFrame
     kinds: pd.DataFrame
     problems: pd.DataFrame
+    payments: pd.DataFrame
     new_services: tuple[str, ...] = ()
     other_accounts: tuple[OtherFile, ...] = ()
     removed: int = 0
-    payments: pd.DataFrame | None = None
 
 
-class _Planned(NamedTuple):
-    """An import before it is written: the plan, the view after it, and what is to be stored."""
+class UndoPlan(NamedTuple):
+    """What an undo takes back: the last import, its files and counts, and the transactions that go with it.
+
+    Attributes
+    ----------
+    number : int
+        The number of the import.
+    files : tuple of str
+        The names of its files.
+    new, changed : int
+        The counts of its `ImportPlan`.
+    payments : DataFrame
+        PAYMENTS and STATEMENT of the transactions that the archive does not have without it, newest first.
+    restored : int
+        Number of transactions that the import has removed.
+    """
+
+    number: int
+    files: tuple[str, ...]
+    new: int
+    changed: int
+    payments: pd.DataFrame
+    restored: int
+
+
+class Planned(NamedTuple):
+    """An import before it is written: the plan, the view after it with its outline, and what is to be stored."""
 
     plan: ImportPlan
     view: View
+    outline: pl.DataFrame
     manifest: Manifest
+    key: str
     given: Collected
     edits: pd.DataFrame
 
 
-def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
-    """Return what an import would do, and change nothing."""
-    return _plan(folder, statements, _read_state(folder, repair=repair)).plan
+def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> Planned:
+    """Return an import before it is written; this changes nothing."""
+    return _plan(folder, statements, _read_state(folder, repair=repair, set_aside=False))
 
 
-def import_statements(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
+def write_planned(folder: ArchiveFolder, statements: Statements, planned: Planned, *, repair: bool) -> ImportPlan:
     """Add statements to an archive as a batch that can be undone; call it within the lock.
 
     New files are written first and then the manifest, so a crash leaves the old state or the new one.
     """
-    state = _read_state(folder, repair=repair)
-    planned = _plan(folder, statements, state)
+    state = _read_state(folder, repair=repair, set_aside=True)
+    if (state, find_key(folder, state)) != (planned.manifest, planned.key):  # it has changed meanwhile
+        planned = _plan(folder, statements, state)
     for name in _list_left_out(folder, state):
-        log.warning(
-            "The file %s of the archive %s was broken and is set aside: import all your statement files again.",
-            name, folder.path,
-        )  # fmt: skip
+        words = "The file %s of the archive %s was broken and is set aside: import all your statement files again."
+        log.warning(words, name, folder.path)
         folder.set_aside(name)
-    if folder.read_bytes(_manifest.NAME) is None:
+    if folder.read_bytes(NAME) is None:
         folder.commit(state, None)  # from here on, files without a manifest mean that it is lost
-    account, before = str(planned.view.me.user.id), planned.manifest
-    number = max((batch.number for batch in before.batches), default=0) + 1
-    plan = planned.plan
-    counts = plan.new, plan.known, plan.changed, plan.refused
+    plan, view, before = planned.plan, planned.view, planned.manifest
+    account, number = str(view.me.user.id), before.next_number
     with _remove_new_files(folder):
-        batch = write_import(folder, planned.given, account, number, datetime.now(UTC), counts)
+        counts = plan.new, plan.known, plan.changed, plan.refused
+        batch = _batches.write_import(folder, planned.given, account, number, counts)
         if len(planned.edits):
-            holder = Holder(planned.view.me, planned.view.fetched_at)
-            batch = msgspec.structs.replace(batch, edits=write_edits(folder, planned.edits, holder))
-        after = msgspec.structs.replace(before, batches=(*before.batches, batch))
-        if after.service is None:
-            after = msgspec.structs.replace(after, account=account)
-        write_outline(folder, find_key(folder, after), planned.view)
+            holder = _batches.Holder(view.me, view.fetched_at)
+            batch = replace(batch, edits=_batches.write_edits(folder, planned.edits, holder, number))
+        named = before.account if before.service else account
+        after = replace(before, batches=(*before.batches, batch), account=named)
+        _view.write_outline(folder, find_key(folder, after), view, planned.outline)
         folder.commit(after, before)
     return plan
 
@@ -180,25 +183,41 @@ def _remove_new_files(folder: ArchiveFolder) -> Iterator[None]:
         raise
 
 
+def plan_undo(folder: ArchiveFolder) -> UndoPlan:
+    """Return what an undo would take back, and change nothing."""
+    manifest, last = require_import(folder)
+    left = replace(manifest, batches=manifest.batches[:-1])
+    payments, restored = read_view(folder, manifest).payments, 0
+    if not left.is_empty:
+        kept = read_view(folder, left).payments[_KEY]
+        restored = int((~is_among(kept, payments[_KEY])).sum())
+        payments = payments[~is_among(payments[_KEY], kept)].reset_index(drop=True)
+    mode = settings.privacy()
+    files = last.files
+    if mode:
+        mask = Mask(strict=mode == settings.STRICT)
+        files, payments = tuple(_mask_files(files, mask)), mask.frame(payments)
+    return UndoPlan(last.number, files, last.new, last.changed, payments, restored)
+
+
 def undo_import(folder: ArchiveFolder) -> Batch:
     """Take the last import back, and return it; call it within the lock."""
-    manifest = require_import(folder)
-    *earlier, last = manifest.batches
-    left = msgspec.structs.replace(manifest, batches=tuple(earlier))
+    manifest, last = require_import(folder)
+    left = replace(manifest, batches=manifest.batches[:-1])
     if left.has_statements and left.service is None:  # a later file can have shown the handle of the account
-        left = msgspec.structs.replace(left, account=str(read_view(folder, left).me.user.id))
+        left = replace(left, account=str(read_view(folder, left).me.user.id))
     folder.commit(left, None)
-    if not (left.service or left.has_statements):
-        folder.remove_file(_manifest.NAME)
+    if left.is_empty:
+        folder.remove_file(NAME)
     return last
 
 
-def require_import(folder: ArchiveFolder) -> Manifest:
-    """Return the manifest; raise an ArchiveError if there is no import to undo."""
+def require_import(folder: ArchiveFolder) -> tuple[Manifest, Batch]:
+    """Return the manifest and the last import; raise an ArchiveError if there is no import to undo."""
     manifest = folder.read_manifest()
     if manifest is None or not manifest.batches:
         raise ArchiveError(f"{folder.path} holds no import to undo.")
-    return manifest
+    return manifest, manifest.batches[-1]
 
 
 def frame_batches(batches: Sequence[Batch], *, undoable: bool) -> pd.DataFrame:
@@ -209,7 +228,7 @@ def frame_batches(batches: Sequence[Batch], *, undoable: bool) -> pd.DataFrame:
             "number": batch.number,
             "imported_at": batch.imported_at,
             "files": "; ".join(batch.files if mask is None else _mask_files(batch.files, mask)),
-            **{name: getattr(batch, name) for name in _COUNTS},
+            **{name: getattr(batch, name) for name in COUNTS},
             "undoable": undoable and batch is batches[-1],
         }
         for batch in batches
@@ -222,14 +241,8 @@ def _mask_files(files: Sequence[str], mask: Mask) -> list[str]:
     return mask.frame(pd.DataFrame({"file": list(files)}, dtype=TEXT))["file"].tolist()
 
 
-def _read_state(folder: ArchiveFolder, *, repair: bool) -> Manifest:
-    """Return the manifest before an import; one that is lost is made of the files that can be read.
-
-    Raises
-    ------
-    BrokenFileError
-        A file is broken, and not to be repaired; or only a sync can repair it.
-    """
+def _read_state(folder: ArchiveFolder, *, repair: bool, set_aside: bool) -> Manifest:
+    """Return the manifest before an import, without broken files to repair; a lost one is made of the other files."""
     try:
         manifest = folder.read_manifest()
     except BrokenFileError:
@@ -237,19 +250,19 @@ def _read_state(folder: ArchiveFolder, *, repair: bool) -> Manifest:
             raise
         manifest = None
     if manifest is None:
-        return Manifest(batches=recover_imports(folder))
+        folder.require_no_payments()
+        return _batches.recover_statements(folder, set_aside=set_aside)
+    if manifest.problems and manifest.service is None and not folder.is_sound(manifest.problems):
+        manifest = replace(manifest, problems=None)  # no sync can repair them
     broken = [entry for entry in manifest.statement_entries if not folder.is_sound(entry)]
     if not broken:
         return manifest
     if not repair:
         folder.open_file(broken[0])
-    batches = tuple(
-        msgspec.structs.replace(batch, edits=None) if batch.edits in broken else batch
-        for batch in manifest.batches
-        if batch.rows not in broken
-    )
+    batches = [batch for batch in manifest.batches if batch.rows not in broken]
+    batches = [replace(batch, edits=None) if batch.edits in broken else batch for batch in batches]
     edits = None if manifest.edits in broken else manifest.edits
-    return msgspec.structs.replace(manifest, batches=batches, edits=edits)
+    return replace(manifest, batches=tuple(batches), edits=edits)
 
 
 def _list_left_out(folder: ArchiveFolder, state: Manifest) -> list[str]:
@@ -257,12 +270,11 @@ def _list_left_out(folder: ArchiveFolder, state: Manifest) -> list[str]:
     try:
         manifest = folder.read_manifest()
     except BrokenFileError:
-        return [_manifest.NAME]
-    entries = manifest.statement_entries if manifest else ()
-    return [entry.name for entry in entries if entry not in state.statement_entries]
+        return [NAME]
+    return [entry.name for entry in (manifest.entries if manifest else ()) if entry not in state.entries]
 
 
-def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> _Planned:
+def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> Planned:
     """Return an import before it is written."""
     if statements.private or settings.privacy():
         raise ArchiveError(
@@ -270,18 +282,19 @@ def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> 
             f"{settings.PRIVACY_VARIABLE}=0."
         )
     _require_ids(statements.payments)
+    key = find_key(folder, manifest)  # before people.csv is read, which the user may change at any time
     given, edited = statements.collect()
-    stored = read_rows(folder, manifest)
-    rows = add_import(stored, given, number=max((batch.number for batch in manifest.batches), default=0) + 1)
-    rows = add_edits(rows, edited)
-    after = derive_statements(folder, manifest, rows, functools.partial(_require_account, folder, statements, manifest))
-    view = derive_view(folder, manifest, after)
-    plan = _compare(folder, manifest, view, after, rows, statements)
-    services = {SERVICE} if manifest.service else set[str]()
-    services |= {info.service for info in stored.collected.files}
-    own = tuple(sorted({info.service for info in given.files}))
-    new = tuple(name for name in own if name not in services) if services or len(own) > 1 else ()
-    return _Planned(plan._replace(new_services=new), view, manifest, given, edited)
+    stored = _batches.read_rows(folder, manifest)
+    rows = _batches.add_edits(_batches.add_import(stored, given, manifest.next_number), edited)
+    check = functools.partial(_require_account, folder, statements, manifest)
+    after = _view.derive_statements(folder, manifest, rows, check)
+    view = _view.derive_view(folder, manifest, after)
+    own = outline(view.payments)
+    plan = _compare(folder, manifest, view, own, after, rows)
+    services = {info.service for info in stored.collected.files} | ({SERVICE} if manifest.service else set())
+    given_services = {info.service for info in given.files}
+    new = sorted(given_services - services) if services or len(given_services) > 1 else ()
+    return Planned(plan._replace(new_services=tuple(new)), view, own, manifest, key, given, edited)
 
 
 def _require_ids(payments: pd.DataFrame) -> None:
@@ -304,11 +317,9 @@ def _require_account(
 ) -> None:
     """Raise an ArchiveError unless all rows, with those of an import, are of one account, that of the archive."""
     service = manifest.service
-    own = None
+    own = manifest.account if manifest.has_statements else None
     if service is not None:
         own = service.me.user.username or str(service.me.user.id)
-    elif manifest.has_statements:
-        own = manifest.account
     names = set(accounts)
     if not names or names & set(unnamed):
         raise ArchiveError(
@@ -333,31 +344,27 @@ def _require_account(
     )
 
 
-def _compare(
-    folder: ArchiveFolder,
-    manifest: Manifest,
-    view: View,
-    after: ArchiveStatements,
-    rows: Rows,
-    statements: Statements,
+def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the import
+    folder: ArchiveFolder, manifest: Manifest, view: View, own: pl.DataFrame, after: _view.Statements, rows: Rows
 ) -> ImportPlan:
     """Return the difference of the views before and after an import."""
-    before = read_outline(folder, manifest)
+    before = _view.read_outline(folder, manifest)
     labels = set(rows.labels[-1].values())
     of_given = rows.collected.rows["file"].cast(pl.String).is_in(list(labels))
     given = after.view.ids.filter(of_given)[_KEY].drop_nulls().unique()
     refused = after.refused[is_among(after.refused[_KEY], pd.Series(given.to_list()))]
     wrong = after.problems[after.problems["code"] == CONTRADICTS].groupby(_KEY)["field"].agg(", ".join)
     refused = refused.assign(fields=refused[_KEY].map(wrong))
-    own = outline(view.payments)
-    both = own.join(before.payments, on=_KEY, how="inner", suffix="_before", maintain_order="left")
-    both = both.filter(~pl.col(_KEY).is_in(refused[_KEY].tolist()))
-    differing = both.filter(pl.col("digest") != pl.col("digest_before"))[_KEY]
-    changed = _list_changes(folder, manifest, view, differing)
+    both = own.join(before.payments.select(_KEY, pl.col("digest").alias("before")), on=_KEY, how="left")
+    is_refused = pl.col(_KEY).is_in(refused[_KEY].tolist())
     is_given = pl.col(_KEY).is_in(given.implode())
-    new = own.filter(is_given).join(before.payments, on=_KEY, how="anti")
-    known = both.filter(is_given).join(changed, on=_KEY, how="anti")
-    removed = before.payments.join(own, on=_KEY, how="anti")
+    held = both.filter(pl.col("before").is_not_null() & ~is_refused)
+    changed = _list_changes(folder, manifest, view, held.filter(pl.col("digest") != pl.col("before"))[_KEY])
+    new = both.filter(is_given & pl.col("before").is_null())
+    known = held.filter(is_given).join(changed, on=_KEY, how="anti")
+    removed = before.payments.clear()
+    if both["before"].count() < len(before.payments):
+        removed = before.payments.join(own, on=_KEY, how="anti")
     columns = ["file", "line", _KEY, "kind", "fields"]
     parts = {
         "changed": changed.select(columns).to_pandas(),
@@ -365,47 +372,33 @@ def _compare(
         "removed": removed.with_columns(fields=pl.lit("")).select(columns).to_pandas(),
     }
     details = pd.concat(part.assign(outcome=outcome).astype(object) for outcome, part in parts.items())
-    counts = {
-        name: part["kind"].value_counts().to_dict()
-        if isinstance(part, pd.DataFrame)
-        else dict(part["kind"].value_counts().iter_rows())
-        for name, part in {"new": new, "known": known, "changed": changed, "refused": refused}.items()
-    }
+    kinds = {"new": new, "known": known, "changed": changed}
+    counts = {name: dict(part["kind"].value_counts().iter_rows()) for name, part in kinds.items()}
+    counts["refused"] = {str(kind): int(count) for kind, count in refused["kind"].value_counts().items()}
     problems = _select_problems(before.problems, view.problems, labels)
+    details = details.sort_values(["file", "line", _KEY], ignore_index=True)[[*_DETAILS]].astype(_DETAILS)
+    payments = view.payments[is_among(view.payments[_KEY], pd.Series(new[_KEY].to_list()))].reset_index(drop=True)
+    others = list_other_accounts(problems, view.payments)
+    numbers = len(new), len(known), len(changed), len(refused)
     return ImportPlan(
-        len(new),
-        len(known),
-        len(changed),
-        len(refused),
-        details.sort_values(["file", "line", _KEY], ignore_index=True)[[*_DETAILS]].astype(_DETAILS),
-        _count_kinds(counts),
-        problems,
-        other_accounts=list_other_accounts(problems, view.payments),
-        removed=len(removed),
-        payments=view.payments[is_among(view.payments[_KEY], pd.Series(new[_KEY].to_list()))].reset_index(drop=True),
+        *numbers, details, _count_kinds(counts), problems, payments, other_accounts=others, removed=len(removed)
     )
 
 
 def _list_changes(folder: ArchiveFolder, manifest: Manifest, view: View, ids: pl.Series) -> pl.DataFrame:
     """Return the payments of some ids that have another value than before, and the names of these columns."""
     names = [name for name in (*PAYMENTS, *STATEMENT) if name not in NOT_COMPARED]
-    columns = [_KEY, "file", "line", *names]
-    tables = [view.payments, *([read_view(folder, manifest).payments] if len(ids) else [view.payments])]
+    before = read_view(folder, manifest).payments if len(ids) else view.payments
     wanted = pd.Series(ids.to_list(), dtype=TEXT)
-    own, earlier = (
-        pl.DataFrame(pl.from_arrow(table_of(table.reindex(columns=columns)[is_among(table[_KEY], wanted)])))
-        for table in tables
-    )
+    own, earlier = (to_polars(table[is_among(table[_KEY], wanted)]) for table in (view.payments, before))
     both = own.join(earlier, on=_KEY, how="inner", suffix="_before", maintain_order="left")
-    differs = [pl.col(name).ne_missing(pl.col(f"{name}_before")) & ~_is_filled(name) for name in names]
-    words = [pl.when(each).then(pl.lit(name)) for name, each in zip(names, differs, strict=True)]
-    fields = pl.concat_str(words, separator=", ", ignore_nulls=True)
-    return both.filter(pl.any_horizontal(differs)).select(_KEY, "file", "line", "kind", fields=fields)
-
-
-def _is_filled(name: str) -> pl.Expr:
-    """Return whether a value was not known before, which is no change; an amount, date or status never is."""
-    return pl.lit(value=False) if name in _NEVER_EMPTY else pl.col(f"{name}_before").is_null()
+    values = {name: pl.col(f"{name}_before") for name in names}
+    # A value that was not known before is not a change.
+    is_known = {name: value.is_not_null() | (name in _NEVER_EMPTY) for name, value in values.items()}
+    differs = {name: pl.col(name).ne_missing(values[name]) & is_known[name] for name in names}
+    words = (pl.when(each).then(pl.lit(name)) for name, each in differs.items())
+    fields = pl.concat_str(*words, separator=", ", ignore_nulls=True)
+    return both.filter(pl.any_horizontal(*differs.values())).select(_KEY, "file", "line", "kind", fields=fields)
 
 
 def _count_kinds(counts: dict[str, dict[str, int]]) -> pd.DataFrame:
@@ -414,7 +407,7 @@ def _count_kinds(counts: dict[str, dict[str, int]]) -> pd.DataFrame:
     found = {kind: [each.get(kind, 0) for each in counts.values()] for kind in kinds}
     order = sorted(kinds, key=lambda kind: (kind != KIND_PAYMENT, -sum(found[kind]), kind))
     lines = [[kind, *found[kind]] for kind in order]
-    return pd.DataFrame(lines, columns=["kind", *_COUNTS]).astype({"kind": TEXT, **dict.fromkeys(_COUNTS, "int64")})
+    return pd.DataFrame(lines, columns=["kind", *COUNTS]).astype({"kind": TEXT, **dict.fromkeys(COUNTS, "int64")})
 
 
 def _select_problems(before: pd.DataFrame, after: pd.DataFrame, files: Collection[str]) -> pd.DataFrame:

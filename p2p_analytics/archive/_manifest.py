@@ -24,6 +24,9 @@ ROWS: Final = "rows"
 """The kind of the file of an import: ROWS of its statement files."""
 EDITS: Final = "edits"
 """The kind of the file of payments that the user has edited or merged."""
+_PROBLEMS: Final = "problems"
+COUNTS: Final = ("new", "known", "changed", "refused")
+"""The counts of an import."""
 
 _FORMAT: Final = 6
 _FIRST: Final = "first"
@@ -145,7 +148,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What the service has listed, the imports of statements, and the payments that the user has edited or merged.
 
-    ``problems`` are those of the statements of merged histories. ``account`` is the account of the statements, until the service has described the user.
+    ``problems`` are those of the statements of merged histories. ``account`` is the account of the statements, until
+    the service has described the user.
     """
 
     service: Service | None = None
@@ -161,24 +165,35 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.batches or self.edits)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there are no payments, of the service or of statements."""
+        return not (self.service or self.has_statements)
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next import."""
+        return self.batches[-1].number + 1 if self.batches else 1
+
+    @property
     def statement_entries(self) -> tuple[Entry, ...]:
         """The files of statements."""
-        edits = (*(batch.edits for batch in self.batches), self.edits)
-        return (*(batch.rows for batch in self.batches), *(entry for entry in edits if entry))
+        edits = filter(None, [*(batch.edits for batch in self.batches), self.edits])
+        return (*(batch.rows for batch in self.batches), *edits)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
         """All files."""
-        merged = [self.problems] if self.problems else []
-        return (*(self.service.entries if self.service else ()), *self.statement_entries, *merged)
+        listed = self.service.entries if self.service else ()
+        return (*listed, *self.statement_entries, *filter(None, [self.problems]))
 
     def __post_init__(self) -> None:
         """Raise a ValueError if the fields contradict each other."""
         numbers = [batch.number for batch in self.batches]
         if numbers != sorted(set(numbers)):
             raise ValueError("its imports are not in order")
-        kinds = {batch.rows.kind for batch in self.batches} - {ROWS}
-        if kinds or (self.edits and self.edits.kind != EDITS):
+        kinds = [(self.edits, EDITS), (self.problems, _PROBLEMS), *((batch.edits, EDITS) for batch in self.batches)]
+        kinds += ((batch.rows, ROWS) for batch in self.batches)
+        if any(entry and entry.kind != kind for entry, kind in kinds):
             raise ValueError("it names files of one kind as another")
 
 
@@ -195,13 +210,7 @@ def encode(manifest: Manifest) -> bytes:
 
 
 def decode(body: bytes) -> Manifest | None:
-    """Return the manifest, or None if another version of this package wrote it.
-
-    Raises
-    ------
-    ManifestError
-        The manifest is damaged or contradicts itself.
-    """
+    """Return the manifest, None if another version wrote it; raise a ManifestError if it is damaged."""
     try:
         if msgspec.json.decode(body, type=_Format).format != _FORMAT:
             return None

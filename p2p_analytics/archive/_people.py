@@ -37,18 +37,11 @@ _MOST_COMPARED: Final = 20  # lines for which the nearest name is looked for
 _PEOPLE: Final = dict.fromkeys(("alias", "person", "username", "matched", "evidence"), schema.TEXT)
 
 
-class PeopleFileError(ArchiveError):
-    """A line of people.csv cannot be used; its arguments are the place, and the reason, which quotes the line."""
+class Fault(NamedTuple):
+    """A line of people.csv that cannot be used and is left out, and the reason; line 0 is the whole file."""
 
-    def __str__(self) -> str:
-        """Return the sentence."""
-        return ": ".join(self.args)
-
-    def without_reason(self) -> ArchiveError:
-        """Return the error for privacy mode, which quotes nothing."""
-        return ArchiveError(
-            f"{self.args[0]} cannot be used: privacy mode hides the reason, so switch it off to see it."
-        )
+    line: int
+    reason: str
 
 
 class Alias(NamedTuple):
@@ -88,22 +81,16 @@ class Match(NamedTuple):
 
 
 class NamesOfPeople:
-    """What an archive knows of the names of people.
+    """Names of people: in PEOPLE, in payments that service and statement both contain, and in files with user ids.
 
-    Parameters
-    ----------
-    people : DataFrame
-        PEOPLE.
-    seen : iterable of (str, str, int)
-        A name in a statement, the id of the person, and the number of payments that service and statement both show.
-    shown : iterable of (str, str, int)
-        A name, the id of the person, and the number of payments of which statements themselves show the id.
+    ``seen`` and ``shown`` are the two kinds of payments: a name, the id of the person, and the number of payments.
     """
 
     def __init__(
         self, people: pd.DataFrame, seen: Iterable[tuple[str, str, int]], shown: Iterable[tuple[str, str, int]] = ()
     ) -> None:
         self.usernames: dict[str, str] = {}
+        self.ids_by_username: dict[str, str] = {}  # in the form in which usernames are compared
         self.names: dict[str, str] = {}
         self.ids: defaultdict[str, set[str]] = defaultdict(set)
         self.evidence: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -111,6 +98,7 @@ class NamesOfPeople:
         for user_id, username, name, others in table.where(table.notna(), None).itertuples(index=False, name=None):
             if username:
                 self.usernames[user_id] = username
+                self.ids_by_username[username.casefold()] = user_id
             self.names[user_id] = name or username or user_id
             for each in filter(None, [name, *(others or "").split("; ")]):
                 self.ids[each].add(user_id)
@@ -132,12 +120,8 @@ class NamesOfPeople:
         if person in self.names:
             return person
         if person.startswith(_BY_USERNAME):
-            return self.ids_by_username().get(person.removeprefix(_BY_USERNAME).casefold())
+            return self.ids_by_username.get(person.removeprefix(_BY_USERNAME).casefold())
         return None
-
-    def ids_by_username(self) -> dict[str, str]:
-        """Return the id of each username, in the form in which usernames are compared."""
-        return {username.casefold(): user_id for user_id, username in self.usernames.items()}
 
     def spell(self, user_id: str) -> str:
         """Return a person as `find` understands it."""
@@ -148,26 +132,18 @@ class NamesOfPeople:
 
 def match_names(
     names: Iterable[str], known: NamesOfPeople, aliases: Sequence[Alias], file: str, owner: User | None = None
-) -> dict[str, Match]:
-    """Return the match of each name that has one: those of payments, unless the user decided otherwise in the file.
-
-    The evidence says if the user made the owner of the account the person of a name.
-
-    Raises
-    ------
-    PeopleFileError
-        A line names an unknown person, two lines name different people for one alias, or lines lead to each other.
-    """
+) -> tuple[dict[str, Match], list[Fault]]:
+    """Return the match of each name that has one, by the user's file, else by payments; and the lines left out."""
     wanted = dict.fromkeys(names)
     found = {name: match for name in wanted if (match := known.match(name)) is not None}
-    decided = _read_decisions(aliases, wanted, known, file)
+    decided, faults = _read_decisions(aliases, wanted, known)
     for name, person in decided.items():
         if not person:
             found.pop(name, None)  # the user keeps the name apart
     for name, person in decided.items():
         if not person or name not in wanted:
             continue
-        target = _follow(name, decided, file)
+        target = _follow(name, person, decided)
         user_id = known.find(target)
         by_payments = found.get(target) or known.match(target)
         if user_id is None and by_payments is not None and decided.get(target) != "":
@@ -175,7 +151,7 @@ def match_names(
         is_owner = owner is not None and (user_id == owner.id or target in {owner.display_name, owner.username})
         why = f"{file} says so" + (", but this is the holder of the account" if is_owner else "")
         found[name] = Match(user_id, name if user_id else target, BY_FILE, why)
-    return found
+    return found, faults
 
 
 def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[str, Match]) -> list[Alias]:
@@ -211,17 +187,21 @@ def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[
     return found
 
 
-def list_unused(names: Collection[str], known: NamesOfPeople, aliases: Sequence[Alias]) -> list[Alias]:
-    """Return the user's lines without effect, because no payment has their name; the evidence says so."""
-    used = {name.strip() for name in (*names, *known.ids, *(row.person for row in aliases))}
-    lines = [row for row in aliases if not row.is_open and row.alias.strip() not in used]
-    found = []
+def list_unused(
+    names: Collection[str], known: NamesOfPeople, aliases: Sequence[Alias], faults: Iterable[Fault]
+) -> list[Alias]:
+    """Return the user's lines without effect: no payment has their name, or they are wrong; the evidence says so."""
+    wrong = {fault.line: fault.reason for fault in faults}
+    lines = [row for row in aliases if row.line not in wrong]
+    used = {name.strip() for name in (*names, *known.ids, *(row.person for row in lines))}
+    lines = [row for row in lines if not row.is_open and row.alias.strip() not in used]
+    reasons = []
     for at, row in enumerate(lines):
         alike = difflib.get_close_matches(row.alias, sorted(names), n=1) if at < _MOST_COMPARED else []
         nearest = f"; nearest: {alike[0]!r}" if alike else ""
-        why = f"{BY_FILE}, line {row.line}: no payment of a statement has the name {row.alias!r}{nearest}"
-        found.append(row._replace(evidence=why))
-    return found
+        reasons.append((row, f"no payment of a statement has the name {row.alias!r}{nearest}"))
+    reasons += [(row, wrong[row.line]) for row in aliases if row.line in wrong]
+    return [row._replace(evidence=f"{BY_FILE}, line {row.line}: {why}") for row, why in reasons]
 
 
 def _rank(name: str) -> tuple[bool, str]:
@@ -236,17 +216,13 @@ def list_people(
     usernames: Mapping[str, str],
     unused: Iterable[Alias] = (),
 ) -> pd.DataFrame:
-    """Return the names of statements: matched ones first, then suggestions, then the others, each by name.
-
-    ``usernames`` has the username of each user id. Lines of the user without effect come last, with no payments.
-    """
+    """Return the names of statements: matched, suggested and other ones, then the user's lines without effect."""
     rows: list[tuple[str | int | None, ...]] = []
     for name, match in sorted(matches.items()):
         if name in counts:
             username = usernames.get(match.user_id or "")
             rows.append((name, match.user_id or match.name, username, match.matched, match.evidence, counts[name]))
-    suggested = [row for row in open_rows if row.alias in counts and row.alias not in matches]
-    for row in suggested:
+    for row in (row for row in open_rows if row.alias in counts and row.alias not in matches):
         person = row.person.removeprefix(_OPEN)
         username = person.removeprefix(_BY_USERNAME) if person.startswith(_BY_USERNAME) else usernames.get(person)
         rows.append((row.alias, person, username, None, row.evidence, counts[row.alias]))
@@ -257,13 +233,7 @@ def list_people(
 
 
 def read_aliases(body: bytes, file: str) -> PeopleFile:
-    """Return the content of people.csv, also as a spreadsheet saved it.
-
-    Raises
-    ------
-    ArchiveError
-        The file is no UTF-8 text, or has other columns; the error names the line.
-    """
+    """Return the content of people.csv, also as a spreadsheet saved it; raise an ArchiveError if it is not usable."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -324,48 +294,40 @@ def add_suggestions(content: PeopleFile, suggestions: Iterable[Alias]) -> People
     return content._replace(lines=[*kept, *new])
 
 
-def _follow(name: str, decided: Mapping[str, str], file: str) -> str:
-    """Return the person of a name, which may lead to another name that has a person."""
-    seen = {name: None}
-    target = decided[name]
-    while decided.get(target) and decided[target] != target:
-        if target in seen:
-            names = ", ".join(map(repr, seen))
-            raise PeopleFileError(file, f"the lines of {names} lead to each other: remove one of them.")
-        seen[target] = None
+def _follow(name: str, target: str, decided: Mapping[str, str]) -> str:
+    """Return the person of a name, who may be another name that has a person; a name that leads back ends it."""
+    seen = {name}
+    while decided.get(target) and target not in seen:
+        seen.add(target)
         target = decided[target]
     return target
 
 
 def _read_decisions(
-    aliases: Sequence[Alias], wanted: Collection[str], known: NamesOfPeople, file: str
-) -> dict[str, str]:
-    """Return the person of each alias that the user decided on: an id, a name, or empty to keep the name apart."""
+    aliases: Sequence[Alias], wanted: Collection[str], known: NamesOfPeople
+) -> tuple[dict[str, str], list[Fault]]:
+    """Return the person of each alias (an id, a name, or empty to keep it apart), and the lines that are left out."""
     decided: dict[str, str] = {}
+    faults = []
     stripped = {name.strip(): name for name in wanted}
     for row in aliases:
         if row.is_open:
             continue
-        place = f"{file}, line {row.line}"
-        if _ROUNDED.fullmatch(row.person):
-            raise PeopleFileError(
-                place, f"a spreadsheet rounded the id {row.person}: write the username, as in user:ada."
-            )
-        person = known.find(row.person) or row.person
-        if (
-            person == row.person
-            and (person.isdecimal() or person.startswith(_BY_USERNAME))
-            and known.find(person) is None
-        ):
-            raise PeopleFileError(
-                place,
-                f"the archive knows no person {clean_line(person)}: write a name, an id or user: and a username.",
-            )
         alias = row.alias if row.alias in wanted else stripped.get(row.alias.strip(), row.alias.strip())
-        if decided.setdefault(alias, person) != person:
-            other = clean_line(decided[alias])
-            raise PeopleFileError(place, f"{row.alias!r} is {other} in another line: keep one of the lines.")
-    return decided
+        user_id = known.find(row.person)
+        if _ROUNDED.fullmatch(row.person):
+            reason = f"a spreadsheet rounded the id {row.person!r}: write the username, as in user:ada"
+        elif user_id is None and (row.person.isdecimal() or row.person.startswith(_BY_USERNAME)):
+            reason = f"the archive knows no person {row.person!r}: write a name, an id or user: and a username"
+        elif decided.get(alias, user_id or row.person) != (user_id or row.person):
+            reason = f"{row.alias!r} is {decided[alias]!r} in another line: keep one of the lines"
+        elif _follow(alias, user_id or row.person, decided) == alias != (user_id or row.person):
+            reason = f"it leads back to {row.alias!r} through other lines: remove one of them"
+        else:
+            decided[alias] = user_id or row.person
+            continue
+        faults.append(Fault(row.line, clean_line(reason)))
+    return decided, faults
 
 
 def _fold(name: str) -> str:

@@ -7,7 +7,7 @@ import glob
 import re
 from difflib import get_close_matches
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast, overload
 
 import narwhals.stable.v2 as nw
 import polars as pl
@@ -15,11 +15,11 @@ import polars as pl
 from p2p_analytics import settings
 from p2p_analytics.archive._manifest import list_starts
 from p2p_analytics.archive._view import find_view_file, read_view
-from p2p_analytics.archive.tables import MATCHED
+from p2p_analytics.archive.tables import SCHEMAS, tabulate
 from p2p_analytics.errors import ConfigurationError, describe_type, how_to_install
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import MICROSECONDS, frame_of_polars, table_of, with_microseconds
+from p2p_analytics.frames.arrow import MICROSECONDS, frame_of_polars
 from p2p_analytics.frames.row_currencies import code_expression
 from p2p_analytics.times import as_instant, in_utc, to_microseconds
 
@@ -33,9 +33,12 @@ if TYPE_CHECKING:
     from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.archive._manifest import Entry, Manifest
 
+    Columns = Iterable[str] | None
+    Bound = datetime | date | str | None
+
 _ACCOUNT: Final = "account_id"
 _LISTED: Final = {**schema.PAYMENTS, **MICROSECONDS}
-_MERGED: Final = {**schema.PAYMENTS, **schema.STATEMENT, MATCHED: schema.TEXT, **MICROSECONDS}
+_MERGED: Final = SCHEMAS["view_payments"]
 _SPARK_ZONE: Final = "spark.sql.session.timeZone"
 _SPARK_PATTERN: Final = re.compile(r"[\\*?\[\]{}]")  # special characters in paths
 
@@ -58,50 +61,32 @@ class Scannable:
 
     @overload
     def scan(
-        self,
-        engine: Literal["pandas"],
-        columns: Iterable[str] | None = ...,
-        since: datetime | date | str | None = ...,
-        before: datetime | date | str | None = ...,
+        self, engine: Literal["pandas"], columns: Columns = ..., since: Bound = ..., before: Bound = ...
     ) -> pd.DataFrame: ...
 
     @overload
     def scan(
-        self,
-        engine: Literal["polars"],
-        columns: Iterable[str] | None = ...,
-        since: datetime | date | str | None = ...,
-        before: datetime | date | str | None = ...,
+        self, engine: Literal["polars"], columns: Columns = ..., since: Bound = ..., before: Bound = ...
     ) -> pl.LazyFrame: ...
 
     @overload
     def scan(
-        self,
-        engine: Literal["duckdb"],
-        columns: Iterable[str] | None = ...,
-        since: datetime | date | str | None = ...,
-        before: datetime | date | str | None = ...,
+        self, engine: Literal["duckdb"], columns: Columns = ..., since: Bound = ..., before: Bound = ...
     ) -> duckdb.DuckDBPyRelation: ...
 
     @overload
     def scan(
         self,
         engine: Literal["spark"],
-        columns: Iterable[str] | None = ...,
-        since: datetime | date | str | None = ...,
-        before: datetime | date | str | None = ...,
+        columns: Columns = ...,
+        since: Bound = ...,
+        before: Bound = ...,
         *,
         spark: Any = ...,  # noqa: ANN401 - pyspark need not be there
     ) -> Any: ...  # noqa: ANN401 - pyspark need not be there
 
     def scan(
-        self,
-        engine: str,
-        columns: Iterable[str] | None = None,
-        since: datetime | date | str | None = None,
-        before: datetime | date | str | None = None,
-        *,
-        spark: object = None,
+        self, engine: str, columns: Columns = None, since: Bound = None, before: Bound = None, *, spark: object = None
     ) -> object:
         """Return the payments as a frame of an engine, which reads only what was chosen and what a query needs.
 
@@ -143,7 +128,7 @@ class Scannable:
         chosen = None if columns is None else check_columns(columns, _MERGED)
         with open_engine(engine, spark) as opened:
             sources = self._open_sources()
-            is_whole = chosen is None and period.is_all and not self._has_accounts
+            is_whole = chosen is None and period == (None, None) and not self._has_accounts
             dtypes = _MERGED if any(source.manifest.has_statements for source in sources) else _LISTED
             names = check_columns(chosen, dtypes)
             if self._has_accounts and _ACCOUNT not in names:
@@ -172,7 +157,8 @@ def _read_sources(
         if not paths and manifest.service:
             paths = _find_paths(folder, manifest.service.payments[-1:], check_content=check_content)
         frame = period.filter_rows(nw.from_native(engine.read(paths, [*_LISTED])).lazy())
-        added = {name: nw.lit(None, dtype=_narwhals_type(dtypes[name])) for name in dtypes if name not in _LISTED}
+        types = {name: nw.Int64 if dtype == schema.WHOLE else nw.String for name, dtype in dtypes.items()}
+        added = {name: nw.lit(None, dtype=types[name]()) for name in dtypes if name not in _LISTED}
         frames.append(frame.with_columns(**added).select(*dtypes) if added else frame)
     for folder, manifest in sources:
         if manifest.has_statements:
@@ -183,22 +169,19 @@ def _read_sources(
 def _read_statements(engine: Engine, folder: ArchiveFolder, manifest: Manifest) -> nw.LazyFrame[Any]:
     """Return the payments of an archive with statements: the cached view or, if it cannot be written, a new one."""
     path = find_view_file(folder, manifest)
-    if path is not None:
-        return nw.from_native(engine.read([str(path)], [*_MERGED])).lazy()
-    payments: Any = pl.from_arrow(with_microseconds(table_of(read_view(folder, manifest).payments)))
-    return nw.from_native(engine.load(payments.select(*_MERGED))).lazy()
+    if path is None:
+        found = engine.load(pl.from_arrow(tabulate("view_payments", read_view(folder, manifest).payments)))
+    else:
+        found = engine.read([str(path)], [*_MERGED])
+    return cast("nw.LazyFrame[Any]", nw.from_native(found).lazy())
 
 
 def _find_paths(folder: ArchiveFolder, entries: Sequence[Entry], *, check_content: bool) -> list[str]:
     """Return the paths of files, each checked by its content or by its size alone."""
-    check = folder.require_sound if check_content else folder.require_present
+    check: Callable[[Entry], object] = folder.open_file if check_content else folder.require_present
     for entry in entries:
         check(entry)
     return [str(folder.path / entry.name) for entry in entries]
-
-
-def _narwhals_type(dtype: str) -> Any:  # noqa: ANN401 - a dtype of narwhals
-    return nw.Int64() if dtype == schema.WHOLE else nw.String()
 
 
 class Period(NamedTuple):
@@ -206,11 +189,6 @@ class Period(NamedTuple):
 
     since: datetime | None
     before: datetime | None
-
-    @property
-    def is_all(self) -> bool:
-        """Whether the period has no bound, so that payments without a date belong to it too."""
-        return self.since is None and self.before is None
 
     def list_files(self, payments: Sequence[Entry]) -> list[Entry]:
         """Return the files, newest first, that can hold payments of the period. A file begins with a day of UTC."""
@@ -233,14 +211,8 @@ class Period(NamedTuple):
         return frame
 
 
-def parse_period(since: datetime | date | str | None, before: datetime | date | str | None) -> Period:
-    """Return the period between two bounds from the user.
-
-    Raises
-    ------
-    ConfigurationError
-        A bound is not an instant, or the period ends before it begins.
-    """
+def parse_period(since: Bound, before: Bound) -> Period:
+    """Return the period between two bounds; raise a ConfigurationError if it ends before it begins."""
     period = Period(_parse_bound("since", since), _parse_bound("before", before))
     if period.since is not None and period.before is not None and period.before < period.since:
         raise ConfigurationError(
@@ -249,14 +221,8 @@ def parse_period(since: datetime | date | str | None, before: datetime | date | 
     return period
 
 
-def check_columns(columns: Iterable[str] | None, available: Collection[str]) -> list[str]:
-    """Return the columns to read, all that there are for None.
-
-    Raises
-    ------
-    ConfigurationError
-        They are not names of different columns that there are.
-    """
+def check_columns(columns: Columns, available: Collection[str]) -> list[str]:
+    """Return the columns to read, by default all; raise a ConfigurationError for other names and repeated ones."""
     if columns is None:
         return list(available)
     if isinstance(columns, str):
@@ -277,7 +243,7 @@ def check_columns(columns: Iterable[str] | None, available: Collection[str]) -> 
     return names
 
 
-def _parse_bound(name: str, value: datetime | date | str | None) -> datetime | None:
+def _parse_bound(name: str, value: Bound) -> datetime | None:
     if value is None:
         return None
     with contextlib.suppress(ValueError, TypeError, OverflowError, AttributeError):
@@ -286,32 +252,16 @@ def _parse_bound(name: str, value: datetime | date | str | None) -> datetime | N
 
 
 class Engine(NamedTuple):
-    """Functions of an engine.
+    """Functions of an engine."""
 
-    Attributes
-    ----------
-    read : callable
-        Returns columns of Parquet files, of which each has them; nothing is read before the query.
-    load : callable
-        Returns a table in memory as a frame of the engine.
-    finish : callable
-        Returns the result of a scan from a lazy frame and its dtypes.
-    """
-
-    read: Callable[[list[str], list[str]], Any]
-    load: Callable[[pl.DataFrame], Any]
-    finish: Callable[[nw.LazyFrame[Any], Mapping[str, str]], Any]
+    read: Callable[[list[str], list[str]], Any]  # columns of Parquet files, which all have them, as a lazy frame
+    load: Callable[[Any], Any]  # a Polars frame as a frame of the engine
+    finish: Callable[[nw.LazyFrame[Any], Mapping[str, str]], Any]  # a lazy frame and its dtypes as the user's frame
 
 
 @contextlib.contextmanager
 def open_engine(name: str, spark: object = None) -> Iterator[Engine]:
-    """Give an engine; Spark in a session of the user's own, if there is one.
-
-    Raises
-    ------
-    ConfigurationError
-        It is unknown, or not installed; or a session is given with another engine, or is none.
-    """
+    """Yield an engine; raise a ConfigurationError if it is unknown or not installed, or the session is unsuitable."""
     if not isinstance(name, str) or name not in _ENGINES:
         raise ConfigurationError(f"engine can be {', '.join(_ENGINES)}, not {name!r}.")
     if spark is not None and name != "spark":

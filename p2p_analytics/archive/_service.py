@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet
 
-from p2p_analytics.archive import _manifest
-from p2p_analytics.archive._manifest import Entry, Service, list_starts
-from p2p_analytics.archive.tables import arrow_schema
+from p2p_analytics.archive._manifest import Entry, Service, list_starts, matches_name
+from p2p_analytics.archive.tables import arrow_schema, open_parquet, tabulate
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import MICROSECONDS, frame_of, table_of, with_microseconds
+from p2p_analytics.frames.arrow import frame_of, table_of, with_microseconds
 from p2p_analytics.frames.build import problems_frame
 from p2p_analytics.frames.merge import FETCHED_AT, keep_newest
 from p2p_analytics.frames.people import merge_people
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.history import Baseline, MissingPeriod, merge_problems
 from p2p_analytics.records import Problem
+from p2p_analytics.times import as_instant
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -73,13 +73,14 @@ def build_baseline(  # noqa: PLR0913 - the old state, the user, and the kind of 
     start: datetime | None,
 ) -> Baseline:
     """Return what an incremental load need not request again: payments, and friends if they are recent."""
-    pending = frozenset(name for entry in service.payments for name in entry.pending) if service else frozenset()
     if service is None:
-        return Baseline(pending=pending, refresh=refresh, start=start)
+        return Baseline(refresh=refresh, start=start)
+    pending = frozenset(name for entry in service.payments for name in entry.pending)
     starts = [*list_starts(service.payments), None]
+    bounds = [None if day is None or day == date.min else as_instant(day) for day in starts]
     missing = tuple(
-        MissingPeriod(_midnight(starts[place]), _midnight(starts[place + 1]), entry.rows)
-        for place, entry in enumerate(service.payments)
+        MissingPeriod(*period, entry.rows)
+        for entry, period in zip(service.payments, pairwise(bounds), strict=True)
         if entry in broken
     )
     if refresh:
@@ -106,12 +107,6 @@ def build_baseline(  # noqa: PLR0913 - the old state, the user, and the kind of 
     )
 
 
-def _midnight(day: date | None) -> datetime | None:
-    if day is None or day == date.min:  # the first file has no start
-        return None
-    return datetime.combine(day, time(), UTC)
-
-
 def build_rows(history: History) -> pa.Table:
     """Return a history's payments as rows of the archive, with the time of the fetch."""
     schema.require(history.payments.columns, schema.PAYMENTS, what="merge")
@@ -127,9 +122,8 @@ def build_rows(history: History) -> pa.Table:
     account = pd.Series(str(history.me.user.id), index=payments.index, dtype=schema.TEXT)
     rows = table_of(payments[list(schema.PAYMENTS)].assign(account_id=account))
     names = {normalize_account(name) for name in (history.me.user.id, history.me.user.username) if name}
-    foreign = {
-        name for name in history.payments["account_id"].dropna().unique() if normalize_account(name) not in names
-    }
+    accounts = history.payments["account_id"].dropna().unique()
+    foreign = {name for name in accounts if normalize_account(name) not in names}
     if foreign:
         raise ArchiveError(
             f"The history of {history.me.user.id} holds payments of other accounts ({', '.join(sorted(foreign))}): an "
@@ -201,23 +195,18 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
     return service, changes._replace(loaded=rows.num_rows)
 
 
-def find_broken(folder: ArchiveFolder, service: Service | None) -> list[Entry]:
-    """Return the broken files of the service."""
-    return [entry for entry in (service.entries if service else ()) if not folder.is_sound(entry)]
-
-
 def _recover(folder: ArchiveFolder, kind: str, me: Me) -> Iterator[pa.Table]:
     """Yield the rows of all readable files of a kind, the newest file first; unreadable files are set aside."""
     paths = [path for path in sorted(folder.list_own_files()) if path.name.startswith(f"{kind}-")]
     for path in sorted(paths, key=lambda path: path.stat().st_mtime_ns, reverse=True):
         body = folder.read_bytes(path.name)
-        if body is None or not _manifest.matches_name(path.name, body):
+        if body is None or not matches_name(path.name, body):
             folder.set_aside(path.name)
             continue
         try:
-            file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body))
+            file = open_parquet(body)
             rows = file.read().cast(arrow_schema(kind))
-        except (pyarrow.ArrowException, KeyError, ValueError, OSError):
+        except (pa.ArrowException, KeyError, ValueError, OSError):
             folder.set_aside(path.name)
             continue
         if folder.read_owner(file) != me.user.id:
@@ -236,18 +225,10 @@ def _find_start(baseline: Baseline | None, previous: Service | None, history: Hi
     return min(baseline.start, previous.since)
 
 
-def _write_payments(  # noqa: PLR0913 - the new rows, the old files, and how to treat them
-    folder: ArchiveFolder,
-    rows: pa.Table,
-    kept: Sequence[Entry],
-    account: str,
-    *,
-    newest_at: datetime | None,
+def _write_payments(
+    folder: ArchiveFolder, rows: pa.Table, kept: Sequence[Entry], account: str, *, newest_at: datetime | None
 ) -> tuple[list[Entry], Changes]:
-    """Merge rows into the kept files; files without a change are not rewritten.
-
-    With ``newest_at``, kept rows are treated as fetched before that moment.
-    """
+    """Merge rows into kept files, fetched before ``newest_at`` if given; files without a change are not rewritten."""
     starts = list_starts(kept) or [None]
     touched = {*_assign_files(rows, starts).tolist()} or {0}
     ids = rows["payment_id"].combine_chunks()
@@ -264,32 +245,22 @@ def _write_payments(  # noqa: PLR0913 - the new rows, the old files, and how to 
     payments: list[Entry] = []
     for place, start in enumerate(starts):
         part = new.filter(where == place) if place in touched else None
-        if part is None or (place in stored and _is_unchanged(part, stored[place])):
+        if part is None or (
+            place in stored and part.drop_columns(FETCHED_AT).equals(stored[place].drop_columns(FETCHED_AT))
+        ):
             payments += kept[place : place + 1]
         elif part.num_rows or len(starts) == 1:
-            payments += [
-                folder.write("payments", piece, account, start=first) for first, piece in split_rows(part, start)
-            ]
-    added, changed = _count_changes(old, new)
-    return payments, Changes(added, changed)
+            pieces = split_rows(part, start)
+            payments += [folder.write("payments", piece, account, start=first) for first, piece in pieces]
+    return payments, Changes(*_count_changes(old, new))
 
 
 def write_table(folder: ArchiveFolder, kind: str, frame: pd.DataFrame, old: Entry | None, account: str) -> Entry:
     """Write a small table, unless the old file holds the same rows."""
-    columns = arrow_schema(kind)
-    table = table_of(frame[[name for name in columns.names if name not in MICROSECONDS]])
-    if set(MICROSECONDS) <= set(columns.names):
-        table = with_microseconds(table)
-    table = table.select(columns.names).cast(columns)
+    table = tabulate(kind, frame)
     if old is not None and folder.read(old).equals(table):
         return old
     return folder.write(kind, table, account)
-
-
-def _is_unchanged(new: pa.Table, old: pa.Table) -> bool:
-    """Return whether two tables are equal except for ``fetched_at``."""
-    same: bool = new.drop_columns(FETCHED_AT).equals(old.drop_columns(FETCHED_AT))
-    return same
 
 
 def _read_ids(folder: ArchiveFolder, entry: Entry) -> pa.ChunkedArray:
@@ -304,14 +275,11 @@ def _add_unlisted(
     unlisted = known - {*rows["payment_id"].to_pylist()}
     if unlisted:
         count = format_count(len(unlisted), "payment", "payments")
-        log.warning(
-            "The archive %s keeps %s that the service does not list any more: see problems.", folder.path, count
-        )
+        words = "The archive %s keeps %s that the service does not list any more: see problems."
+        log.warning(words, folder.path, count)
     # A payment that was requested by its id has a problem from that request.
-    new = problems_frame(
-        Problem(payment_id, "id", payment_id, _UNLISTED)
-        for payment_id in sorted(unlisted - {*history.problems["payment_id"]})
-    )
+    left = sorted(unlisted - {*history.problems["payment_id"]})
+    new = problems_frame(Problem(payment_id, "id", payment_id, _UNLISTED) for payment_id in left)
     return pd.concat([problems, new], ignore_index=True).drop_duplicates(ignore_index=True)
 
 
@@ -325,16 +293,14 @@ def _limit_fetched_at(rows: pa.Table, moment: datetime) -> pa.Table:
 
 def _count_changes(old: pa.Table, new: pa.Table) -> tuple[int, int]:
     """Return the number of added payments, and the number of payments with another status."""
-
-    def count(keys: tuple[Any, Any]) -> int:
-        found: int = pc.sum(pc.invert(pc.is_in(keys[1], value_set=keys[0]))).as_py() or 0
-        return found
-
-    def states(rows: pa.Table) -> Any:  # noqa: ANN401 - an Arrow array
-        return pc.binary_join_element_wise(rows["payment_id"], pc.fill_null(rows["status"], ""), "\n")
-
-    added = count((old["payment_id"], new["payment_id"]))
-    return added, count((states(old), states(new))) - added
+    ids = (old["payment_id"], new["payment_id"])
+    states = (
+        pc.binary_join_element_wise(rows["payment_id"], pc.fill_null(rows["status"], ""), "\n") for rows in (old, new)
+    )
+    added, unlike = (
+        int(pc.sum(pc.invert(pc.is_in(after, value_set=before))).as_py() or 0) for before, after in (ids, states)
+    )
+    return added, unlike - added
 
 
 def _assign_files(rows: pa.Table, starts: Sequence[date | None]) -> np.ndarray[Any, Any]:

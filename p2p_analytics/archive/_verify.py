@@ -29,20 +29,9 @@ COMPARED: Final = (_KEY, "status", "action", "amount_cents", "note", "date_creat
 
 
 def list_payments(
-    client: Client,
-    me: Me,
-    on_progress: Callable[[int, int], object],
-    mask: Mask | None,
-    *,
-    since: datetime | None = None,
+    client: Client, me: Me, on_progress: Callable[[int, int], object], mask: Mask | None, *, since: datetime | None
 ) -> pd.DataFrame:
-    """Return the compared columns of payments, all or since a date, listed once from the service without its cache.
-
-    Raises
-    ------
-    RecordError
-        A record has no readable id, so it cannot be compared. With a mask, the error quotes nothing of the record.
-    """
+    """Return the compared columns of payments, listed once without the cache; raise a RecordError without an id."""
 
     def iterate_payments() -> Iterator[Payments]:
         after = None if since is None else since - timedelta(seconds=1)  # the service's bounds are exclusive
@@ -65,9 +54,8 @@ def limit_to(archived: pa.Table, since: datetime | None) -> pa.Table:
 
 def find_differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.DataFrame:
     """Return one row per payment that differs, as `Archive.verify` describes it."""
-    both = frame_of(pa.concat_tables(archived)).merge(
-        listed, on=_KEY, how="outer", suffixes=("", "_listed"), indicator="side"
-    )
+    held = frame_of(pa.concat_tables(archived))
+    both = held.merge(listed, on=_KEY, how="outer", suffixes=("", "_listed"), indicator="side")
     shared = both["side"] == "both"
     differ = pd.DataFrame({name: shared & ~_is_equal(both[name], both[f"{name}_listed"]) for name in COMPARED[1:]})
     differs = ~shared | differ.any(axis="columns")

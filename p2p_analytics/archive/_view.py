@@ -1,7 +1,7 @@
 """The view of an archive: payments, problems, balances and people, derived from what it stores.
 
-It is a pure function of the rows of all imports, the user's edits, people.csv and the service's payments. Its tables are
-cached in files under the digest of these inputs, and may be deleted at any time.
+It is a pure function of the rows of all imports, the user's edits, people.csv and the service's payments. Its tables
+are cached in files under the digest of these inputs, and may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ import msgspec
 import numpy as np
 import pandas as pd
 import polars as pl
+from msgspec.structs import replace
 
-from p2p_analytics.archive._batches import Holder, Rows, read_rows
+from p2p_analytics.archive._batches import Holder, Rows, encode_holder, read_holder, read_rows
 from p2p_analytics.archive._folder import PEOPLE_FILE
 from p2p_analytics.archive._people import (
     BY_USERNAME,
+    Fault,
     Match,
     NamesOfPeople,
     PeopleFile,
     match_names,
     read_aliases,
 )
-from p2p_analytics.archive.tables import MATCHED, arrow_schema
-from p2p_analytics.errors import ArchiveError
+from p2p_analytics.archive.tables import MATCHED, SCHEMAS, empty_frame, tabulate
+from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import frame_of, frame_of_polars, is_among, table_of, with_microseconds
+from p2p_analytics.frames.arrow import MICROSECONDS, frame_of, frame_of_polars, is_among, table_of
 from p2p_analytics.frames.merge_sources import (
     is_decided,
     lay_over,
@@ -43,7 +45,7 @@ from p2p_analytics.frames.people import merge_people, people_frame
 from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import set_dtypes
 from p2p_analytics.records import Me, User
-from p2p_analytics.statements import RECONCILIATION, SERVICE, OtherRow, derive, frame_problems, strip_label
+from p2p_analytics.statements import RECONCILIATION, SERVICE, OtherRow, Problem, derive, frame_problems, strip_label
 from p2p_analytics.times import EPOCH
 from p2p_analytics.vocabulary import Action, Status
 
@@ -66,56 +68,37 @@ LISTED: Final = (
 NOT_COMPARED: Final = frozenset({
     "payment_id", "file", "line", "account_id", "actor_id", "actor_username", "target_user_id", "target_user_username",
 })  # fmt: skip
-_PLACE: Final = ("payment_id", "file", "line", "kind")
+PEOPLE_LINE: Final = "people_line"  # the code of a line of people.csv that is left out
 _VERSION: Final = b"1"  # of the derivation: another one derives again
 _COLUMNS: Final = {**schema.PAYMENTS, **schema.STATEMENT}
 _MERGED: Final = {**_COLUMNS, MATCHED: schema.TEXT}
-_HOLDER: Final = b"p2p_analytics.holder"
-_TABLES: Final = {
-    "payments": _MERGED,
-    "problems": schema.PROBLEMS,
-    "people": schema.PEOPLE,
-    "reconciliation": RECONCILIATION,
-}
+_TABLES: Final = ("payments", "problems", "people", "reconciliation")
 _NAMES: Final = ("counterparty_name", "counterparty_username")
+_IS_PAYMENT: Final = pl.col("kind").fill_null(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
 _PERSON: Final = ("person_id", "person_username", "person_name", MATCHED)
 
 
 class Statements(NamedTuple):
-    """What the statements of an archive say of its account, before it is united with the service's payments.
+    """What the statements of an archive say of its account, before it is united with the service's payments."""
 
-    Attributes
-    ----------
-    me : Me
-        The holder: as the service describes the user, else as the files do.
-    fetched_at : datetime
-        The date of the data.
-    payments : DataFrame
-        PAYMENTS and STATEMENT, with the id and username of the holder, without refused rows.
-    refused : DataFrame
-        The rows that contradict what the service says of a payment.
-    problems : DataFrame
-        PROBLEMS.
-    view : statements.View
-        What follows from the rows of the files alone.
-    """
-
-    me: Me
+    me: Me  # the holder: as the service describes the user, else as the files do
     fetched_at: datetime
-    payments: pd.DataFrame
-    refused: pd.DataFrame
+    listed: pd.DataFrame  # columns of the payments that the service has listed
+    payments: pd.DataFrame  # PAYMENTS and STATEMENT, with the id and username of the holder, without refused rows
+    refused: pd.DataFrame  # the rows that contradict what the service says of a payment
     problems: pd.DataFrame
-    view: StatementView
+    view: StatementView  # what follows from the rows of the files alone
 
 
 class Names(NamedTuple):
-    """Names in statements: payments by name, matches, names of people, and PEOPLE with those whom statements show."""
+    """Names in statements: payments by name, matches, known names, PEOPLE, and unusable lines of people.csv."""
 
     counts: Mapping[str, int]
     matches: Mapping[str, Match]
     known: NamesOfPeople
     people: pd.DataFrame
     persons: pl.DataFrame
+    faults: Sequence[Fault] = ()
 
 
 class Outline(NamedTuple):
@@ -137,18 +120,23 @@ class View(NamedTuple):
 
 
 def read_view(folder: ArchiveFolder, manifest: Manifest) -> View:
-    """Return the view of an archive with statements, from its cache if that is of the present inputs."""
+    """Return the view of an archive; with statements, from its cache if that is of the present inputs."""
+    if (service := manifest.service) and not manifest.has_statements:
+        payments, none = folder.read_payments(service), empty_frame(RECONCILIATION)
+        problems, people = folder.read_frame(service.problems), folder.read_frame(service.people)
+        return View(service.me, service.fetched_at, payments, problems, none, people)
     refuse_marked()
     key = find_key(folder, manifest)
-    cached = {kind: folder.read_cached(f"view_{kind}", key) for kind in _TABLES}
-    payments = cached["payments"]
-    if payments is not None and all(cached.values()):
-        holder = msgspec.json.decode((payments.metadata.metadata or {})[_HOLDER], type=Holder)
-        frames = {kind: frame_of(file.read(columns=[*_TABLES[kind]])) for kind, file in cached.items() if file}
+    cached = {kind: found[1] for kind in _TABLES if (found := folder.find_cached(f"view_{kind}", key))}
+    if len(cached) == len(_TABLES):
+        holder = read_holder(cached["payments"])
+        names = {kind: [name for name in SCHEMAS[f"view_{kind}"] if name not in MICROSECONDS] for kind in _TABLES}
+        frames = {kind: frame_of(file.read(columns=names[kind])) for kind, file in cached.items()}
         return View(holder.me, holder.fetched_at, **frames)
     view = derive_view(folder, manifest, derive_statements(folder, manifest, read_rows(folder, manifest)))
-    with contextlib.suppress(OSError, ArchiveError):  # a folder that cannot be written is read all the same
-        write_view(folder, key, view)
+    if find_key(folder, manifest) == key:  # the user may change people.csv at any time
+        with contextlib.suppress(OSError, ConfigurationError):  # a folder that cannot be written is read all the same
+            _write_tables(folder, key, view, _TABLES)
     return view
 
 
@@ -159,53 +147,43 @@ def find_view_file(folder: ArchiveFolder, manifest: Manifest) -> Path | None:
     if found is None:
         read_view(folder, manifest)
         found = folder.find_cached("view_payments", key)
-    return found
+    return found[0] if found else None
 
 
 def read_outline(folder: ArchiveFolder, manifest: Manifest) -> Outline:
     """Return the outline of the view of an archive, from its cache if that is of the present inputs."""
     key = find_key(folder, manifest)
-    payments, problems = (folder.read_cached(kind, key) for kind in ("view_outline", "view_problems"))
-    if payments is not None and problems is not None:
-        return Outline(pl.DataFrame(pl.from_arrow(payments.read())), frame_of(problems.read()))
-    if not (manifest.service or manifest.has_statements):
-        none = _empty_payments().assign(file=None, line=None)
-        return Outline(outline(none), pd.DataFrame(columns=[*schema.PROBLEMS]).astype(dict(schema.PROBLEMS)))
+    payments, problems = (folder.find_cached(kind, key) for kind in ("view_outline", "view_problems"))
+    if payments and problems:
+        return Outline(pl.DataFrame(pl.from_arrow(payments[1].read())), frame_of(problems[1].read()))
+    if manifest.is_empty:
+        return Outline(outline(empty_frame(_COLUMNS)), empty_frame(schema.PROBLEMS))
     view = read_view(folder, manifest)
     return Outline(outline(view.payments), view.problems)
 
 
 def outline(payments: pd.DataFrame) -> pl.DataFrame:
     """Return ``payment_id``, ``file``, ``line``, ``kind``, and a digest of the compared columns of each payment."""
-    columns = set_dtypes(payments.reindex(columns=[*_COLUMNS]), _COLUMNS)
-    rows = pl.DataFrame(pl.from_arrow(table_of(columns)))
+    rows = to_polars(payments)
     digests = rows.select(name for name in _COLUMNS if name not in NOT_COMPARED).hash_rows()
-    return rows.select(*_PLACE, digests.reinterpret(signed=True).alias("digest"))
+    return rows.with_columns(digest=digests.reinterpret(signed=True)).select(*SCHEMAS["view_outline"])
 
 
-def write_outline(folder: ArchiveFolder, key: str, view: View) -> None:
+def to_polars(payments: pd.DataFrame) -> pl.DataFrame:
+    """Return the columns PAYMENTS and STATEMENT of payments as a frame of Polars."""
+    return pl.DataFrame(pl.from_arrow(table_of(set_dtypes(payments.reindex(columns=[*_COLUMNS]), _COLUMNS))))
+
+
+def write_outline(folder: ArchiveFolder, key: str, view: View, payments: pl.DataFrame) -> None:
     """Write the outline of a view as files that are read until one of its inputs changes."""
-    account = str(view.me.user.id)
-    rows = outline(view.payments).to_arrow().cast(arrow_schema("view_outline"))
-    folder.write("view_outline", rows, account, key=key)
+    folder.write("view_outline", payments.to_arrow(), str(view.me.user.id), key=key)
     _write_tables(folder, key, view, ["problems"])
 
 
-def write_view(folder: ArchiveFolder, key: str, view: View) -> None:
-    """Write the tables of a view as files that are read until one of its inputs changes."""
-    holder = {_HOLDER: msgspec.json.encode(Holder(view.me, view.fetched_at))}
-    payments = with_microseconds(table_of(view.payments))
-    columns = arrow_schema("view_payments")
-    table = payments.select(columns.names).cast(columns)
-    folder.write("view_payments", table, str(view.me.user.id), metadata=holder, key=key)
-    _write_tables(folder, key, view, ["problems", "people", "reconciliation"])
-
-
 def _write_tables(folder: ArchiveFolder, key: str, view: View, kinds: Sequence[str]) -> None:
-    for kind in kinds:
-        columns = arrow_schema(f"view_{kind}")
-        table = table_of(getattr(view, kind)[columns.names]).cast(columns)
-        folder.write(f"view_{kind}", table, str(view.me.user.id), key=key)
+    holder = encode_holder(Holder(view.me, view.fetched_at))
+    for name, kind in ((name, f"view_{name}") for name in kinds):
+        folder.write(kind, tabulate(kind, getattr(view, name)), str(view.me.user.id), metadata=holder, key=key)
 
 
 def find_key(folder: ArchiveFolder, manifest: Manifest) -> str:
@@ -229,23 +207,21 @@ def derive_statements(
     """
     refuse_marked()
     service = manifest.service
-    listed = read_listed(folder, manifest)
+    columns = {name: schema.PAYMENTS[name] for name in LISTED}
+    listed = folder.read_payments(service, columns) if service else empty_frame(columns)
     owner = service.me.user if service else owner
     collected, others = rows.collected, _list_other_rows(listed, rows.collected)
     view = derive(collected, owner, others)
     check(view.holders, view.unnamed)
     if len(view.holders) > 1:  # the service has another username for the user than older files
         own = str(service.me.user.username if service else next(iter(view.holders)))
-        collected = collected._replace(
-            files=tuple(msgspec.structs.replace(info, account=own) for info in collected.files)
-        )
+        collected = collected._replace(files=tuple(replace(info, account=own) for info in collected.files))
         view = derive(collected, owner, others)
     merged_rows = _list_merged_rows(rows.edits, listed, view)
     if merged_rows:  # which rows are in no file is known when the rows of files have their ids
         view = derive(collected, owner, [*others, *merged_rows])
     me = service.me if service else _find_holder(view, rows)
-    payments = lay_over(view.payments, rows.edits)
-    payments = rename_account(payments, str(me.user.id), me.user.username)
+    payments = rename_account(lay_over(view.payments, rows.edits), str(me.user.id), me.user.username)
     kept, refused = (payments, frame_problems([])) if listed.empty else refuse_rows(payments, listed)
     of_files = _drop_edited(frame_problems(view.problems), rows.edits)
     problems = pd.concat([of_files, refused], ignore_index=True)
@@ -255,68 +231,49 @@ def derive_statements(
         in_files = pd.Series(view.ids["payment_id"].drop_nulls().unique().to_list(), dtype=schema.TEXT)
         problems = _add_problems(problems, merged[~is_among(merged["payment_id"], in_files)])
     fetched_at = service.fetched_at if service else _find_end(view, payments, rows)
-    return Statements(
-        me,
-        fetched_at,
-        kept,
-        payments[~is_among(payments["payment_id"], kept["payment_id"])] if len(refused) else payments.iloc[:0],
-        problems,
-        view,
-    )
+    left_out = payments[~is_among(payments["payment_id"], kept["payment_id"])] if len(refused) else payments.iloc[:0]
+    return Statements(me, fetched_at, listed, kept, left_out, problems, view)
 
 
 def derive_view(folder: ArchiveFolder, manifest: Manifest, statements: Statements) -> View:
     """Return the view of an archive: what its statements say, united with the service's payments."""
     service, account = manifest.service, str(statements.me.user.id)
     names = match_people(folder, manifest, statements)
-    listed = _empty_payments() if service is None else folder.read_payments(service)
+    listed = empty_frame(schema.PAYMENTS) if service is None else folder.read_payments(service)
     stated = _describe_people(statements.payments, listed["payment_id"], names.persons, account)
     united = merge_sources(listed, stated) if len(listed) else sort_frame(stated)
     payments = set_dtypes(united.reindex(columns=[*_MERGED]), _MERGED)
-    problems = statements.problems
-    if service is not None:
-        problems = pd.concat([folder.read_frame(service.problems), problems], ignore_index=True)
-        problems = problems.astype(dict(schema.PROBLEMS))
+    parts = [folder.read_frame(service.problems)] if service else []
+    parts += [statements.problems, _frame_faults(names.faults)]
+    problems = pd.concat(parts, ignore_index=True).astype(dict(schema.PROBLEMS))
     reconciliation = statements.view.reconciliation.assign(account=account).astype({"account": schema.TEXT})
     return View(statements.me, statements.fetched_at, payments, problems, reconciliation, names.people)
-
-
-def read_listed(folder: ArchiveFolder, manifest: Manifest) -> pd.DataFrame:
-    """Return the columns `LISTED` of the payments that the service has listed."""
-    if manifest.service is None:
-        return _empty_payments()[[*LISTED]]
-    return frame_of_polars(
-        folder.read_polars(manifest.service.payments[::-1], LISTED), {name: schema.PAYMENTS[name] for name in LISTED}
-    )
 
 
 def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statements) -> Names:
     """Return the names of the payments that only statements know, with their people."""
     service, me = manifest.service, statements.me
     people = people_frame([me.user]) if service is None else folder.read_frame(service.people)
-    listed = read_listed(folder, manifest)
     names = ["payment_id", "kind", "counterparty_id", *_NAMES]
     stated: Any = pl.from_arrow(table_of(statements.payments[names]))
-    both = stated.join(
-        pl.from_arrow(table_of(listed[["payment_id", "counterparty_id"]])).rename({"counterparty_id": "person"}),
-        on="payment_id",
-    )
+    known: Any = pl.from_arrow(table_of(statements.listed[["payment_id", "counterparty_id"]]))
+    both = stated.join(known.rename({"counterparty_id": "person"}), on="payment_id")
     only = stated.join(both, on="payment_id", how="anti")
     name = "counterparty_name"
     seen, shown = (
-        pairs.drop_nulls().group_by(name, number).len().sort(name, number).rows()
-        for pairs, number in (
-            (both.select(name, "person"), "person"),
-            (only.select(name, "counterparty_id"), "counterparty_id"),
-        )
+        rows.drop_nulls([name, number]).group_by(name, number).len().sort(name, number).rows()
+        for rows, number in ((both, "person"), (only, "counterparty_id"))
     )
     people = merge_people([people, _list_stated_people(only, str(me.user.id))])
-    is_payment = pl.col("kind").fill_null(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
-    named = only.filter(is_payment, pl.col("counterparty_id").is_null(), pl.col(name).is_not_null()).select(_NAMES)
+    named = only.filter(_IS_PAYMENT, pl.col("counterparty_id").is_null(), pl.col(name).is_not_null()).select(_NAMES)
     counts = dict(named.group_by(name).len().rows())
     known = NamesOfPeople(people, seen, shown)
-    matches = match_names(counts, known, read_file(folder).lines, str(folder.path / PEOPLE_FILE), me.user)
-    return Names(counts, matches, known, people, _list_persons(named, matches, known))
+    try:
+        lines, faults = read_file(folder).lines, []
+    except ArchiveError as error:  # the payments can be shown without the file
+        lines, faults = (), [Fault(0, str(error))]
+    matches, wrong = match_names(counts, known, lines, str(folder.path / PEOPLE_FILE), me.user)
+    return Names(counts, matches, known, people, _list_persons(named, matches, known), [*faults, *wrong])
 
 
 def read_file(folder: ArchiveFolder) -> PeopleFile:
@@ -358,7 +315,7 @@ def select_stated(payments: pd.DataFrame) -> pd.DataFrame:
     stated = payments[is_own | is_shared]
     is_matched = stated[MATCHED].notna() if MATCHED in stated else pd.Series(data=False, index=stated.index)
     names_other = is_matched | is_shared[stated.index]
-    columns = {}
+    columns: dict[str, pd.Series[Any]] = {}
     for side in ("actor", "target_user", "counterparty"):
         is_other = names_other & (stated[f"{side}_id"] != stated["account_id"])
         columns |= {f"{side}_{name}": stated[f"{side}_{name}"].mask(is_other) for name in ("id", "username")}
@@ -369,15 +326,22 @@ def select_stated(payments: pd.DataFrame) -> pd.DataFrame:
     return stated.assign(**columns, counterparty_name=name, source=schema.SOURCE_STATEMENT)
 
 
+def _frame_faults(faults: Sequence[Fault]) -> pd.DataFrame:
+    """Return PROBLEMS of lines of the user's file of people."""
+    problems = [Problem(PEOPLE_LINE, PEOPLE_FILE, fault.line or None, field="person") for fault in faults]
+    sentences = [f"the line is left out: {fault.reason}" if fault.line else fault.reason for fault in faults]
+    return frame_problems(problems).assign(problem=pd.array(sentences, dtype=schema.TEXT))
+
+
 def _find_holder(view: StatementView, rows: Rows) -> Me:
     """Return the holder of an archive that the service has not described."""
     if view.holders:
         holder = next(iter(view.holders.values()))
-        user = msgspec.structs.replace(holder.user, id=str(holder.user.id).strip().removeprefix("@"))
+        user = replace(holder.user, id=str(holder.user.id).strip().removeprefix("@"))
         end = view.files["period_end"].max()
         if rows.holder and (pd.isna(end) or rows.holder.fetched_at > end):  # the merged rows are the latest
             return Me(user=user, balance_cents=rows.holder.me.balance_cents)
-        return msgspec.structs.replace(holder, user=user)
+        return replace(holder, user=user)
     return rows.holder.me if rows.holder else Me(user=User(id="unknown"))
 
 
@@ -389,11 +353,7 @@ def _find_end(view: StatementView, payments: pd.DataFrame, rows: Rows) -> dateti
 
 
 def _list_other_rows(listed: pd.DataFrame, collected: Collected) -> list[OtherRow]:
-    """Return the payments of the service that moved the balance and are in no file as settled ones.
-
-    A row counts when it is completed. A payment that is pending in a file and settled by what the service says moved
-    the balance later.
-    """
+    """Return the payments of the service that moved the balance, when they ended, and are in no file as settled."""
     if listed.empty:
         return []
     is_settled = pl.col("status").cast(pl.String) == Status.SETTLED.value
@@ -422,26 +382,20 @@ def _find_moves(payments: pd.DataFrame, service: str | None) -> list[OtherRow]:
     ]
 
 
-def _empty_payments() -> pd.DataFrame:
-    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in schema.PAYMENTS.items()})
-
-
 def _list_stated_people(rows: pl.DataFrame, owner: str) -> pd.DataFrame:
     """Return PEOPLE of the user ids that statements show."""
-    shown = rows.select("counterparty_id", *_NAMES).filter(pl.col("counterparty_id").is_not_null()).unique()
-    shown = shown.filter(pl.col("counterparty_id") != owner).sort("counterparty_id", *_NAMES)
-    columns = ("user_id", "display_name", "username")
-    values = shown.to_dict(as_series=False).values()
-    return pd.DataFrame(dict(zip(columns, values, strict=True))).reindex(columns=[*schema.PEOPLE]).astype(schema.PEOPLE)
+    shown = rows.filter(pl.col("counterparty_id") != owner).select("counterparty_id", *_NAMES).unique()
+    people = shown.sort("counterparty_id", *_NAMES).rows()
+    frame = pd.DataFrame(people, columns=["user_id", "display_name", "username"])
+    return frame.reindex(columns=[*schema.PEOPLE]).astype(schema.PEOPLE)
 
 
 def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: NamesOfPeople) -> pl.DataFrame:
     """Return the person of each pair of a name and a username that has a match."""
-    by_username = known.ids_by_username()
     rows: list[tuple[str | None, ...]] = []
     # An empty username is none, and of each pair there is one row: a second one would double payments.
     for name, username in named.with_columns(pl.col(_NAMES[1]).fill_null("")).unique().rows():
-        user_id = by_username.get(username.casefold()) if username else None
+        user_id = known.ids_by_username.get(username.casefold()) if username else None
         if user_id is not None:
             rows.append((name, username, user_id, known.usernames.get(user_id), None, BY_USERNAME))
         elif match := matches.get(name):
@@ -450,16 +404,13 @@ def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: Name
     return pl.DataFrame(rows, schema=dict.fromkeys((*_NAMES, *_PERSON), pl.String), orient="row")
 
 
-def _describe_people(
-    payments: pd.DataFrame, listed: Collection[Any], persons: pl.DataFrame, owner: str
-) -> pd.DataFrame:
+def _describe_people(payments: pd.DataFrame, listed: pd.Series[str], persons: pl.DataFrame, owner: str) -> pd.DataFrame:
     """Return payments of statements with the people of their names, except for those that the service lists."""
     if persons.is_empty():
         return payments.assign(**{MATCHED: pd.Series(index=payments.index, dtype=schema.TEXT)})
     rows: Any = pl.from_arrow(table_of(payments))
-    rows = rows.with_columns(is_listed=pl.Series(is_among(payments["payment_id"], pd.Series(listed))))
-    is_payment = pl.col("kind").fill_null(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
-    is_named = is_payment & ~pl.col("is_listed") & pl.col("counterparty_id").is_null()
+    rows = rows.with_columns(is_listed=pl.Series(is_among(payments["payment_id"], listed)))
+    is_named = _IS_PAYMENT & ~pl.col("is_listed") & pl.col("counterparty_id").is_null()
     keys = [f"key_{name}" for name in _NAMES]
     keyed = rows.with_columns(
         pl.when(is_named & pl.col(_NAMES[0]).is_not_null()).then(pl.col(name).fill_null("")).alias(key)

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Final
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import MICROSECONDS, arrow_type, repeat_text
+from p2p_analytics.frames.arrow import MICROSECONDS, arrow_type, table_of, with_microseconds
 from p2p_analytics.frames.merge import FETCHED_AT
 from p2p_analytics.statements import RECONCILIATION
 from p2p_analytics.statements import rows as stored
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     import pyarrow.parquet as pq
-
-    Constants = dict[str, str | None]  # texts by the column that holds them in every row
 
 MATCHED: Final = "counterparty_matched"  # in histories: how a name in a statement became a person
 _DTYPES: Final = {stored.TEXT: schema.TEXT, stored.WHOLE: schema.WHOLE, stored.INSTANT: schema.INSTANT}
@@ -34,12 +32,9 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     "edits": {**schema.PAYMENTS, **schema.STATEMENT},
     "view_payments": {**schema.PAYMENTS, **schema.STATEMENT, MATCHED: schema.TEXT, **MICROSECONDS},
     "view_outline": {
-        "payment_id": schema.TEXT,
-        "file": schema.TEXT,
-        "line": schema.WHOLE,
-        "kind": schema.TEXT,
-        "digest": schema.WHOLE,
-    },  # fmt: skip
+        **dict.fromkeys(("payment_id", "file", "kind"), schema.TEXT),
+        **dict.fromkeys(("line", "digest"), schema.WHOLE),
+    },
     "view_problems": schema.PROBLEMS,
     "view_people": schema.PEOPLE,
     "view_reconciliation": RECONCILIATION,
@@ -51,6 +46,19 @@ _INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_u
 def arrow_schema(kind: str) -> pa.Schema:
     """Return the schema of all files of a kind: text, integers and UTC microseconds, which every engine reads."""
     return pa.schema([(name, arrow_type(dtype)) for name, dtype in SCHEMAS[kind].items()])
+
+
+def empty_frame(dtypes: Mapping[str, str]) -> pd.DataFrame:
+    """Return a frame without rows, with columns of these dtypes."""
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in dtypes.items()})
+
+
+def tabulate(kind: str, frame: pd.DataFrame) -> pa.Table:
+    """Return a frame as rows of a kind of file; the columns of microseconds are computed."""
+    columns = arrow_schema(kind)
+    table = table_of(frame[[name for name in columns.names if name not in MICROSECONDS]])
+    table = with_microseconds(table) if MICROSECONDS.keys() <= {*columns.names} else table
+    return table.select(columns.names).cast(columns)
 
 
 def encode_parquet(kind: str, table: pa.Table, metadata: Mapping[bytes, bytes]) -> pa.Buffer:
@@ -72,12 +80,22 @@ def encode_parquet(kind: str, table: pa.Table, metadata: Mapping[bytes, bytes]) 
     return sink.getvalue()
 
 
-def read_constants(file: pq.ParquetFile, names: Collection[str]) -> Constants:
+def open_parquet(body: bytes) -> pq.ParquetFile:
+    """Return a Parquet file of its bytes."""
+    return pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body))
+
+
+def metadata_of(file: pq.ParquetFile) -> dict[bytes, bytes]:
+    """Return what a file states beside its rows."""
+    return file.metadata.metadata or {}
+
+
+def read_constants(file: pq.ParquetFile, names: Collection[str]) -> dict[str, str | None]:
     """Return the value of each text column that has the same value, or none, in all rows; it need not be decoded."""
     if file.num_row_groups != 1:
         return {}
     group = file.metadata.row_group(0)
-    constants: Constants = {}
+    constants: dict[str, str | None] = {}
     for place, field in enumerate(file.schema_arrow):
         if field.name not in names or field.type != pa.string():
             continue
@@ -95,21 +113,6 @@ def with_large_texts(rows: pa.Table) -> pa.Table:
     """Return rows with large texts, as pandas has them."""
     large = {pa.string(): pa.large_string()}
     return rows.cast(pa.schema([(field.name, large.get(field.type, field.type)) for field in rows.schema]))
-
-
-def join_payments(parts: Sequence[tuple[pa.Table, Constants]], lengths: Sequence[int]) -> pa.Table:
-    """Return the payments of files, each with that many rows, in the order of PAYMENTS.
-
-    A part is a file's columns, and the text of each column that has the same one in all rows.
-    """
-    longest = max(lengths)
-    repeat = functools.cache(functools.partial(repeat_text, length=longest))  # files share the memory of constants
-    tables = []
-    for (rows, constants), length in zip(parts, lengths, strict=True):
-        columns = dict(zip(rows.column_names, rows.columns, strict=True))
-        columns |= {name: repeat(text)[:length] for name, text in constants.items()}
-        tables.append(pa.table({name: columns[name] for name in schema.PAYMENTS}))
-    return pa.concat_tables(tables)
 
 
 def pending_ids(payments: pa.Table) -> tuple[str, ...]:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from p2p_analytics.archive import _manifest
 from p2p_analytics.archive._folder import ArchiveFolder
-from p2p_analytics.archive._manifest import Entry, Manifest, Service
+from p2p_analytics.archive._manifest import NAME, Manifest, Service
 from p2p_analytics.archive._service import split_rows
-from p2p_analytics.archive.tables import arrow_schema, encode_parquet, pending_ids
+from p2p_analytics.archive.tables import arrow_schema, tabulate
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.errors import ArchiveError, describe_os_error
 from p2p_analytics.files import to_path
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import table_of, with_microseconds
+from p2p_analytics.frames.arrow import with_microseconds
 from p2p_analytics.frames.build import friends_frame, problems_frame
 from p2p_analytics.frames.merge import FETCHED_AT
 from p2p_analytics.frames.people import people_frame
@@ -28,14 +26,24 @@ from p2p_analytics.vocabulary import TargetType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import date, datetime
-    from pathlib import Path
-
-    import pandas as pd
+    from datetime import datetime
 
     Array = np.ndarray[Any, Any]
 
 _FOLDER_MODE: Final = 0o700
+
+
+class _NewFolder(ArchiveFolder):
+    """A folder whose files are not flushed to the disk: generated data can be made again."""
+
+    def replace_file(self, name: str, body: bytes) -> None:
+        """Write a file, which must not exist."""
+        path = self.path / name
+        try:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(body)
+        except OSError as error:
+            raise ArchiveError(f"{path} cannot be written ({describe_os_error(error)}): name another folder.") from None
 
 
 class PaymentColumns(NamedTuple):
@@ -66,8 +74,7 @@ def write_archive(
 ) -> tuple[int, int]:
     """Write a new archive, as a merge of the same history would, and return its payments and bytes.
 
-    The same columns give the same bytes. The files are not flushed to the disk, unlike those of a history that cannot
-    be made again.
+    The same columns give the same bytes.
 
     Raises
     ------
@@ -79,28 +86,20 @@ def write_archive(
         folder_path.mkdir(mode=_FOLDER_MODE)
     except OSError as error:
         raise ArchiveError(f"{folder_path} cannot be made ({describe_os_error(error)}): name a new folder.") from None
-    folder = ArchiveFolder(folder_path)
+    folder = _NewFolder(folder_path)
     rows = _build_rows(payments, fetched_at)
     owner = payments.people[0]
     account = str(owner.id)
-    entries = tuple(_write(folder_path, "payments", piece, start, account) for start, piece in split_rows(rows, None))
+    entries = [folder.write("payments", piece, account, start=start) for start, piece in split_rows(rows, None)]
     seen = people_frame([*(user for user in payments.people if user.id)])
     small: dict[str, Any] = {
-        kind: _write(folder_path, kind, _tabulate(kind, frame), None, account)
+        kind: folder.write(kind, tabulate(kind, frame), account)
         for kind, frame in (("people", seen), ("friends", friends_frame(friends)), ("problems", problems_frame([])))
     }
-    service = Service(
-        me=Me(user=owner),
-        fetched_at=fetched_at,
-        synced_to=fetched_at,
-        friends_at=fetched_at,
-        payments=entries,
-        people_at=fetched_at,
-        **small,
-    )
-    manifest = Manifest(service=service)
+    small |= dict.fromkeys(("fetched_at", "synced_to", "friends_at", "people_at"), fetched_at)
+    manifest = Manifest(service=Service(me=Me(user=owner), payments=tuple(entries), **small))
     body = folder.encode_manifest(manifest)
-    _write_bytes(folder_path / _manifest.NAME, body)
+    folder.replace_file(NAME, body)
     return rows.num_rows, len(body) + sum(entry.size for entry in manifest.entries)
 
 
@@ -171,26 +170,3 @@ def _describe_view(  # noqa: PLR0913, PLR0917 - the columns that decide it
 
 def _take(values: Sequence[str | None], codes: Array) -> pa.Array:
     return pa.array(values, pa.string()).take(pa.array(codes))
-
-
-def _tabulate(kind: str, frame: pd.DataFrame) -> pa.Table:
-    columns = arrow_schema(kind)
-    return table_of(frame[columns.names]).cast(columns)
-
-
-def _write(path: Path, kind: str, table: pa.Table, start: date | None, account: str) -> Entry:
-    """Write rows as a file of an archive."""
-    body = encode_parquet(kind, table, {b"p2p_analytics.account": account.encode()})
-    digest = sha256(body).hexdigest()
-    name = _manifest.build_file_name(kind, start, digest)
-    _write_bytes(path / name, body)
-    pending = pending_ids(table) if kind == "payments" else ()
-    return Entry(name=name, rows=table.num_rows, size=len(body), sha256=digest, start=start, pending=pending)
-
-
-def _write_bytes(path: Path, body: Any) -> None:  # noqa: ANN401 - bytes or a buffer
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(body)
-    except OSError as error:
-        raise ArchiveError(f"{path} cannot be written ({describe_os_error(error)}): name another folder.") from None

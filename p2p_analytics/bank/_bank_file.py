@@ -33,9 +33,7 @@ _COMPACT: Final = r"^\s*((?:19|20)\d\d)(\d\d)(\d\d)\s*$"
 _DOTTED: Final = re.compile(r"\s*\d{1,2}\.\d{1,2}\.\d{2,4}")
 _IN_BRACKETS: Final = r"^\s*\(([^()a-zA-Z]*)\)\s*$"
 _OUT: Final = frozenset({"d", "dr", "debit", "af", "s", "soll", "out"})
-_IN: Final = frozenset({"c", "cr", "credit", "bij", "h", "haben", "in"})
 _UTC: Final = ZoneInfo("UTC")
-_EPOCH: Final = date(1970, 1, 1)
 
 
 class BankRow(NamedTuple):
@@ -157,10 +155,10 @@ def _read_rows(reader: Any, positions: Mapping[str, int], name: str) -> _Sheet: 
 def _describe_missing(name: str, header: Sequence[str], named: Mapping[str, str]) -> str:
     found = clean_line(", ".join(filter(None, header)))[:_LONGEST_NAMES]
     columns = f" Its columns are: {found}." if found else ""
+    needed = "a date and an amount: name them, as in columns={'date': 'Day', 'amount': 'Sum'}"
     if named:
-        return f"{name} has no header with the columns {', '.join(map(repr, named.values()))}.{columns}"
-    advice = "name them, as in columns={'date': 'Day', 'amount': 'Sum'}"
-    return f"{name} has no header with a date and an amount: {advice}.{columns}"
+        needed = f"the columns {', '.join(map(repr, named.values()))}"
+    return f"{name} has no header with {needed}.{columns}"
 
 
 def _read_amounts(sheet: _Sheet) -> list[int | None]:
@@ -169,10 +167,7 @@ def _read_amounts(sheet: _Sheet) -> list[int | None]:
         cents = _read_money(sheet, "amount")
         signs = [normalize_name(sign or "") for sign in sheet.columns.get("sign", [])]
         if signs and not any((amount or 0) < 0 for amount in cents):
-            cents = [
-                -amount if amount is not None and sign in _OUT else amount
-                for amount, sign in zip(cents, signs, strict=True)
-            ]
+            cents = [-amount if amount and sign in _OUT else amount for amount, sign in zip(cents, signs, strict=True)]
         return cents
     empty: list[int | None] = [None] * len(sheet.lines)
     debits, credits_ = (_read_money(sheet, name) if name in sheet.columns else empty for name in ("debit", "credit"))
@@ -217,7 +212,7 @@ def _read_days(sheet: _Sheet, at: list[int], *, day_first: bool | None) -> list[
         if len(unclear):
             advice = "can be month/day or day/month: pass day_first=True or day_first=False"
             raise _describe_cell(sheet, "date", at[unclear[0]], advice)
-    return [(day - _EPOCH).days for day in days]
+    return days.cast(pl.Int32).to_list()
 
 
 def _describe_cell(sheet: _Sheet, field: str, row: int, fault: str) -> StatementError:

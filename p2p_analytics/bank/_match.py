@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pandas as pd
@@ -18,12 +18,12 @@ from p2p_analytics.errors import ConfigurationError, describe_type
 from p2p_analytics.frames.own_money import is_bank_or_card
 from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, TEXT, WHOLE, require
 from p2p_analytics.history import describe_history_call
-from p2p_analytics.times import find_zone
+from p2p_analytics.times import EPOCH, find_zone
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from zoneinfo import ZoneInfo
 
 
@@ -43,14 +43,9 @@ BANK_MATCHES: Final[Mapping[str, str]] = {
     "state": TEXT,
 }
 SERVICES: Final = ("venmo", "cash app", "cashapp", "paypal", "wise", "transferwise", "revolut", "monzo")
-PAIRED: Final = "paired"
-ONLY_IN_STATEMENT: Final = "only in statement"
-ONLY_IN_BANK: Final = "only in bank"
-OUTSIDE: Final = "outside the bank file"
 _TRANSFER: Final = "transfer"
 _NEEDED: Final = ("payment_id", "status", "date_created", "kind", "flow_cents")
 _OPTIONAL: Final = ("account_id", "fee_cents", "currency", "funding_source")
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Movement(NamedTuple):
@@ -62,8 +57,8 @@ class _Movement(NamedTuple):
     kind: str
     date: datetime
     day: int
-    flow: int
-    fee: int | None
+    flow_cents: int
+    fee_cents: int | None
     currency: str | None
 
 
@@ -127,18 +122,19 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
     if isinstance(days, bool) or not isinstance(days, int) or days < 0:
         raise ConfigurationError(f"days={days!r} is not valid: give the number of days, 0 or more.")
     movements, funded = _read_movements(payments, find_zone(tz))
-    rows = _sort_rows(read_bank(bank, columns, day_first=day_first))
+    rows = read_bank(bank, columns, day_first=day_first)
+    rows.sort(key=lambda row: (row.day, row.description or "", row.line))
     is_named = _compile_names(names)
     matcher = _Matcher(rows, [is_named(row.description) for row in rows], days)
     matcher.match(movements, _expect_net)
-    matcher.match([transfer for transfer in movements if transfer.fee], lambda transfer: -transfer.flow)
-    matcher.match(funded, lambda payment: payment.flow, named_only=True)
+    matcher.match([transfer for transfer in movements if transfer.fee_cents], lambda transfer: -transfer.flow_cents)
+    matcher.match(funded, lambda payment: payment.flow_cents, named_only=True)
     return _build_frame(movements, matcher)
 
 
 def _expect_net(transfer: _Movement) -> int:
     """Return the amount at the bank: a fee is inside the amount that left the service."""
-    return -transfer.flow - (transfer.fee or 0 if transfer.flow < 0 else 0)
+    return -transfer.flow_cents - (transfer.fee_cents or 0 if transfer.flow_cents < 0 else 0)
 
 
 class _Matcher:
@@ -155,29 +151,26 @@ class _Matcher:
         self, movements: Iterable[_Movement], expect: Callable[[_Movement], int], *, named_only: bool = False
     ) -> None:
         """Pair movements with the rows of the expected amount."""
-        groups: dict[int, list[_Movement]] = defaultdict(list)
+        groups: dict[tuple[int, str], list[_Movement]] = defaultdict(list)
         for movement in movements:
             if movement not in self.pairs:
-                groups[expect(movement)].append(movement)
+                groups[expect(movement), movement.currency or ""].append(movement)
         rows_of: dict[int, list[int]] = defaultdict(list)
         for at, row in enumerate(self.rows):
             if at not in self._used and (self.named[at] or not named_only):
                 rows_of[row.cents].append(at)
-        for cents, group in groups.items():
-            for currency in sorted({movement.currency or "" for movement in group}):
-                same = [movement for movement in group if (movement.currency or "") == currency]
-                rows = [at for at in rows_of[cents] if at not in self._used and self._has_currency(at, currency)]
-                near = [Row(self.rows[at].day, self.named[at]) for at in rows]
-                for one, other in assign([movement.day for movement in same], near, self._days):
-                    self.pairs[same[one]] = rows[other]
-                    self._used.add(rows[other])
+        for cents, currency in sorted(groups):
+            same = groups[cents, currency]
+            free = [at for at in rows_of[cents] if at not in self._used]
+            rows = [at for at in free if not currency or self.rows[at].currency in {None, currency}]
+            near = [Row(self.rows[at].day, self.named[at]) for at in rows]
+            for one, other in assign([movement.day for movement in same], near, self._days):
+                self.pairs[same[one]] = rows[other]
+                self._used.add(rows[other])
 
-    def list_rest(self) -> list[int]:
+    def list_rest(self) -> list[BankRow]:
         """Return the rows that name a payment service and have no pair."""
-        return [at for at in range(len(self.rows)) if self.named[at] and at not in self._used]
-
-    def _has_currency(self, at: int, currency: str) -> bool:
-        return not currency or self.rows[at].currency in {None, currency}
+        return [row for at, row in enumerate(self.rows) if self.named[at] and at not in self._used]
 
 
 def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], list[_Movement]]:
@@ -190,11 +183,9 @@ def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], 
         )
     require(frame.columns, _NEEDED, what="match_bank", instead="what read_statements returns")
     settled = frame[(frame["status"] == Status.SETTLED) & frame["date_created"].notna() & frame["flow_cents"].notna()]
-    columns = [settled[name] if name in settled else pd.Series(index=settled.index) for name in (*_NEEDED, *_OPTIONAL)]
+    columns = settled.reindex(columns=[*_NEEDED, *_OPTIONAL]).astype(object)
     transfers, funded = [], []
-    values_of = (column.astype(object).where(column.notna(), None) for column in columns)
-    for number, values in enumerate(zip(*values_of, strict=True)):
-        row: dict[str, Any] = dict(zip((*_NEEDED, *_OPTIONAL), values, strict=True))
+    for number, row in enumerate(columns.where(columns.notna(), None).to_dict("records")):
         instant = row["date_created"].to_pydatetime()
         movement = _Movement(
             number=number,
@@ -202,24 +193,20 @@ def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], 
             payment_id=row["payment_id"],
             kind=row["kind"] or KIND_PAYMENT,
             date=instant,
-            day=(to_zone(instant, zone).date() - _EPOCH.date()).days,
-            flow=int(row["flow_cents"]),
-            fee=None if row["fee_cents"] is None else int(row["fee_cents"]),
+            day=(to_zone(instant, zone).date() - EPOCH.date()).days,
+            flow_cents=int(row["flow_cents"]),
+            fee_cents=None if row["fee_cents"] is None else int(row["fee_cents"]),
             currency=row["currency"],
         )
         if movement.kind == _TRANSFER:
             transfers.append(movement)
-        elif movement.flow < 0 and is_bank_or_card(row["funding_source"]):
+        elif movement.flow_cents < 0 and is_bank_or_card(row["funding_source"]):
             funded.append(movement)
     return sorted(transfers, key=_sort_key), sorted(funded, key=_sort_key)
 
 
 def _sort_key(movement: _Movement) -> tuple[object, ...]:
     return movement.day, movement.date, movement.payment_id or "", movement.account_id or ""
-
-
-def _sort_rows(rows: Collection[BankRow]) -> list[BankRow]:
-    return sorted(rows, key=lambda row: (row.day, row.description or "", row.line))
 
 
 def _compile_names(names: Iterable[str]) -> Callable[[str | None], bool]:
@@ -237,12 +224,11 @@ def _build_frame(transfers: list[_Movement], matcher: _Matcher) -> pd.DataFrame:
     funded = [movement for movement in matcher.pairs if movement.kind != _TRANSFER]
     days = [row.day for row in matcher.rows]
     first, last = (min(days), max(days)) if days else (-math.inf, math.inf)
-    lines = []
+    lines = [_describe(None, row, "only in bank") for row in matcher.list_rest()]
     for movement in (*transfers, *funded):
         at = matcher.pairs.get(movement)
-        is_outside = not first <= movement.day <= last
-        lines.append(_describe(movement, None if at is None else matcher.rows[at], is_outside=is_outside))
-    lines += [_describe(None, matcher.rows[at]) for at in matcher.list_rest()]
+        alone = "only in statement" if first <= movement.day <= last else "outside the bank file"
+        lines.append(_describe(movement, *((None, alone) if at is None else (matcher.rows[at], "paired"))))
     lines.sort(key=_find_place)
     return pd.DataFrame(
         {name: pd.Series([line[name] for line in lines], dtype=dtype) for name, dtype in BANK_MATCHES.items()}
@@ -255,25 +241,15 @@ def _find_place(line: dict[str, Any]) -> tuple[object, ...]:
     return line["date"] or line["bank_date"], key is None, key or "", line["bank_line"] or 0
 
 
-def _describe(movement: _Movement | None, row: BankRow | None, *, is_outside: bool = False) -> dict[str, Any]:
+def _describe(movement: _Movement | None, row: BankRow | None, state: str) -> dict[str, Any]:
     """Return a row of the result."""
-    alone = (OUTSIDE if is_outside else ONLY_IN_STATEMENT) if movement else ONLY_IN_BANK
-    state = PAIRED if movement and row else alone
     line: dict[str, Any] = dict.fromkeys(BANK_MATCHES) | {"state": state}
     if movement:
-        line |= {
-            "account_id": movement.account_id,
-            "payment_id": movement.payment_id,
-            "kind": movement.kind,
-            "date": movement.date,
-            "flow_cents": movement.flow,
-            "fee_cents": movement.fee,
-            "currency": movement.currency,
-        }
+        line |= {name: value for name, value in movement._asdict().items() if name in line}
     if row:
         line |= {
             "bank_line": row.line,
-            "bank_date": _EPOCH + timedelta(days=row.day),
+            "bank_date": EPOCH + timedelta(days=row.day),
             "bank_description": row.description,
             "bank_amount_cents": row.cents,
         }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date
     from pathlib import Path
-    from typing import Final
+    from typing import Any, Final
 
     from p2p_analytics.settings import Privacy
 
@@ -36,6 +36,35 @@ def add_archive_command(
     parser = add_parser(name, help=summary, description=description, allow_abbrev=False)
     parser.add_argument("archive", metavar="ARCHIVE", help="the archive's folder")
     return parser
+
+
+def add_archives_command(
+    add_parser: Callable[..., argparse.ArgumentParser], name: str, summary: str, description: str
+) -> argparse.ArgumentParser:
+    """Add a command that shows one or more archives of one person together, and return its parser."""
+    parser = add_parser(name, help=summary, description=description, allow_abbrev=False)
+    parser.add_argument(
+        "archives",
+        metavar="ARCHIVE",
+        nargs="+",
+        action=_StoreArchives,
+        help="the archive's folder; several, such as those of two services, are shown together",
+    )
+    return parser
+
+
+class _StoreArchives(argparse.Action):
+    """Argument of one or more archives: ``archives``, and ``archive``, their names for messages."""
+
+    def __call__(
+        self,
+        _parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,  # noqa: ANN401 - as argparse has it
+        _option: object = None,
+    ) -> None:
+        """Store the folders, and their names as one text."""
+        namespace.archives, namespace.archive = values, ", ".join(values)
 
 
 def add_service(parser: argparse.ArgumentParser, default: str = "P2P_BASE_URL, or that of the last login") -> None:

@@ -1,8 +1,8 @@
 """Entry point of the command line: runs one command, and prints one line for an error.
 
-Exit codes: 0, 1 for a failure or a difference that verify found, 2 for wrong use, 130 after Ctrl-C. Heavy libraries
-load in the commands that need them, so that ``--help`` is fast. No command takes a token as an argument, because
-arguments are visible in process lists and shell histories.
+Exit codes: 0, 1 for a failure or a difference that verify found, 2 for wrong use, 3 if import refused some files and
+imported the rest, 130 after Ctrl-C. Heavy libraries load in the commands that need them, so that ``--help`` is fast. No
+command takes a token as an argument, because arguments are visible in process lists and shell histories.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PROGRAM: Final = "p2p-analytics"
 _INTERRUPTED: Final = 130  # 128 + SIGINT, as shells count
 _EXIT_CODES: Final = (
     "Exit codes: 0 for success; 1 for a failure, with one line on standard error, or for a difference that verify "
-    "found; 2 for wrong use of the command line; 130 after Ctrl-C."
+    "found; 2 for wrong use of the command line; 3 if import refused files and imported the rest; 130 after Ctrl-C."
 )
 
 

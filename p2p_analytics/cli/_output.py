@@ -1,4 +1,4 @@
-"""Output that commands share: a summary as text or JSON, and progress on standard error."""
+"""Output that commands share: a summary as text or JSON, tables, questions, and progress on standard error."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import sys
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Final, Literal
 
     from p2p_analytics.history import History
     from p2p_analytics.settings import Privacy
 
 _STEPS_PER_LINE: Final = 20
+_WIDEST: Final = 40  # characters of a cell in a table
 
 
 def print_summary(options: argparse.Namespace, text: str, **values: object) -> None:
@@ -45,6 +46,31 @@ def name_options(message: str) -> str:
     import re
 
     return re.sub(r"""\b[a-z_]+=(?:"[^"]*"|'[^']*'|[\w.]+) \((--[^()]+)\)""", r"\1", message)
+
+
+def align_rows(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a line for each row, with columns of equal width; only the last cell of a row may be long."""
+    from p2p_analytics.display import clean_line
+
+    cells = [[clean_line(cell) for cell in row] for row in rows]
+    for row in cells:
+        row[:-1] = [
+            cell if len(cell) <= _WIDEST else f"{cell[: _WIDEST - 1]}\N{HORIZONTAL ELLIPSIS}" for cell in row[:-1]
+        ]
+    widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
+    return ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in cells]
+
+
+def is_terminal() -> bool:
+    """Return whether a person can answer a question."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def ask(question: str) -> str:
+    """Return the line that the user enters; the question goes to standard error, which no script reads as data."""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline()
 
 
 class Progress:

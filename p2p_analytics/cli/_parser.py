@@ -8,7 +8,7 @@ import os
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
+    from typing import Any, NoReturn
 
 
 class Parser(argparse.ArgumentParser):
@@ -46,6 +46,10 @@ class Parser(argparse.ArgumentParser):
         if isinstance(action.choices, dict):
             raise argparse.ArgumentError(None, f"there is no command {value!r}{meant}")
         raise argparse.ArgumentError(action, f"{value!r} is not one of its values{meant}")
+
+    def error(self, message: str) -> NoReturn:
+        """End with the message first, then where the help is; argparse begins with many lines of usage."""
+        self.exit(2, f"{self.prog}: {message}\nSee: {self.prog} --help\n")
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         """Return a formatter as wide as the terminal; argparse would import shutil with all compressions."""

@@ -132,7 +132,7 @@ def cast_to_file_types(table: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
-def pandas_array(column: pa.ChunkedArray, dtype: str) -> Any:
+def pandas_array(column: pa.ChunkedArray, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
     """Return a column as a writable array of a dtype of the schema."""
     array = schema.parse_dtype(dtype).__from_arrow__(column)
     return array.copy() if dtype == schema.INSTANT else array  # instants may share Arrow's read-only memory

@@ -95,10 +95,12 @@ def find_contradictions(statements: pd.DataFrame, service: pd.DataFrame) -> pd.D
 def select_edits(given: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     """Return what a user has edited: rows of PAYMENTS and STATEMENT that are not known, and values that differ.
 
-    Of a known payment, only the id and the values that differ are filled; a null is no edit, and neither is the account.
+    Of a known payment, only the id and the values that differ are filled; a null is not an edit, nor is the account.
     """
     columns = {**PAYMENTS, **STATEMENT}
     own = set_dtypes(given.reindex(columns=[*columns]), columns).reset_index(drop=True)
+    if own.equals(known.reset_index(drop=True)):
+        return own.iloc[:0]
     places = pd.Index(known["payment_id"]).get_indexer(pd.Index(own["payment_id"]))
     is_known = places >= 0
     before = set_dtypes(known.reindex(columns=[*columns]), columns).take(places[is_known]).set_axis(own.index[is_known])
@@ -112,7 +114,8 @@ def select_edits(given: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     is_edited = pd.DataFrame(differs, index=edited.index).any(axis="columns")
     values = {name: edited[name].where(flags) for name, flags in differs.items()}
     values |= dict.fromkeys(_OWN_ACCOUNT, pd.Series(index=edited.index, dtype=TEXT))
-    return pd.concat([own[~is_known], edited.assign(**values)[is_edited]], ignore_index=True)
+    edits: pd.DataFrame = pd.concat([own[~is_known], edited.assign(**values)[is_edited]], ignore_index=True)
+    return edits
 
 
 def lay_over(payments: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:

@@ -161,7 +161,7 @@ def set_dtypes(frame: pd.DataFrame, dtypes: Mapping[Any, Any]) -> pd.DataFrame:
 
 
 @functools.cache
-def parse_dtype(dtype: Any) -> Any:
+def parse_dtype(dtype: Any) -> Any:  # noqa: ANN401 - a name or a dtype of pandas
     """Return a dtype of pandas; looking one up by its name takes long where there are few rows."""
     from pandas.api.types import pandas_dtype
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 def household(histories: Iterable[History]) -> History:
     """Return the histories of several accounts as that of one viewer, with payments between members counted once.
 
+    The accounts can belong to several people, or to one person, as those of two services do.
+
     A payment between two members is internal: it is the row of one of them, with kind "transfer", no direction and a
     flow of 0, so no analysis counts it. It is recognised by the ids of both sides, or by one payment id in the
     histories of both members with the same amount, opposite directions and dates at most a day apart. Names alone
@@ -111,13 +113,14 @@ def _join_members(members: Sequence[History]) -> Me:
     users = [member.me.user for member in members]
     if len(users) == 1:
         return members[0].me
-    names = [user.display_name or user.username or str(user.id) for user in users]
+    # One person's accounts of several services can have one name.
+    names = [*dict.fromkeys(user.display_name or user.username or str(user.id) for user in users)]
     balances = [member.me.balance_cents for member in members]
     known = [cents for cents in balances if cents is not None]
     return Me(
         user=User(
             id="+".join(sorted(str(user.id) for user in users)),
-            display_name=f"{', '.join(names[:-1])} and {names[-1]}",
+            display_name=" and ".join(filter(None, [", ".join(names[:-1]), names[-1]])),
         ),
         balance_cents=sum(known) if len(known) == len(balances) else None,
     )

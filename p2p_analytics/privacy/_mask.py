@@ -83,6 +83,7 @@ _WORDS: Final = {
     "cadence": "weekly|fortnightly|monthly|quarterly|yearly",
     "state": "active|late|ended",
     "reason": "duplicate|large",
+    "code": "[a-z_]+",  # of problems: a word of this package
 }
 _SOURCES: Final = ("funding_source", "destination")
 _NUMBERS: Final = {

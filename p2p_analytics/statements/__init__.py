@@ -8,27 +8,31 @@ from p2p_analytics.statements._statements import (
     find_common_handle,
     list_other_accounts,
     list_refused,
-    list_services,
     list_skipped,
     read_statements,
-    select_row_problems,
 )
 from p2p_analytics.statements.collect import collect
 from p2p_analytics.statements.formats.cells import parse_instants, parse_money
+from p2p_analytics.statements.formats.column_format import FIELDS, ColumnFormat
+from p2p_analytics.statements.formats.fields import match_kinds
 from p2p_analytics.statements.formats.format import Reading, StatementFormat, Table
 from p2p_analytics.statements.ledger.continuity import OtherRow
 from p2p_analytics.statements.ledger.derive import View, derive
 from p2p_analytics.statements.ledger.reconcile import RECONCILIATION
-from p2p_analytics.statements.problems import Problem, frame_problems, list_unreadable
-from p2p_analytics.statements.reading.registry import list_formats, register_format
+from p2p_analytics.statements.own_formats import FileDescription, describe_file, read_format
+from p2p_analytics.statements.problems import Problem, frame_problems, list_problems, list_unreadable
+from p2p_analytics.statements.reading.registry import find_service, list_formats, register_format
 from p2p_analytics.statements.reading.sources import find_paths
 from p2p_analytics.statements.rows import ROWS, SERVICE, Collected, FileInfo, complete_rows, strip_label
 
 __all__ = [
+    "FIELDS",
     "RECONCILIATION",
     "ROWS",
     "SERVICE",
     "Collected",
+    "ColumnFormat",
+    "FileDescription",
     "FileInfo",
     "OtherFile",
     "OtherRow",
@@ -43,19 +47,22 @@ __all__ = [
     "complete_rows",
     "derive",
     "describe_balances",
+    "describe_file",
     "find_common_handle",
     "find_paths",
+    "find_service",
     "frame_problems",
     "list_formats",
     "list_other_accounts",
+    "list_problems",
     "list_refused",
-    "list_services",
     "list_skipped",
     "list_unreadable",
+    "match_kinds",
     "parse_instants",
     "parse_money",
+    "read_format",
     "read_statements",
     "register_format",
-    "select_row_problems",
     "strip_label",
 ]

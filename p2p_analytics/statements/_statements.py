@@ -1,11 +1,10 @@
-"""The Statements class: payments, files, reconciliation and problems of statement files; and the call that reads them."""
+"""The Statements class, and the call that reads statement files: payments, reconciliation, problems and files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
-from zoneinfo import ZoneInfo
 
 import pandas as pd
 import polars as pl
@@ -24,7 +23,6 @@ from p2p_analytics.statements.collect import collect
 from p2p_analytics.statements.formats.cells import has_zone
 from p2p_analytics.statements.ledger.derive import derive
 from p2p_analytics.statements.problems import OTHER_ACCOUNTS, REFUSED, SKIPPED, frame_problems
-from p2p_analytics.statements.reading.registry import find_service
 from p2p_analytics.statements.rows import Collected
 from p2p_analytics.times import EPOCH, find_zone
 
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
     from typing import IO
+    from zoneinfo import ZoneInfo
 
     from p2p_analytics.records import Me
 
@@ -48,7 +47,7 @@ _CARD: Final = (
 )
 
 
-def read_statements(
+def read_statements(  # noqa: PLR0913 - each is an independent option of a public function
     paths: StatementFiles,
     *,
     tz: str | ZoneInfo = "UTC",
@@ -99,8 +98,8 @@ def read_statements(
     Raises
     ------
     StatementError
-        A file cannot be read, is not a statement or was damaged, for example by a spreadsheet; or none of the files found
-        is a statement.
+        A file cannot be read, is not a statement or was damaged, for example by a spreadsheet; or none of the files
+        found is a statement.
     MemberNeededError
         The file of a shared group does not name the account holder.
     ConfigurationError
@@ -163,7 +162,7 @@ class OtherFile(NamedTuple):
     transactions: int
 
 
-def select_row_problems(problems: pd.DataFrame) -> pd.DataFrame:
+def _select_row_problems(problems: pd.DataFrame) -> pd.DataFrame:
     """Return the problems of statements without skipped and refused files, which are of no account."""
     return problems[~problems["code"].isin([SKIPPED, REFUSED])]
 
@@ -186,11 +185,6 @@ def list_other_accounts(problems: pd.DataFrame, payments: pd.DataFrame) -> tuple
     return tuple(OtherFile(file, account, int(counts.get(file, 0))) for file, account in found)
 
 
-def list_services(statements: Statements) -> tuple[str, ...]:
-    """Return the services of statement files, in alphabetical order."""
-    return tuple(sorted({find_service(name) for name in statements.files["format"].unique()}))
-
-
 def find_common_handle(statements: Statements) -> str | None:
     """Return the handle that can be the account of all statements, if only the user knows whether it is.
 
@@ -207,8 +201,6 @@ def find_common_handle(statements: Statements) -> str | None:
 
 def describe_balances(reconciliation: pd.DataFrame) -> str:
     """Return how many of the balances that files state agree with their rows, and how many files state none."""
-    if reconciliation.empty:
-        return "no balance is stated"
     checked = reconciliation["reconciled"].dropna()
     # A single balance, such as that of a quiet month with one row, is stated, but leaves nothing to check.
     is_stated = reconciliation[["reconciled", "opening_cents", "closing_cents"]].notna().any(axis="columns")
@@ -219,29 +211,14 @@ def describe_balances(reconciliation: pd.DataFrame) -> str:
     has_balance = is_stated.groupby(reconciliation["file"]).any()
     without = int((~has_balance).sum())
     in_others = int((~is_stated & reconciliation["file"].map(has_balance)).sum())
-    unchecked = f"{format_count(alone, 'balance', 'balances')} with nothing to check"
-    if checked.empty:
-        counted = unchecked
-    else:
-        counted = f"{len(checked) - wrong:,} of {format_count(len(checked), 'balance', 'balances')} reconciled"
-        counted += f", {wrong:,} wrong" if wrong else ""
-        counted += f", {unchecked}" if alone else ""
-    return (
-        counted
-        + (f", {format_count(without, 'file states', 'files state')} none" if without else "")
-        + (f", {in_others:,} in other currencies not stated" if in_others else "")
-    )
-
-
-def _hide_reasons(problems: pd.DataFrame) -> pd.DataFrame:
-    """Return problems without the reasons of skipped and refused files, which quote names and columns."""
-    is_unread = problems["code"].isin([SKIPPED, REFUSED])
-    return problems.assign(problem=problems["problem"].mask(is_unread, problems["code"] + f": {NOT_SHOWN}"))
-
-
-def _name_files(files: list[str]) -> str:
-    """Return the names of the first files."""
-    return ", ".join(map(clean_line, files[:_MOST_FILES])) + (" ..." if len(files) > _MOST_FILES else "")
+    counts = []
+    if len(checked):
+        counts.append(f"{len(checked) - wrong:,} of {format_count(len(checked), 'balance', 'balances')} reconciled")
+    counts += [f"{wrong:,} wrong"] if wrong else []
+    counts += [f"{format_count(alone, 'balance', 'balances')} with nothing to check"] if alone else []
+    counts += [f"{format_count(without, 'file states', 'files state')} none"] if without else []
+    counts += [f"{in_others:,} in other currencies not stated"] if in_others else []
+    return ", ".join(counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,7 +285,7 @@ class Statements:
         """
         chosen = self._choose(account)
         own = self.select_account(chosen)
-        payments, problems = own.payments, select_row_problems(own.problems)
+        payments, problems = own.payments, _select_row_problems(own.problems)
         return History(
             me=self._holders[chosen],
             payments=payments,
@@ -392,11 +369,14 @@ class Statements:
             return self
         mask = Mask(key, strict=strict)
         holders = {name: mask.me(me) for name, me in self._holders.items()}
+        # The reasons of skipped and refused files quote names and columns.
+        is_unread = self.problems["code"].isin([SKIPPED, REFUSED])
+        sentences = self.problems["problem"].mask(is_unread, self.problems["code"] + f": {NOT_SHOWN}")
         return replace(
             self,
             payments=mask.frame(self.payments),
             reconciliation=mask.frame(self.reconciliation),
-            problems=mask.frame(_hide_reasons(self.problems)),
+            problems=mask.frame(self.problems.assign(problem=sentences)),
             files=mask.frame(self.files),
             private=True,
             strict=strict,
@@ -418,11 +398,10 @@ class Statements:
             "Does not add up": list_wrong_files(self.problems),
             "Files or rows may be missing before": list_files_after_gaps(self.problems),
         }
-        wrong_lines = "".join(
-            f'<div style="{_QUIET}">{words}: {escape(_name_files(files))}</div>'
-            for words, files in named.items()
-            if files
-        )
+        wrong_lines = ""
+        for words, files in named.items():
+            names = ", ".join(map(clean_line, files[:_MOST_FILES])) + (" ..." if len(files) > _MOST_FILES else "")
+            wrong_lines += f'<div style="{_QUIET}">{words}: {escape(names)}</div>' if files else ""
         return (
             f'<div style="{_CARD}"><div><strong style="font-size:1.2em">Statements: {escape(first)}</strong></div>'
             f'<div style="{_QUIET}">{escape(" · ".join(others))}</div>{wrong_lines}{mode}</div>'
@@ -430,7 +409,7 @@ class Statements:
 
     def _count(self) -> list[str]:
         people = int((self.payments["kind"] == KIND_PAYMENT).sum())
-        problems = len(select_row_problems(self.problems))
+        problems = len(_select_row_problems(self.problems))
         skipped, refused = (int((self.problems["code"] == code).sum()) for code in (SKIPPED, REFUSED))
         return [
             format_count(self.files["file"].nunique(), "file", "files"),
@@ -449,7 +428,13 @@ class Statements:
         if isinstance(account, str):
             wanted = normalize_account(clean_line(account))  # as messages show it
             found = [name for name in self._holders if name == account or normalize_account(clean_line(name)) == wanted]
-            found = found or self._find_accounts(account)
+            # Otherwise it can be the name of a holder.
+            folded = fold_name(clean_line(account))
+            found = found or [
+                name
+                for name, me in self._holders.items()
+                if folded and fold_name(clean_line(me.user.display_name or "")) == folded
+            ]
             if account in found or len(found) == 1:
                 return account if account in found else found[0]
         if not self._holders:
@@ -475,12 +460,3 @@ class Statements:
         files = tuple(info for info in collected.files if info.file not in of_others)
         problems = tuple(problem for problem in collected.problems if problem.file not in of_others)
         return Collected(rows, files, problems)
-
-    def _find_accounts(self, name: str) -> list[str]:
-        """Return the accounts of the holders with a name."""
-        wanted = fold_name(clean_line(name))
-        return [
-            account
-            for account, me in self._holders.items()
-            if wanted and fold_name(clean_line(me.user.display_name or "")) == wanted
-        ]

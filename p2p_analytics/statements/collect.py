@@ -22,7 +22,7 @@ from p2p_analytics.statements.reading.tables import LINE, has_header, open_text,
 from p2p_analytics.statements.rows import ROWS, Collected, FileInfo, encode_rows, polars_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from p2p_analytics.statements.formats.format import Reading
     from p2p_analytics.statements.reading.registry import Header
@@ -85,7 +85,7 @@ class _Collector:
         self._labels: dict[str, str] = {}  # of the files by their paths
         self._taken: set[str] = set()
         self._files: dict[str, FileInfo] = {}  # by their labels
-        self._irregular: dict[str, tuple[set[int], set[int]]] = {}
+        self._irregular: dict[str, Sequence[Problem]] = {}
         self._problems: list[Problem] = []
 
     def add(self, sources: Sequence[Source]) -> None:
@@ -98,8 +98,7 @@ class _Collector:
     def _try_open(self, source: Source) -> Opened | None:
         """Return the text of a file, None if there is an error, which has its place among those of other files."""
         with contextlib.suppress(StatementError):
-            is_read = source.skipped is None and source.error is None
-            return open_text(source.content, source.name, self._finder) if is_read else None
+            return None if source.skipped or source.error else open_text(source.content, source.name, self._finder)
         return None
 
     def _add_file(self, source: Source, opened: Opened | None, cells: pl.DataFrame | None) -> None:
@@ -140,13 +139,14 @@ class _Collector:
             reason = reason.removesuffix(".") or "there are no files"
             raise StatementError(f"No statement was found: {reason}; name the CSV files, or the folder they are in.")
         rows = _concatenate(self._rows)
-        files = tuple(
-            msgspec.structs.replace(info, is_broken=_is_broken(rows, file, *self._irregular[file]))
-            if file in self._irregular
-            else info
-            for file, info in self._files.items()
-        )
-        return Collected(rows, files, tuple(self._problems))
+        # A short notice without a balance, such as the title of a summary, cannot hide an amount.
+        has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents").is_not_null())
+        harmless = rows.filter(pl.col("kind") == _NOTICE, ~has_balance).select("file", "line")
+        for file in self._irregular.keys() & self._files.keys():
+            lines = set(harmless.filter(pl.col("file") == file)["line"])
+            if any(each.line not in lines or _is_overfull(each) for each in self._irregular[file]):
+                self._files[file] = msgspec.structs.replace(self._files[file], is_broken=True)
+        return Collected(rows, tuple(self._files.values()), tuple(self._problems))
 
     def _make_unique(self, source: Source) -> Source:
         """Return a source with a name that no other has: two members of an archive can have one name."""
@@ -188,8 +188,8 @@ class _Collector:
         self._add_problems(part.problems)
         if part.cells.is_empty() and not _has_closing_row(part.header):
             self._problems.append(Problem("no_rows", label))
-        if part.ragged or part.overfull:
-            self._irregular[label] = (part.ragged, part.overfull)
+        if part.problems:
+            self._irregular[label] = part.problems
         self._pending.setdefault((statement_format.name, part.header.names), []).append(part)
         self._pending_rows += part.cells.height
         self._count += part.cells.height
@@ -198,36 +198,28 @@ class _Collector:
         self._pending_parts += 1
 
     def _flush(self) -> None:
-        """Let the formats read the pending files, those with one header together.
-
-        From here on, files have their labels. The formats know their paths, which errors quote.
-        """
+        """Let the formats read the pending files, those with one header together; from here on, files have labels."""
         for pending in self._pending.values():
             for parts, reading in self._read(pending):
                 self._add_reading(parts, reading)
         self._pending.clear()
         self._pending_rows = self._pending_parts = 0
 
-    def _read(self, parts: list[Part]) -> Iterator[tuple[list[Part], Reading]]:
-        """Yield what the format makes of parts with one header; those with an error are searched for in each half."""
-        table = _join_parts(parts, self._tz, self._account, self._member)
-        statement_format = parts[0].header.format
+    def _read(self, parts: list[Part]) -> list[tuple[list[Part], Reading]]:
+        """Return what the format makes of parts with one header; files with an error are found by binary search."""
+        table, read = _join_parts(parts, self._tz, self._account, self._member), parts[0].header.format.read_table
         try:
-            reading = statement_format.read_table(table)
+            reading = read(table)
             if self._tz.key != "UTC":  # ids are made of the start, and must not depend on the zone of the caller
-                in_utc = statement_format.read_table(replace(table, tz=_UTC)).rows
-                start = in_utc.select(start=pl.coalesce("start", "date")).to_series()
+                start = read(replace(table, tz=_UTC)).rows.select(start=pl.coalesce("start", "date")).to_series()
                 reading = reading._replace(rows=reading.rows.with_columns(start))
         except StatementError as error:
-            if not self._is_refusing or len(parts) == 1:
-                self._refuse(parts[0].file, self._labels[parts[0].file], error)
-                return
-        else:
-            yield parts, reading
-            return
-        half = len(parts) // 2
-        yield from self._read(parts[:half])
-        yield from self._read(parts[half:])
+            if self._is_refusing and len(parts) > 1:
+                half = len(parts) // 2
+                return [*self._read(parts[:half]), *self._read(parts[half:])]
+            self._refuse(parts[0].file, self._labels[parts[0].file], error)
+            return []
+        return [(parts, reading)]
 
     def _add_reading(self, parts: Sequence[Part], reading: Reading) -> None:
         labels = {part.file: self._labels[part.file] for part in parts}
@@ -235,11 +227,8 @@ class _Collector:
         self._add_problems(reading.problems)
         if _has_closing_row(parts[0].header):
             is_closing = (pl.col("kind") == _NOTICE) & pl.col("closing_cents").is_not_null()
-            closed = set(reading.rows.filter(is_closing)["file"]) | {
-                problem.file
-                for problem in reading.problems
-                if problem.field == _CLOSING  # cannot be read
-            }
+            closed = set(reading.rows.filter(is_closing)["file"])
+            closed |= {problem.file for problem in reading.problems if problem.field == _CLOSING}  # it cannot be read
             self._problems += [Problem("cut_off", label) for path, label in labels.items() if path not in closed]
         for path, label in labels.items():
             start, end = reading.periods.get(path, (None, None))
@@ -260,17 +249,8 @@ def _has_closing_row(header: Header) -> bool:
     return header.format.has_closing_row and _CLOSING in header.positions
 
 
-def _is_broken(rows: pl.DataFrame, file: str, ragged: set[int], overfull: set[int]) -> bool:
-    """Return whether a file has rows with too many or too few cells.
-
-    A short notice without a balance, such as the title of a summary, cannot hide an amount.
-    """
-    harmless = rows.filter(
-        pl.col("file") == file,
-        pl.col("kind") == _NOTICE,
-        pl.all_horizontal(pl.col("opening_cents", "closing_cents").is_null()),
-    )
-    return bool(overfull or ragged - set(harmless["line"].to_list()))
+def _is_overfull(problem: Problem) -> bool:
+    return bool(problem.details) and problem.details[0] > problem.details[1]
 
 
 def _advise(error: StatementError) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime  # noqa: TC003 - msgspec reads the annotation of Problem when it runs
+from datetime import UTC, date, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SKIPPED: Final = "skipped"
 REFUSED: Final = "refused"
+COPY: Final = "copy"
+POSSIBLE_DOUBLE: Final = "possible_double"
 NOT_AN_AMOUNT: Final = "not_an_amount"
 NOT_A_DATE: Final = "not_a_date"
 UNDECIDED: Final = "undecided_refund"
@@ -35,7 +37,8 @@ _SENTENCES: Final = MappingProxyType({
     "unlisted_rows": "{0:,} more rows have the same problem: {1}",
     "unlisted_problems": "{0:,} more problems are not listed",
     "other_account": "names another account than account={0!r}, to which the file was added as you asked",
-    "other_holder": "is the holder in this file, and {1!r} that of account={0!r}, to which the file was added as you asked",
+    "other_holder": "is the holder in this file, and {1!r} the holder of account={0!r}, to which the file was added as "
+    "you asked",
     "name_as_handle": "is the holder in this file, which was added to the account with this handle, and the holder of "
     "that has another name: leave the file out if it is another person's",
     "other_address": "is another address of an account, because both have payments in common: its rows belong to that "
@@ -43,7 +46,7 @@ _SENTENCES: Final = MappingProxyType({
     "wrong_side": "the sign contradicts From and To; the direction is that of the sign",
     "repeated_id": "the id is repeated in this file, and counted once",
     UNDECIDED: "no other row says whether this refund comes from a person or a merchant",
-    "copy": "{0} like rows of {other_file!r} with other amounts or times, as in a copy that a spreadsheet has saved: the "
+    COPY: "{0} like rows of {other_file!r} with other amounts or times, as in a copy that a spreadsheet has saved: the "
     "rows of both files are counted, so leave one of the two files out (in an archive: p2p-analytics undo ARCHIVE if "
     "the last import brought one of them, else a new archive without it)",
     NOT_AN_AMOUNT: "is not an amount",
@@ -55,6 +58,7 @@ _SENTENCES: Final = MappingProxyType({
     "unknown_status": "is not a status that this version knows",
     "missing_currency": "is missing, and the file has several or none",
     "wrong_net": "is not gross and fee together: the net amount is used",
+    "unknown_sign": "does not say whether the money came or went",
     "unknown_impact": "is an unknown balance impact",
     "wrong_impact": "contradicts the sign of the net amount, which is used",
     "unbalanced_row": "is the cost of a row with members' cells that do not add up to zero",
@@ -66,7 +70,7 @@ _SENTENCES: Final = MappingProxyType({
     "wrong_split": "is not the difference of Money In and Money Out",
     "rounded_id": "ends in zeros, as if a spreadsheet had rounded it: compare it with the file that was downloaded",
 })  # fmt: skip
-# What is wrong with a row that explains a difference, by the actions of `ledger.explanations`.
+# What is wrong with a row that explains a difference, by the actions of `ledger.reconcile`.
 _ACTIONS: Final = MappingProxyType(
     {
         "without": "is there once too often",
@@ -110,7 +114,7 @@ class Problem(NamedTuple):
 
 
 def _describe_other_row(problem: Problem) -> str:
-    """Return the sentence of a row that contradicts the row that is kept; that has no place if it is not from a file."""
+    """Return the sentence of a row that contradicts the row that is kept, which may come from no file."""
     line, adds_up = problem.details
     value = "date" if problem.field == "date" else "amount"
     place = "" if problem.other_file is None else f": line {line} of {problem.other_file!r}"
@@ -119,20 +123,21 @@ def _describe_other_row(problem: Problem) -> str:
 
 
 def _describe_difference(problem: Problem) -> str:
-    """Return the sentence of a file that does not add up: first that a row may be missing, then rows that explain it."""
+    """Return the sentence of a file that does not add up: a row may be missing, or some rows explain the difference."""
     remarks, sets = problem.details
     found = ["the balances and the rows of the file do not add up"]
     if problem.cents:
         missing = _format(problem.cents, problem.currency, plus="+")
         found.append(f"a row of {missing} may be missing: download the file again")
-    found += [f"or {' and '.join(_describe_row(*row, problem.currency) for row in rows)}" for rows in sets]
+    found += [f"or {' and '.join(_describe_row(row, problem.currency) for row in rows)}" for rows in sets]
     if remarks or not problem.cents:
         found.append(remarks or "amounts cannot be read")
     return "; ".join(found)
 
 
-def _describe_row(action: str, day: str | None, name: str, cents: int | None, currency: str | None) -> str:
+def _describe_row(row: tuple[str, str | None, str, int | None], currency: str | None) -> str:
     """Return a row that explains a difference, and how: "2024-06-12 Ravi Shah −$25.22 is there once too often"."""  # noqa: RUF002
+    action, day, name, cents = row
     amount = None if cents is None else _format(cents, currency, plus="+")
     return f"{' '.join(filter(None, [day, name, amount]))} {_ACTIONS[action]}"
 
@@ -148,15 +153,20 @@ def _describe_gap(problem: Problem) -> str:
     if problem.cents:
         found.append(f"the balance changed by {_format(problem.cents, problem.currency)}")
     if others:
-        found.append(describe_others(others, None if others_cents is None else _format(others_cents, problem.currency)))
+        amount = "the balance, too" if others_cents is None else f"it by {_format(others_cents, problem.currency)}"
+        rows = format_count(others, "row", "rows")
+        found.append(f"{rows} of a sync or merge in these days moved {amount}: other kinds of rows are in files only")
     return f"a file or rows may be missing after {problem.other_file!r}: {', '.join(found)}"
 
 
-def describe_others(count: int, amount: str | None) -> str:
-    """Return a clause about rows from elsewhere that do not explain a gap."""
-    rows = f"{format_count(count, 'row', 'rows')} of a sync or merge in these days"
-    moved = f"moved the balance by {amount}" if amount else "moved the balance, too"
-    return f"{rows} {moved}; transfers, purchases and the like are in statement files only"
+def _describe_double(problem: Problem) -> str:
+    """Return the sentence of a file that may have the rows of another file under other ids."""
+    (reason,) = problem.details
+    found = {
+        "days": f"is about the same days as {problem.other_file!r}, and the files have no row in common",
+        "balances": f"has other rows than {problem.other_file!r}, and the same balances after them",
+    }
+    return f"{found[reason]}: if they list the same transactions, these count twice, so leave one of the files out"
 
 
 def _format(cents: int, currency: str | None, plus: str = "") -> str:
@@ -166,6 +176,7 @@ def _format(cents: int, currency: str | None, plus: str = "") -> str:
 _LONG_SENTENCES: Final[dict[str, Callable[[Problem], str]]] = {
     DOES_NOT_ADD_UP: _describe_difference,
     GAP: _describe_gap,
+    POSSIBLE_DOUBLE: _describe_double,
     "other_amount": _describe_other_row,
     "other_date": _describe_other_row,
 }
@@ -186,7 +197,7 @@ def frame_problems(problems: Sequence[Problem]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.array(columns[name], dtype=parse_dtype(dtype)) for name, dtype in PROBLEMS.items()})
 
 
-def list_unreadable(
+def list_unreadable(  # noqa: PLR0913 - the cells, their values, and the problem
     places: pl.DataFrame, cells: pl.Series, values: pl.Series, *, field: str, code: str, details: Sequence[object] = ()
 ) -> list[Problem]:
     """Return a problem for each cell with text, other than "(None)", that has no value.
@@ -227,30 +238,13 @@ def list_problems(  # noqa: PLR0913 - what a problem consists of
         return []
     payment_id = pl.col("payment_id") if "payment_id" in places.columns else pl.lit(None, pl.String)
     columns = {f"detail_{at}": detail for at, detail in enumerate(details) if isinstance(detail, pl.Series)}
-    rows = (
-        places.select("file", "line", payment_id=payment_id)
-        .with_columns(
-            cells.cast(pl.String).str.slice(0, _LONGEST_VALUE).alias("value"),
-            pl.lit(None, pl.String).alias("other_file") if other_file is None else other_file.alias("other_file"),
-            *(column.alias(name) for name, column in columns.items()),
-        )
-        .filter(is_problem.fill_null(value=False))
-    )
+    value = cells.cast(pl.String).str.slice(0, _LONGEST_VALUE)
+    rows = places.select("file", "line", payment_id=payment_id)
+    rows = rows.with_columns(value=value, other_file=other_file, **columns).filter(is_problem.fill_null(value=False))
     problems = []
     for row in rows.head(_MOST_LISTED).iter_rows(named=True):
-        own = tuple(row.get(f"detail_{at}", detail) for at, detail in enumerate(details))
-        problems.append(
-            Problem(
-                code,
-                row["file"],
-                row["line"],
-                row["payment_id"],
-                field,
-                row["value"],
-                other_file=row["other_file"],
-                details=own,
-            )
-        )
+        own = tuple(row.pop(f"detail_{at}", detail) for at, detail in enumerate(details))
+        problems.append(Problem(code, field=field, details=own, **row))
     if len(rows) > _MOST_LISTED:
         file, line = rows.select("file", "line").row(_MOST_LISTED)
         rest = len(rows) - _MOST_LISTED, problems[-1].sentence

@@ -6,7 +6,7 @@ A format turns its cells into ROWS; everything after it (ids, reconciliation, PA
 from __future__ import annotations
 
 import re
-from datetime import datetime  # noqa: TC003 - msgspec reads the annotations when it runs
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -137,10 +137,9 @@ def polars_schema() -> dict[str, pl.DataType]:
 
 def complete_rows(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a frame with exactly the columns and types of ROWS; missing columns are null."""
-    schema = polars_schema()
     return frame.select(
         (pl.col(name) if name in frame.columns else pl.lit(None)).cast(dtype).alias(name)
-        for name, dtype in schema.items()
+        for name, dtype in polars_schema().items()
     )
 
 

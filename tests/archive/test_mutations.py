@@ -257,6 +257,7 @@ WRONG: dict[str, Change] = {
     "nothing": lambda _it: {},
     "a number as the service": lambda it: it | {"service": 5},
     "friends as edits": lambda it: it | {"edits": it["service"]["friends"]},
+    "friends as problems": lambda it: it | {"problems": it["service"]["friends"]},
     "an import of friends": lambda it: it | {"batches": [batch(it)]},
     "the import 0": lambda it: it | {"batches": [batch(it, number=0)]},
     "an import twice": lambda it: it | {"batches": [batch(it), batch(it)]},

@@ -64,7 +64,7 @@ def test_an_engine_that_is_not_there(archive, monkeypatch) -> None:
     """The errors for an unknown engine and a missing package give advice."""
     with pytest.raises(ConfigurationError, match="polars, duckdb, spark"):
         archive.scan("excel")
-    for engine, module, instead in (("polars", "polars", "make install"), ("spark", "pyspark", "pip install pyspark")):
+    for engine, module, instead in (("duckdb", "duckdb", "make install"), ("spark", "pyspark", "pip install pyspark")):
         monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(ConfigurationError, match=f"{module}.* is not installed: .*{instead}"):
             archive.scan(engine)

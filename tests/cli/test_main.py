@@ -44,7 +44,9 @@ def test_wrong_use(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(SystemExit) as caught:
         cli.main(arguments)
     assert caught.value.code == 2
-    assert "error:" in capsys.readouterr().err
+    message, help_line = capsys.readouterr().err.splitlines()
+    assert message.startswith("p2p-analytics")
+    assert help_line.startswith("See: p2p-analytics")
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,29 +83,30 @@ def test_our_own_mistakes_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(
-    ("words", "usage", "message"),
+    ("words", "program", "message"),
     [
-        (["sycn", "a"], "usage: p2p-analytics [-h]", "there is no command 'sycn': did you mean sync?"),
+        (["sycn", "a"], "p2p-analytics", "there is no command 'sycn': did you mean sync?"),
         (
             ["fly"],
-            "usage: p2p-analytics [-h]",
+            "p2p-analytics",
             "there is no command 'fly': choose from demo, sandbox, sandbox-archive, login, ",
         ),
-        (["sync", "a", "--refersh"], "usage: p2p-analytics sync [-h]", "--refersh: did you mean --refresh?"),
-        (["export", "--tabel", "payments", "a", "b.csv"], "usage: p2p-analytics export", "did you mean --table?"),
-        (["export", "a", "-", "--table", "payment"], "usage: p2p-analytics export", "did you mean payments?"),
-        (["sync", "a", "b"], "usage: p2p-analytics sync [-h]", "unrecognized arguments: b"),
-        (["--verison"], "usage: p2p-analytics [-h]", "--verison: did you mean --version?"),
+        (["sync", "a", "--refersh"], "p2p-analytics sync", "--refersh: did you mean --refresh?"),
+        (["export", "--tabel", "payments", "a", "b.csv"], "p2p-analytics export", "did you mean --table?"),
+        (["export", "a", "-", "--table", "payment"], "p2p-analytics export", "did you mean payments?"),
+        (["sync", "a", "b"], "p2p-analytics sync", "unrecognized arguments: b"),
+        (["--verison"], "p2p-analytics", "--verison: did you mean --version?"),
     ],
 )
-def test_suggestions(words: list[str], usage: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A mistyped command, option or value gets a suggestion, below the usage of the command that it belongs to."""
+def test_suggestions(words: list[str], program: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A mistyped command, option or value gets a suggestion first, then the command whose help lists the right ones."""
     with pytest.raises(SystemExit) as caught:
         cli.main(words)
     assert caught.value.code == 2
-    err = capsys.readouterr().err
-    assert err.startswith(usage)
-    assert message in err.splitlines()[-1]
+    said, help_line = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"{program}: ")
+    assert message in said
+    assert help_line == f"See: {program} --help"
 
 
 def test_a_wrong_option_is_quoted_without_its_value(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,7 +114,7 @@ def test_a_wrong_option_is_quoted_without_its_value(capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit):
         cli.main(["sync", "a", "--token=CANARY"])
     err = capsys.readouterr().err
-    assert err.endswith("error: unrecognized arguments: --token\n")
+    assert err == "p2p-analytics sync: unrecognized arguments: --token\nSee: p2p-analytics sync --help\n"
     assert "CANARY" not in err
 
 
@@ -128,7 +131,7 @@ def test_an_invalid_base_url_is_wrong_use(words: list[str], capsys: pytest.Captu
     with pytest.raises(SystemExit) as caught:
         cli.main(words)
     assert caught.value.code == 2
-    message = capsys.readouterr().err.splitlines()[-1]
+    message = capsys.readouterr().err.splitlines()[0]
     assert "argument --base-url: The base URL " in message
     assert message.count("CANARY") == message.count("The base URL of CANARY.example must use https")
 

@@ -177,22 +177,22 @@ def test_paths_and_files_in_memory_together(tmp_path: Path) -> None:
     assert found.files["file"].tolist() == ["batch-good.csv", "s.zip/a.csv", "d.csv", "d.csv (2)"]
     with pytest.raises(StatementError, match=r"^list\.csv is not a statement \(columns: a, b\)"):
         p2p.read_statements([GOOD, ("list.csv", b"a,b\n1,2\n")])
-    with pytest.raises(StatementError, match=r"^batch-good\.csv cannot be read: it is closed\."):
+    with pytest.raises(ConfigurationError, match=r"^batch-good\.csv cannot be read: open it with mode 'rb'\."):
         p2p.read_statements([file])
 
 
 @pytest.mark.parametrize(
     "given",
     [
-        None, 7, {}, {"Nora Quill": "secret"}, {"name": "Nora Quill"}, io.StringIO("Nora Quill"), [io.StringIO("Nora")],
+        None, 7, {"Nora Quill": "secret"}, {"name": "Nora Quill"}, io.StringIO("Nora Quill"), [io.StringIO("Nora")],
         pd.DataFrame({"Nora Quill": ["secret"]}), pl.DataFrame({"Nora Quill": ["secret"]}), [None], [["Nora Quill"]],
         [pd.DataFrame({"Nora Quill": ["secret"]})], [("Nora Quill", None)], [("Nora Quill", 7)],
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )  # fmt: skip
 def test_other_objects_are_refused_by_their_type(given: object) -> None:
     """They are never iterated, so that no line or column of theirs is in the error."""
-    with pytest.raises(ConfigurationError, match=r"^paths (is|contains) an? \w+: give paths, bytes, ") as caught:
+    with pytest.raises(ConfigurationError, match=r"^A statement file is a path, bytes, .*, not an? \w+\.$") as caught:
         p2p.read_statements(given)
     assert "Nora" not in str(caught.value)
     assert "secret" not in str(caught.value)
@@ -237,9 +237,7 @@ def test_rows_that_continue_the_header_are_refused(tmp_path: Path) -> None:
         D_2024.replace("Disclaimer\n", "Disclaimer", 1),
     ):
         for folder in (tmp_path, [write(tmp_path, "file.csv", text), GOOD]):
-            with pytest.raises(
-                StatementError, match="rows of the file have lost their line ends and continue the header"
-            ):
+            with pytest.raises(StatementError, match="rows without line ends continue the header"):
                 p2p.read_statements(folder, skip_others=True)
 
 
@@ -247,7 +245,7 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     """The first of them would win silently; other repeated columns are not read."""
     lines = A_2018.splitlines()
     twice = "\n".join([f"{lines[0]},amount (TOTAL)", *(f"{line},+ $1.00" for line in lines[1:])])
-    with pytest.raises(StatementError, match=r"line 1: there are two columns 'Amount \(total\)': remove the wrong one"):
+    with pytest.raises(StatementError, match=r"line 1: there are two columns 'Amount \(total\)': download it"):
         p2p.read_statements(write(tmp_path, "twice.csv", twice))
     with pytest.raises(StatementError, match=r"line 8: there are two columns"):
         p2p.read_statements(write(tmp_path, "joined.csv", f"{A_2018}{twice}"))

@@ -8,12 +8,8 @@ from zoneinfo import ZoneInfo
 import polars as pl
 import pytest
 
-from p2p_analytics.statements.formats.cells import (
-    list_orders,
-    list_unreadable,
-    parse_instants,
-    parse_money,
-)
+from p2p_analytics.statements.formats.cells import list_orders, parse_instants, parse_money
+from p2p_analytics.statements.problems import list_unreadable
 
 _UTC = ZoneInfo("UTC")
 _NEW_YORK = ZoneInfo("America/New_York")
@@ -63,8 +59,9 @@ def test_other_text_is_no_amount(text):
     cents = parse_money(cells, decimal_comma=text == "1,234")
     assert cents.to_list() == [None]
     places = pl.DataFrame({"file": ["a.csv"], "line": [7]})
-    (problem,) = list_unreadable(places, cells, cents, field="amount", problem="is not an amount")
-    assert problem == ("a.csv", 7, None, "amount", text[:100], "is not an amount")
+    (problem,) = list_unreadable(places, cells, cents, field="amount", code="not_an_amount")
+    assert problem[:6] == ("not_an_amount", "a.csv", 7, None, "amount", text[:100])
+    assert problem.sentence == "is not an amount"
 
 
 @pytest.mark.parametrize("text", ["", "  ", "(None)", "(none)", None])
@@ -74,7 +71,7 @@ def test_a_cell_without_text_is_no_problem(text):
     cents = parse_money(cells)
     assert cents.to_list() == [None]
     places = pl.DataFrame({"file": ["a.csv"], "line": [7]})
-    assert list_unreadable(places, cells, cents, field="amount", problem="is not an amount") == []
+    assert list_unreadable(places, cells, cents, field="amount", code="not_an_amount") == []
 
 
 @pytest.mark.parametrize(

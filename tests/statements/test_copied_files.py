@@ -33,7 +33,7 @@ def _write(path, *rows: str, handle: str = "ada", closing: str = "$9.00"):
 @pytest.fixture
 def folder(tmp_path):
     """Return a folder with a file of three problems, and a zip archive with a copy of it."""
-    rows = [_STRANGE.format(id=3), _STRANGE.format(id=4), "5,2024-05-05T10:00:00,Payment,Complete,surplus" + "," * 9]
+    rows = [_STRANGE.format(id=3), _STRANGE.format(id=4), "5,2024-05-05T10:00:00,Payment,Complete,n" + "," * 9 + "x"]
     path = _write(tmp_path / "files" / "may.csv", *rows)
     with zipfile.ZipFile(path.parent / "download.zip", "w") as archive:
         archive.write(path, "copy/may.csv")
@@ -65,7 +65,7 @@ def test_a_folder_and_a_zip_archive_of_its_files(folder, tmp_path, capsys) -> No
     assert "5 problems" in p2p.render_report(history, as_of=history.fetched_at)
     assert main(["import", str(archive), str(folder), "--dry-run"]) == 0
     printed = capsys.readouterr().out
-    assert "2 files" in printed
+    assert "2 Venmo files" in printed
     assert "5 problems" in printed
     assert printed.count("the balances and the rows differ") == 1
 

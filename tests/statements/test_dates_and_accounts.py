@@ -26,27 +26,29 @@ def _write(folder: Path, name: str, text: str) -> Path:
 
 def _june(when: str) -> str:
     title = "Account Statement - (@ada) - June 1st to June 30th 2021 ,,,\nAccount Activity,,,\n"
-    return f"{title}{_C},1,{when},Payment,Complete,n,Bo,Ada,+ $5.00{',' * (_C.count(',') - 8)}\n"
+    cells = _C.count(",")
+    closing = ["$5.00" if name == "Ending Balance" else "" for name in _C.strip().split(",")]
+    return f"{title}{_C},1,{when},Payment,Complete,n,Bo,Ada,+ $5.00{',' * (cells - 8)}\n{','.join(closing)}\n"
 
 
 @pytest.mark.parametrize(
     ("when", "end"),
     [
-        ("2021-06-30T20:00:00", datetime(2021, 7, 1, 6, 59, 59, 999_999, UTC)),
-        ("2021-07-01T20:00:00", datetime(2021, 7, 2, 3, tzinfo=UTC)),  # after the period that the file states
+        ("2021-06-30T20:00:00", datetime(2021, 6, 30, 23, 59, 59, 999_999, UTC)),
+        ("2021-07-01T20:00:00", datetime(2021, 7, 1, 20, tzinfo=UTC)),  # after the period that the file states
     ],
 )
-def test_the_days_of_a_title_are_those_of_the_zone(when, end, tmp_path):
-    """No payment is newer than "data as of"; Los Angeles is 7 hours behind in June."""
+def test_the_days_of_a_title_are_in_utc(when, end, tmp_path):
+    """No payment is newer than "data as of"; the caller's zone does not move the dates of the service's files."""
     statements = p2p.read_statements(_write(tmp_path, "june.csv", _june(when)), tz="America/Los_Angeles")
     (file,) = statements.files.itertuples()
-    assert file.period_start == pd.Timestamp("2021-06-01T07:00:00Z")
-    assert file.period_end == pd.Timestamp("2021-07-01T06:59:59.999999Z")
+    assert file.period_start == pd.Timestamp("2021-06-01T00:00:00Z")
+    assert file.period_end == pd.Timestamp("2021-06-30T23:59:59.999999Z")
     assert statements.history().fetched_at == end
 
 
 def test_a_history_has_the_problems_of_its_own_account(tmp_path):
-    """Two accounts with a payment "1": a cell of one file is no problem of the other account."""
+    """Two accounts with a payment "1": a cell of one file is not a problem of the other account."""
     _write(tmp_path, "june.csv", _june("2021-06-30"))
     rows = "1,yesterday,Payment,Complete,n,Cy,Di,- $5.00,,,\n,2021-01-01,Payment,Complete,n,Cy,Di,- $6.00,,,\n"
     _write(tmp_path, "cy.csv", _A + rows)

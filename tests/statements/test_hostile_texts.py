@@ -114,7 +114,7 @@ def test_the_terminal_shows_no_controls(
     archive = str(tmp_path / "a")
     for line in (
         ["import", archive, str(path), "--dry-run"], ["import", archive, str(path)], ["people", archive],
-        ["report", archive, "--out", str(tmp_path / "report.html")], ["undo", archive],
+        ["report", archive, "--out", str(tmp_path / "report.html")], ["undo", archive, "--yes"],
     ):  # fmt: skip
         assert cli.main(line) == 0, line
         printed = capfd.readouterr()
@@ -149,7 +149,7 @@ def test_the_handle_of_a_file_is_cleaned_in_errors(tmp_path: Path, capfd: pytest
 def test_json_output_is_ascii(statements: p2p.Statements, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """The JSON of undo names the file, with all unusual characters escaped."""
     p2p.open_archive(tmp_path / "a").import_(statements)
-    assert cli.main(["undo", str(tmp_path / "a"), "--json"]) == 0
+    assert cli.main(["undo", str(tmp_path / "a"), "--yes", "--json"]) == 0
     printed = capfd.readouterr().out
     assert printed.isascii()
     assert json.loads(printed)["files"] == [statements.files["file"][0]]

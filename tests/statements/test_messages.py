@@ -27,11 +27,11 @@ def test_the_columns_of_another_table_are_listed(tmp_path: Path, monkeypatch: py
     path = tmp_path / "list.csv"
     path.write_text("Shop,Total\nMill,3\n", "utf-8")
     message = _refuse(path)
-    assert message.startswith(f"/list.csv is not a statement (columns: Shop, Total). The known")
+    assert message.startswith("/list.csv is not a statement (columns: Shop, Total). The known")
     assert message.endswith("splitwise, wise.")
     path.write_text("Date,Category,Cost,Ada,Ben\n2024-01-01,Food,3,3,0\n", "utf-8")
     assert _refuse(path) == (
-        f"/list.csv is not a statement (columns: Date, Category, Cost, Ada, Ben). "
+        "/list.csv is not a statement (columns: Date, Category, Cost, Ada, Ben). "
         "The nearest format is splitwise, which also has the columns 'Description', 'Currency'."
     )
 
@@ -57,9 +57,7 @@ def test_the_file_of_a_bank_leads_to_match_bank(tmp_path: Path) -> None:
     path = tmp_path / "bank.csv"
     path.write_text("Date,Description,Amount\n2024-05-31,VENMO CASHOUT,196.50\n", "utf-8")
     message = _refuse(path)
-    assert (
-        "(columns: Date, Description, Amount). If they are those of a bank account, p2p.match_bank" in message
-    )
+    assert "(columns: Date, Description, Amount). If they are those of a bank account, p2p.match_bank" in message
     assert "nearest" not in message
 
 
@@ -67,9 +65,7 @@ def test_a_text_is_not_taken_for_a_table(tmp_path: Path) -> None:
     """A line of prose or code with commas is not quoted as columns; the first line is."""
     path = tmp_path / "notes.csv"
     path.write_text("# Notes\n\nRent, and then tea\nprint(frame[[1, 2, 3, 4]], end='')\n", "utf-8")
-    assert _refuse(path) == (
-        f"/notes.csv is not a statement: it begins with '# Notes'. Download the statement as CSV."
-    )
+    assert _refuse(path) == ("/notes.csv is not a statement: it begins with '# Notes'. Download the statement as CSV.")
 
 
 def test_a_column_that_a_statement_lost_is_named(tmp_path: Path) -> None:

@@ -7,13 +7,14 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.statements import Reading, StatementFormat, _registry, complete_rows
+from p2p_analytics.statements import Reading, StatementFormat, complete_rows
+from p2p_analytics.statements.reading import registry
 
 _COLUMNS = {"day": ("Day",), "member": ("Member",), "cents": ("Cents",)}
 
 _ROW_FOR_ROW = (
     "The format 'club' has to return one row for each row of the table, in its order, with its file and line: give a "
-    "row that is no transaction the kind 'notice'."
+    "row that is not a transaction the kind 'notice'."
 )
 _KINDS = (
     "The format 'club' returns the kind 'gift': use one of payment, transfer, merchant, card, reward, deposit, fee, "
@@ -23,7 +24,7 @@ _KINDS = (
 
 @pytest.fixture(autouse=True)
 def _own_formats(monkeypatch):
-    monkeypatch.setattr(_registry, "_FORMATS", {})
+    monkeypatch.setattr(registry, "_FORMATS", {})
 
 
 def _read(table):
@@ -67,14 +68,14 @@ def test_a_header_that_begins_as_json_does(tmp_path, name):
 def test_an_own_format_wins():
     """Of two formats with the same columns of a header, the registered one is used; with its name, it replaces one."""
     header = ["Transaction ID", "Date", "Amount", "Currency", "Running Balance"]
-    wise, positions = _registry.find_format(["TransferWise ID", *header[1:]])
+    wise, positions, _ = registry.find_format(["TransferWise ID", *header[1:]])
     assert (wise.name, len(positions)) == ("wise", 5)
     own = StatementFormat("own", wise.columns, wise.required, _read)
     p2p.register_format(own)
-    assert _registry.find_format(["TransferWise ID", *header[1:]])[0] is own
+    assert registry.find_format(["TransferWise ID", *header[1:]])[0] is own
     replaced = StatementFormat("wise", _COLUMNS, ["day"], _read)
     p2p.register_format(replaced)
-    assert [each for each in _registry.list_formats() if each.name == "wise"] == [replaced]
+    assert [each for each in registry.list_formats() if each.name == "wise"] == [replaced]
 
 
 @pytest.mark.parametrize(

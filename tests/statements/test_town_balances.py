@@ -67,12 +67,15 @@ def test_the_ledger_of_a_whole_town(texts: list[str], tmp_path: Path) -> None:
 
 def test_a_file_that_is_missing(texts: list[str], tmp_path: Path) -> None:
     """Without the sixth file, the seventh opens with another balance than the fifth closes with."""
-    table = _read([*texts[:5], *texts[6:]], tmp_path).reconciliation
+    statements = _read([*texts[:5], *texts[6:]], tmp_path)
+    table = statements.reconciliation
     assert table["reconciled"].all()
     (row,) = table[table["gap_cents"].fillna(0) != 0].to_dict("records")
     assert row["gap_cents"] == row["opening_cents"] - table["closing_cents"][4]
     assert row["file"].endswith("05.csv")
-    assert "a file may be missing" in row["note"]
+    (problem,) = statements.problems[statements.problems["code"] == "gap"].to_dict("records")
+    assert (problem["file"], problem["cents"]) == (row["file"], row["gap_cents"])
+    assert problem["problem"].startswith("a file or rows may be missing after '04.csv': ")
 
 
 def test_a_row_that_is_there_twice(texts: list[str], tmp_path: Path) -> None:

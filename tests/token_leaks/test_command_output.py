@@ -36,7 +36,7 @@ def test_no_command_prints_the_token(folder: str, tmp_path: Path, capfd: pytest.
         ["report", folder, "--out", f"{out}.html", "--json", "--progress", "log"],
         ["reminders", folder], ["reminders", folder, "--json"],
         ["import", f"{out}-own", statement, "--dry-run"], ["import", f"{out}-own", statement, "--json"],
-        ["people", f"{out}-own"], ["people", f"{out}-own", "--json"], ["undo", f"{out}-own", "--json"],
+        ["people", f"{out}-own"], ["people", f"{out}-own", "--json"], ["undo", f"{out}-own", "--yes", "--json"],
         *(["completion", shell] for shell in ("bash", "zsh", "fish")),
     ]  # fmt: skip
     for line in lines:

@@ -48,10 +48,11 @@ def list_errors(folder: Path, note: str) -> list[str]:
     archive = p2p.open_archive(folder / "a")
     statements = p2p.read_statements(good)
     archive.import_(statements)
-    (archive.path / "people.csv").write_text("alias,person,evidence\nTheo Marsh,user:unknown,\n", "utf-8")
+    (archive.path / "people.csv").write_text("name\nTheo Marsh\n", "utf-8")
     calls = [lambda name=name: p2p.read_statements(folder / name) for name in damaged]
     calls += [
-        archive.history, lambda: statements.history("someone"), lambda: p2p.match_bank(statements, folder / "no.csv"),
+        archive.write_people, lambda: statements.history("someone"),
+        lambda: p2p.match_bank(statements, folder / "no.csv"),
         lambda: p2p.match_bank(statements, good), lambda: p2p.open_archive(folder).undo(),
         lambda: archive.import_(statements.payments),
     ]  # fmt: skip
@@ -111,8 +112,8 @@ def test_a_token_in_a_note_is_quoted_by_nothing(tmp_path: Path, caplog, capfd) -
         ["people"], ["people", "--json"],
     ):  # fmt: skip
         assert cli.main([line[0], str(archive), *line[1:]]) == 0
-    assert {Path(path).name.partition("-")[0] for path in find_canary_files(archive)} <= {"statements"}
-    assert cli.main(["undo", str(archive), "--json"]) == 0
+    assert {Path(path).name.partition("-")[0] for path in find_canary_files(archive)} == {"rows"}
+    assert cli.main(["undo", str(archive), "--yes", "--json"]) == 0
     assert find_canary_files(archive) == []
     shown += [caplog.text, *capfd.readouterr()]
     assert "1 file, 1 of 1 balance reconciled" in "".join(shown)

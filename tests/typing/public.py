@@ -96,6 +96,10 @@ assert_type(p2p.match_bank(statements, "bank.csv", columns={"date": "Day"}, days
 assert_type(p2p.plots.reconciliation(statements.reconciliation), Axes)
 assert_type(p2p.register_format(statement_format), StatementFormat)
 
+assert_type(p2p.read_format("club.toml"), p2p.ColumnFormat)
+assert_type(p2p.describe_file(Path("club.csv")).toml, str)
+p2p.register_format(p2p.ColumnFormat(name="club", columns={"date": "Day", "amount": ("Sum", "Amount")}, currency="EUR"))
+
 form = p2p.TokenForm("https://pay.example", "1", ["access_profile"], how="prompt")
 assert_type(form.token, p2p.AccessToken)
 assert_type(p2p.Explorer(history, tz="Europe/Paris", folder=Path("saved")).table, pd.DataFrame)

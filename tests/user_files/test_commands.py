@@ -184,7 +184,7 @@ def test_the_user_s_own_files_stay_as_they_are(home, town, monkeypatch, capsys) 
 
 def list_imports(archive: str) -> list[list[str]]:
     """Return commands that work with statements."""
-    return [["import", archive, str(STATEMENT)], ["people", archive], ["undo", archive]]
+    return [["import", archive, str(STATEMENT)], ["people", archive], ["undo", archive, "--yes"]]
 
 
 def list_failing_imports(home: Path, archive: Path) -> list[list[str]]:

@@ -1,8 +1,8 @@
-"""The commands for statement files: ``import``, ``undo`` and ``people``."""
+"""The commands for statement files: ``import``, ``describe``, ``undo`` and ``people``."""
 
 from __future__ import annotations
 
-from p2p_analytics.cli.statements import _import, _people
+from p2p_analytics.cli.statements import _describe, _import, _people, _undo
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add ``import``, ``undo`` and ``people`` to a command line."""
-    _import.add_commands(add_parser)
-    _people.add_commands(add_parser)
+    """Add ``import``, ``describe``, ``undo`` and ``people`` to a command line."""
+    for module in (_import, _describe, _undo, _people):
+        module.add_commands(add_parser)

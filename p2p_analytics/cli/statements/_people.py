@@ -7,7 +7,7 @@ from p2p_analytics.cli import _arguments, _output
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
     from typing import Final
 
     import pandas as pd
@@ -47,7 +47,7 @@ def _people(options: argparse.Namespace) -> None:
     counts = {name: int(people.loc[rows, "alias"].nunique()) for name, rows in groups.items()}
     rows = people[is_matched | is_suggested]
     lines = [
-        *(_align([_HEADER, *_describe_rows(rows.head(_MOST_ROWS))]) if len(rows) else []),
+        *(_output.align_rows([_HEADER, *_describe_rows(rows.head(_MOST_ROWS))]) if len(rows) else []),
         *([f"... and {len(rows) - _MOST_ROWS:,} more, in {path}"] if len(rows) > _MOST_ROWS else []),
         *_describe_counts(people[groups["others"]], counts),
         *(f"Without effect: {why}" for why in people.loc[is_unused, "evidence"].head(_MOST_ROWS)),
@@ -62,19 +62,6 @@ def _describe_rows(people: pd.DataFrame) -> Iterable[tuple[str, ...]]:
     for row in people.astype(object).where(people.notna(), None).to_dict("records"):
         person = f"@{row['username']}" if row["username"] else row["person"]
         yield row["alias"], person if row["matched"] else f"{person} ?", row["evidence"]
-
-
-def _align(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return a line for each row, with columns of equal width; the last one may be long."""
-    from p2p_analytics.display import clean_line
-
-    cells = [[clean_line(cell) for cell in row] for row in rows]
-    for row in cells:
-        row[:-1] = [
-            cell if len(cell) <= _WIDEST else f"{cell[: _WIDEST - 1]}\N{HORIZONTAL ELLIPSIS}" for cell in row[:-1]
-        ]
-    widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
-    return ["  ".join([*map(str.ljust, row, widths), row[-1]]) for row in cells]
 
 
 def _describe_counts(others: pd.DataFrame, counts: dict[str, int]) -> list[str]:

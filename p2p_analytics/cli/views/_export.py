@@ -6,7 +6,15 @@ import argparse
 import sys
 
 from p2p_analytics.cli import _arguments, _output
-from p2p_analytics.cli.views._history import add_currency, add_days, build_currencies_error, select_range
+from p2p_analytics.cli.views._history import (
+    add_currency,
+    add_days,
+    build_currencies_error,
+    list_archives,
+    read_archives,
+    select_range,
+    warn_of_people,
+)
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -50,7 +58,7 @@ _SUFFIXES: Final = (*_TABLE_SUFFIXES, *_OF_ALL, *_LEDGERS)
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     """Add ``export`` to a command line."""
-    export = _arguments.add_archive_command(
+    export = _arguments.add_archives_command(
         add_parser,
         "export",
         "write a table of an archive as a file, or its payments as a workbook, database or ledger",
@@ -96,12 +104,10 @@ def _export(options: argparse.Namespace) -> None:
     _arguments.refuse_json(options, "table")
     if options.out.endswith(_LEDGERS) and options.table not in {None, "payments"}:
         raise _arguments.WrongUseError(f"A ledger is made of payments, not of {options.table}: leave out --table.")
-    from p2p_analytics.archive import open_archive
-
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
-    archive = open_archive(options.archive)
-    history = archive.history(privacy=options.privacy)
+    history = read_archives(options, options.privacy)
+    warn_of_people(history, progress, private=history.private)
     if options.currency:
         history = history.select_currency(options.currency)
     chosen = select_range(history, options, _find_zone(history, options), progress)
@@ -111,10 +117,7 @@ def _export(options: argparse.Namespace) -> None:
         name, rows = "payments", len(history.payments)
     else:
         name = options.table or "payments"
-        if name == _RECONCILIATION:
-            table = archive.reconciliation(privacy=options.privacy)
-        else:
-            table = _build_table(name, chosen, options)
+        table = _read_reconciliation(options) if name == _RECONCILIATION else _build_table(name, chosen, options)
         rows = len(table)
         for line in _describe_unused(name, options, history):
             progress.note(line)
@@ -128,12 +131,22 @@ def _export(options: argparse.Namespace) -> None:
     _output.print_summary(
         options,
         f"{part}{rows:,} rows of {name}, in {options.out}{_output.describe_privacy(history)}",
-        archive=options.archive,
+        **list_archives(options),
         file=options.out,
         table=name,
         rows=rows,
         privacy=_output.privacy_mode(history),
     )
+
+
+def _read_reconciliation(options: argparse.Namespace) -> pd.DataFrame:
+    """Return whether the balances of the files of all archives agree with their rows."""
+    import pandas as pd
+
+    from p2p_analytics.archive import open_archive
+
+    tables = [open_archive(path).reconciliation(privacy=options.privacy) for path in options.archives]
+    return pd.concat(tables, ignore_index=True)
 
 
 def _write_payments(chosen: Range, options: argparse.Namespace) -> None:

@@ -36,33 +36,56 @@ def read_history(options: argparse.Namespace, *, what: str) -> History:
 
     ``what`` is the thing that is in one currency, such as "a report".
     """
-    from p2p_analytics.archive import open_archive
-
-    history = open_archive(options.archive).history(privacy=options.privacy)
+    history = read_archives(options, options.privacy)
     if options.currency:
         return history.select_currency(options.currency)
     require_currency(history, options, what=what)
     return history
 
 
-def read_original(options: argparse.Namespace, privacy: Privacy) -> History:
-    """Return the rows in the chosen currency, not masked, for a page that masks them itself.
-
-    In privacy mode, the error of an archive that cannot be read is that of the mode, which quotes nothing.
-    """
-    from p2p_analytics.archive import open_archive
-    from p2p_analytics.errors import ArchiveError
-
-    archive = open_archive(options.archive)
-    history = None
-    try:
-        history = archive.history(privacy=False)
-    except ArchiveError:
-        if not privacy:
-            raise
-    if history is None:  # outside of the except block, so that the error that quotes is not the context
-        history = archive.history(privacy=privacy)
+def read_original(options: argparse.Namespace) -> History:
+    """Return the rows in the chosen currency, not masked, for a page that masks them itself."""
+    history = read_archives(options, privacy=False)
     return history.select_currency(options.currency) if options.currency else history
+
+
+def read_archives(options: argparse.Namespace, privacy: Privacy | None) -> History:
+    """Return the rows of the archives as one history.
+
+    The data of several is as of the latest one: the payments of a service that is still in use must not lie after the
+    date up to which they are counted.
+    """
+    from dataclasses import replace
+
+    from p2p_analytics import settings
+    from p2p_analytics.archive import open_archive
+    from p2p_analytics.history import household
+
+    archives = [open_archive(path) for path in options.archives]
+    if len(archives) == 1:
+        return archives[0].history(privacy=privacy)
+    mode = settings.privacy(privacy)
+    histories = [archive.history(privacy=False) for archive in archives]
+    united = replace(household(histories), fetched_at=max(history.fetched_at for history in histories))
+    return united.masked(strict=mode == settings.STRICT) if mode else united
+
+
+def list_archives(options: argparse.Namespace) -> dict[str, object]:
+    """Return the archives as ``--json`` prints them."""
+    several = {"archives": options.archives} if len(options.archives) > 1 else {}
+    return {"archive": options.archive, **several}
+
+
+def warn_of_people(history: History, progress: Progress, *, private: Privacy) -> None:
+    """Write a warning for each line of people.csv that is left out; privacy mode hides the reason, which quotes it."""
+    from p2p_analytics.archive import PEOPLE_LINE
+    from p2p_analytics.display import clean_line
+
+    wrong = history.problems.loc[history.problems["code"] == PEOPLE_LINE, ["line", "problem"]]
+    wrong = wrong.astype(object).where(wrong.notna(), None)
+    for line, problem in wrong.itertuples(index=False, name=None):
+        place = "people.csv" if line is None else f"people.csv, line {line}"
+        progress.note(f"{place}: {'it is left out; privacy mode hides why' if private else clean_line(problem)}")
 
 
 def require_currency(history: History, options: argparse.Namespace, *, what: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from p2p_analytics.cli import _arguments, _output
-from p2p_analytics.cli.views._history import add_currency, read_history
+from p2p_analytics.cli.views._history import add_currency, list_archives, read_history, warn_of_people
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     """Add ``reminders`` to a command line."""
-    reminders = _arguments.add_archive_command(
+    reminders = _arguments.add_archives_command(
         add_parser,
         "reminders",
         "print a polite text to copy for each of your requests that is still open",
@@ -33,6 +33,7 @@ def _reminders(options: argparse.Namespace) -> None:
     from p2p_analytics.times import as_instant, find_zone
 
     history = read_history(options, what="a list of reminders")
+    warn_of_people(history, _output.Progress("bar"), private=history.private)
     as_of = as_instant(options.as_of or history.fetched_at)
     zone = "UTC" if history.private else options.tz
     table = reminders(history, as_of=as_of, tz=zone)
@@ -50,7 +51,7 @@ def _reminders(options: argparse.Namespace) -> None:
     _output.print_summary(
         options,
         "\n".join(lines),
-        archive=options.archive,
+        **list_archives(options),
         as_of=as_of.isoformat(),
         reminders=rows,
         privacy=_output.privacy_mode(history),

@@ -9,10 +9,12 @@ from p2p_analytics.cli._parser import suggest
 from p2p_analytics.cli.views._history import (
     add_currency,
     add_days,
+    list_archives,
     read_history,
     read_original,
     require_currency,
     select_range,
+    warn_of_people,
 )
 
 TYPE_CHECKING = False  # importing typing would slow --help down
@@ -31,7 +33,7 @@ _KINDS: Final[Mapping[str, Kind]] = {"": "html", ".html": "html", ".htm": "html"
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     """Add ``report`` to a command line."""
-    report = _arguments.add_archive_command(
+    report = _arguments.add_archives_command(
         add_parser,
         "report",
         "write the report of an archive as an HTML or Markdown file",
@@ -99,7 +101,7 @@ def _report(options: argparse.Namespace) -> None:
     _output.print_summary(
         options,
         f"{about}, in {file}{mode}",
-        archive=options.archive,
+        **list_archives(options),
         file=file,
         payments=count,
         friends=len(shown.friends),
@@ -127,11 +129,15 @@ def _refuse_options(options: argparse.Namespace, *, is_year: bool) -> None:
 def _render_report(options: argparse.Namespace, progress: _output.Progress) -> tuple[History, int, str, str]:
     """Return the history that the report shows, the number of its payments, a description and the text."""
     from p2p_analytics.display import format_count
+    from p2p_analytics.errors import ConfigurationError
     from p2p_analytics.frames.schema import select_payments
     from p2p_analytics.report import render_report
 
     history = read_history(options, what="a report")
+    warn_of_people(history, progress, private=history.private)
     chosen = select_range(history, options, "UTC" if history.private else options.tz, progress).history
+    if chosen.payments.empty and len(history.payments):  # an empty page would replace one with payments
+        raise ConfigurationError("No page is written: choose other days with --since and --until.")
     progress.log("Drawing the report ...")
     page = render_report(
         history,
@@ -153,7 +159,8 @@ def _render_year(options: argparse.Namespace, progress: _output.Progress) -> tup
     from p2p_analytics.report import choose_privacy, draw_year, select_year
 
     privacy = choose_privacy(options.privacy)
-    history = read_original(options, privacy)
+    history = read_original(options)
+    warn_of_people(history, progress, private=privacy)
     year = select_year(history, options.year, options.as_of or history.fetched_at, options.tz, privacy)
     require_currency(year.history, options, what="a year in review")
     if empty := year.describe_empty():  # a page without payments would replace one of another year

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from p2p_analytics.statements.formats import (
     _cash_app,
     _monzo,
-    _paypal_activity,
-    _paypal_statement,
+    _paypal,
     _revolut,
     _service_csv,
     _service_json,
-    _service_rows,
     _splitwise,
     _wise,
 )
+from p2p_analytics.statements.formats.format import StatementFormat
 
-if TYPE_CHECKING:
-    from p2p_analytics.statements.formats.format import StatementFormat
-
-SERVICE: Final = _service_rows.PERSONAL
+SERVICE: Final = _service_csv.PERSONAL
 BUSINESS: Final = _service_csv.BUSINESS.name
-BUILT_IN: Final[tuple[StatementFormat, ...]] = (
-    _service_csv.TO_2018,
-    _service_csv.TO_2020,
-    _service_csv.OF_2021,
-    _service_csv.FROM_2022,
-    _service_csv.BUSINESS,
-    _service_json.STATEMENT_JSON,
-    _cash_app.CASH_APP,
-    _monzo.MONZO,
-    _paypal_activity.PAYPAL_ACTIVITY,
-    _paypal_statement.PAYPAL_STATEMENT,
-    _revolut.REVOLUT,
-    _splitwise.SPLITWISE,
-    _wise.WISE,
+_MODULES: Final = (_service_csv, _service_json, _cash_app, _monzo, _paypal, _revolut, _splitwise, _wise)
+BUILT_IN: Final[tuple[StatementFormat, ...]] = tuple(
+    each for module in _MODULES for each in vars(module).values() if isinstance(each, StatementFormat)
 )

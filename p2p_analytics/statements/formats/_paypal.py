@@ -1,87 +1,98 @@
-"""PayPal: header names, kinds of transactions and columns that the statement and the activity download share."""
+"""PayPal: the monthly statement, and the activity download with its shorter personal form, in several languages."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from p2p_analytics.statements.formats.fields import (
-    find_currencies,
-    find_language,
-    join_texts,
-    list_places,
-    match_kinds,
-    read_dates,
-    read_money,
-)
+from p2p_analytics.statements.formats.bank_columns import SERVICE_COLUMNS
+from p2p_analytics.statements.formats.column_format import ColumnFormat
 from p2p_analytics.statements.problems import list_problems
+from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from p2p_analytics.statements.formats.fields import Languages
-    from p2p_analytics.statements.formats.format import Table
     from p2p_analytics.statements.problems import Problem
 
-SERVICE: Final = "paypal"
-_AMOUNTS: Final = ("gross", "fee", "net", "balance", "tax")
-
-# Fields that the statement and the activity download share.
-_LANGUAGES: Final[Languages] = {
-    "en": {
-        "date": "Date", "time": "Time", "zone": ("Time Zone", "TimeZone"), "name": "Name", "currency": "Currency",
-        "gross": "Gross", "fee": ("Fee", "Fees"), "net": "Net", "balance": "Balance", "id": "Transaction ID",
-        "from_address": "From Email Address", "tax": "Sales Tax", "reference": "Reference Txn ID",
-        "shipping": "Shipping and Handling Amount",
-    },
-    "de": {
-        "date": "Datum", "time": "Uhrzeit", "zone": "Zeitzone", "name": "Name", "currency": "Währung",
-        "gross": "Brutto", "fee": ("Gebühr", "Entgelt"), "net": "Netto", "balance": "Guthaben",
-        "id": "Transaktionscode", "from_address": ("Absender E-Mail-Adresse", "Von E-Mail-Adresse"),
-        "tax": "Umsatzsteuer", "reference": "Zugehöriger Transaktionscode",
-        "shipping": "Versand- und Bearbeitungsgebühr",
-    },
-    "fr": {
-        "date": "Date", "time": "Heure", "zone": "Fuseau horaire", "name": "Nom", "currency": "Devise",
-        "gross": ("Avant commission", "Brut"), "fee": ("Commission", "Frais"), "net": "Net", "balance": "Solde",
-        "id": ("Numéro de transaction", "Identifiant de transaction"),
-        "from_address": ("De l'adresse email", "Adresse email de l'expéditeur", "De l'adresse e-mail"),
-        "tax": ("TVA", "Taxe de vente"),
-        "reference": ("Numéro de la transaction de référence", "Numéro de transaction de référence"),
-        "shipping": "Montant des frais de livraison et de traitement",
-    },
-    "it": {
-        "date": "Data", "time": ("Orario", "Ora"), "zone": "Fuso orario", "name": "Nome", "currency": "Valuta",
-        "gross": "Lordo", "fee": ("Tariffa", "Commissione"), "net": "Netto", "balance": "Saldo",
-        "id": ("Codice transazione", "ID transazione"), "from_address": "Indirizzo email mittente",
-        "tax": "Imposte sulle vendite",
-        "reference": ("Codice transazione di riferimento", "ID transazione di riferimento"),
-        "shipping": "Importo spese di spedizione e imballaggio",
-    },
-    "es": {
-        "date": "Fecha", "time": "Hora", "zone": "Zona horaria", "name": "Nombre", "currency": "Divisa",
-        "gross": "Bruto", "fee": ("Comisión", "Tarifa"), "net": "Neto", "balance": "Saldo",
-        "id": ("Id. de transacción", "Identificador de la transacción", "Id. de la transacción"),
-        "from_address": ("Correo electrónico del remitente", "Dirección de correo electrónico del remitente"),
-        "tax": ("Impuesto de ventas", "Impuesto sobre ventas"),
-        "reference": ("Id. de referencia de trans.", "Id. de referencia de transacción"),
-        "shipping": "Importe de envío y manipulación",
-    },
-    "nl": {
-        "date": "Datum", "time": "Tijd", "zone": "Tijdzone", "name": "Naam", "currency": "Valuta", "gross": "Bruto",
-        "fee": ("Kosten", "Fee"), "net": ("Net", "Netto"), "balance": "Saldo", "id": "Transactiereferentie",
-        "from_address": "Van e-mailadres", "tax": ("Sales Tax", "Btw"),
-        "reference": ("Reference Txn ID", "Referentie voor gerelateerde transactie"), "shipping": "Verzendkosten",
-    },
-    "pt": {
-        "date": "Data", "time": ("Hora", "Horário"), "zone": "Fuso horário", "name": "Nome",
-        "currency": ("Moeda", "Divisa"), "gross": "Bruto", "fee": ("Tarifa", "Comissão"), "net": "Líquido",
-        "balance": "Saldo", "id": ("ID da transação", "Código da transação"),
-        "from_address": ("Do endereço de e-mail", "E-mail do remetente"), "tax": "Imposto sobre vendas",
-        "reference": ("ID de referência da transação", "Código de referência da transação"),
-        "shipping": "Valor do frete e manuseio",
-    },
+_COLUMNS: Final = {  # that both downloads have
+    **{key: SERVICE_COLUMNS[key] for key in ("time", "name", "currency", "fee", "balance")},
+    "date": ("Date", "Datum", "Data", "Fecha"),
+    "zone": (
+        "Time Zone", "TimeZone", "Zeitzone", "Fuseau horaire", "Fuso orario", "Zona horaria", "Tijdzone",
+        "Fuso horário",
+    ),
+    "amount": ("Gross", "Amount", "Brutto", "Avant commission", "Brut", "Lordo", "Bruto", "Valor bruto"),
+    "net": ("Net", "Total", "Netto", "Neto", "Líquido"),
+    "id": (
+        "Transaction ID", "Transaktionscode", "Numéro de transaction", "Identifiant de transaction",
+        "Codice transazione", "ID transazione", "Id. de transacción", "Identificador de la transacción",
+        "Id. de la transacción", "Transactiereferentie", "ID da transação", "Código da transação",
+    ),
+    "tax": (
+        "Sales Tax", "Umsatzsteuer", "TVA", "Taxe de vente", "Imposte sulle vendite", "Impuesto de ventas",
+        "Impuesto sobre ventas", "Btw", "Imposto sobre vendas",
+    ),
+    "reference": (
+        "Reference Txn ID", "Zugehöriger Transaktionscode", "Numéro de la transaction de référence",
+        "Numéro de transaction de référence", "Codice transazione di riferimento", "ID transazione di riferimento",
+        "Id. de referencia de trans.", "Id. de referencia de transacción",
+        "Referentie voor gerelateerde transactie", "ID de referência da transação",
+        "Código de referência da transação", "ID txn. de referência",
+    ),
+}  # fmt: skip
+_ACTIVITY: Final = {
+    **{key: SERVICE_COLUMNS[key] for key in ("type", "status", "note")},
+    "from_address": (
+        "From Email Address", "Absender E-Mail-Adresse", "Von E-Mail-Adresse", "De l'adresse email",
+        "Adresse email de l'expéditeur", "De l'adresse e-mail", "Indirizzo email mittente",
+        "Correo electrónico del remitente", "Dirección de correo electrónico del remitente", "Van e-mailadres",
+        "Do endereço de e-mail", "E-mail do remetente", "Do e-mail",
+    ),
+    "to_address": (
+        "To Email Address", "Empfänger E-Mail-Adresse", "An E-Mail-Adresse", "À l'adresse email",
+        "Adresse email du destinataire", "Indirizzo email destinatario", "Correo electrónico del destinatario",
+        "Dirección de correo electrónico del destinatario", "Naar e-mailadres", "Para o endereço de e-mail",
+        "E-mail do destinatário", "Para e-mail",
+    ),
+    "subject": ("Subject", "Betreff", "Objet", "Oggetto", "Asunto", "Onderwerp", "Assunto"),
+    "item": (
+        "Item Title", "Artikelbezeichnung", "Titre de l'objet", "Titolo oggetto", "Título del artículo",
+        "Nombre del artículo", "ArtikelNaam", "Título do item",
+    ),
+    "impact": (
+        "Balance Impact", "Auswirkung auf Guthaben", "Impact sur le solde", "Impatto sul saldo",
+        "Impacto en el saldo", "Repercusión en el saldo", "Effect op saldo", "Impacto no saldo",
+        "Impacto sobre o saldo",
+    ),
+    "funding_source": (
+        "Payment Source", "Funding Source", "Zahlungsquelle", "Source de paiement", "Fonte di pagamento",
+        "Fuente de pago", "Betaalbron", "Fonte de pagamento",
+    ),
+}  # fmt: skip
+_STATEMENT: Final = {
+    "description": (
+        "Description", "Beschreibung", "Descrizione", "Descripción", "Omschrijving", "Beschrijving", "Descrição",
+    ),
+    "bank": (
+        "Bank Name", "Name der Bank", "Nom de la banque", "Nome banca", "Nombre del banco", "Naam bank",
+        "Nome do banco",
+    ),
+    "bank_account": (
+        "Bank Account", "Bankkonto", "Compte bancaire", "Conto bancario", "Cuenta bancaria", "Bankrekening",
+        "Conta bancária",
+    ),
 }  # fmt: skip
 
+_IMPACTS: Final = {
+    word: meaning
+    for meaning, words in {
+        "debit": ("debit", "soll", "débit", "addebito", "débito", "cargo", "adeudo", "af"),
+        "credit": ("credit", "haben", "crédit", "accredito", "crédito", "abono", "bij"),
+        "memo": ("memo", "mémo", "memorando", "promemoria"),
+    }.items()
+    for word in words
+}
 _REFUND_KIND: Final = "refund"
 _HOLD: Final = (
     r"\bholds?\b|payment release|release of|\breserve\b|authori[sz]ation|einbehalt|autorisierung|blocco|autorizzazione"
@@ -104,7 +115,6 @@ _TRANSFER: Final = (
     r"|prelievo|versamento|retirada|retiro|ingreso bancario|depósito|retrait|virement|approvisionnement"
     r"|opname|storting|\bsaque\b"
 )
-_DEPOSIT: Final = r"direct deposit|payroll"
 _MERCHANT: Final = (
     r"express|checkout|website|pre-?approved|subscription|shopping cart|\bebay\b|auction|debit card|invoice|\bqr\b"
     r"|in-store|einzugsverfahren|warenkorb|abonnement|debitkarte|preautorizzato|carta di debito|sito web"
@@ -117,71 +127,133 @@ _PAYMENT: Final = (
 )
 # The first pattern that occurs decides. A refund has the kind of the row that it refers to.
 KINDS: Final = (
-    ("hold", _HOLD), ("asset", _ASSET), ("fee", _FEE), (_REFUND_KIND, _REFUND), ("reward", _REWARD),
-    ("deposit", _DEPOSIT),
-    ("transfer", _TRANSFER), ("merchant", _MERCHANT), ("payment", _PAYMENT),
+    ("hold", _HOLD), ("asset", _ASSET), ("fee", _FEE), ("transfer", r"\bach deposit|withdrawal transaction"),
+    (_REFUND_KIND, _REFUND), ("reward", _REWARD), ("deposit", r"direct deposit|payroll"), ("transfer", _TRANSFER),
+    ("merchant", _MERCHANT), ("payment", _PAYMENT),
 )  # fmt: skip
 _REFUNDED: Final = ("payment", "merchant", "transfer", "hold")
 
 
-def add_languages(own: Languages) -> Languages:
-    """Return the header names of a download: the shared ones and its own, by language."""
-    return {language: {**names, **own[language]} for language, names in _LANGUAGES.items()}
-
-
-def read_shared(table: Table, languages: Languages, words: str) -> tuple[pl.DataFrame, list[Problem]]:
-    """Return the columns of ROWS that both downloads have, and their problems.
-
-    ``kind`` follows from the field ``words``, the kind of a refund from the row that it refers to; ``flow_cents`` is
-    the net amount.
-    """
-    cells = table.cells
-    language = find_language(table.header, languages)
-    money, problems = read_money(table, _AMOUNTS, language=language)
-    dates, faults = _read_moments(table, language)
-    problems += faults
-    currency, faults = find_currencies(table, cells["currency"])
-    problems += faults + _list_wrong_nets(table, money)
-    kind = _resolve_refunds(match_kinds(cells[words], KINDS), cells["id"], cells["reference"])
-    amounts = money.select(
-        pl.coalesce("net", pl.col("gross") + pl.col("fee").fill_null(0)).alias("flow_cents"),
-        pl.col("fee").abs().alias("fee_cents"),
-        pl.col("tax").abs().alias("tax_cents"),
-        pl.col("balance").alias("balance_cents"),
+def _adjust_statement(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
+    """Name the bank of a transfer; each row moved its net amount."""
+    bank = pl.concat_str("bank", "bank_account", separator=" ", ignore_nulls=True).replace("", None)
+    flow = pl.col("flow_cents")
+    frame = _resolve_refunds(frame).with_columns(
+        type=pl.col("description"),
+        description=pl.lit(None, pl.String),
+        funding_source=pl.when(flow > 0).then(bank),
+        destination=pl.when(flow < 0).then(bank),
     )
-    texts = cells.select(
-        pl.col("id").alias("payment_id"),
-        pl.col("reference").alias("reference_id"),
-        pl.col(words).alias("type"),
-        pl.col("name").alias("counterparty_name"),
-    )
-    return texts.with_columns([*amounts.get_columns(), dates, currency, kind]), problems
+    return frame, _list_wrong_nets(frame)
 
 
-def _read_moments(table: Table, language: str) -> tuple[pl.Series, list[Problem]]:
-    """Return the instant of each row, from the columns of date, time and zone.
+def _adjust_activity(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
+    """Find the rows that moved the balance: by their impact, else by the balance after each, else by their status.
 
-    English headers occur with both orders of day and month: only a day above 12 shows which one a file has.
+    A memo, such as a purchase that a card paid, moves nothing, and its balance belongs to another row.
     """
-    cells = table.cells
-    moments = join_texts(cells["date"], cells["time"])
-    return read_dates(table, moments, order=None if language == "en" else "dmy", zones=cells["zone"])
+    cells, words = frame["impact"], pl.col("impact").str.to_lowercase()
+    impact = words.replace_strict(_IMPACTS, default=None, return_dtype=pl.String)
+    frame = _resolve_refunds(frame).with_columns(impact=impact)
+    problems = _list_wrong_nets(frame) + _list_wrong_impacts(frame, cells)
+    flow, kind = pl.col("flow_cents"), pl.col("kind").fill_null("")
+    is_memo = (pl.col("impact") == "memo").fill_null(value=False)
+    is_record = is_memo & (kind != "hold")
+    is_notice = is_record & (pl.col("status").fill_null(Status.SETTLED.value) == Status.SETTLED)
+    moves = pl.when(pl.col("impact").is_not_null()).then(~is_memo).otherwise("moves_by_balance")
+    address = pl.when(flow < 0).then("to_address").otherwise("from_address")
+    has_address = kind.is_in(["payment", "merchant"]) & ~is_notice
+    frame = frame.with_columns(moves_by_balance=_find_moves(frame)).with_columns(
+        _find_accounts(frame),
+        moved_cents=pl.when(moves.fill_null(value=False)).then(flow).otherwise(0),
+        balance_cents=pl.when(~is_record).then("balance"),
+        kind=pl.when(is_notice).then(pl.lit("notice")).otherwise("kind"),
+        name=pl.coalesce("name", pl.when(has_address).then(address)),
+        note=pl.coalesce("note", "subject", "item"),
+    )
+    return frame, problems
 
 
-def _resolve_refunds(kinds: pl.Series, ids: pl.Series, references: pl.Series) -> pl.Series:
-    """Return kinds in which a refund has the kind of the row that it refers to; null if that is in another file."""
-    frame = pl.DataFrame([kinds.alias("kind"), ids.alias("id"), references.alias("reference")])
+def _find_moves(frame: pl.DataFrame) -> pl.Series:
+    """Return which rows moved the balance, from the balance after each, else from their status.
+
+    Some files begin with the newest row: the order is the one in which more balances follow from each other. A pending
+    withdrawal moves the balance, and a hold does if its release did.
+    """
+    group, flow, status = ("file", "currency"), pl.col("flow_cents"), pl.col("status")
+    steps = frame.select(
+        *group, "kind", "flow_cents",
+        by_status=(status == Status.SETTLED) | (status == Status.PENDING) & (pl.col("kind") == "transfer"),
+        down=(pl.col("balance") - pl.col("balance").shift(1)).over(group),
+        up=(pl.col("balance") - pl.col("balance").shift(-1)).over(group),
+    )  # fmt: skip
+    follows_down, follows_up = ((pl.col(name) == flow).sum().over(group) for name in ("down", "up"))
+    step = pl.when(follows_down >= follows_up).then("down").otherwise("up")
+    is_clear = (flow != 0) & ((step == flow) | (step == 0))
+    moves = pl.when(is_clear.fill_null(value=False)).then(step == flow).otherwise(pl.col("by_status"))
+    is_hold = pl.col("kind") == "hold"
+    has_release = (is_hold & (flow > 0) & pl.col("moves")).any().over(*group, flow.abs())
+    moves_at_all = pl.col("moves") | is_hold & (flow < 0) & has_release
+    return steps.with_columns(moves.fill_null(value=False).alias("moves")).select(moves_at_all).to_series()
+
+
+def _resolve_refunds(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return rows in which a refund has the kind of the row that it refers to; null if that is in another file."""
     known = frame.filter(pl.col("id").is_not_null(), pl.col("kind") != _REFUND_KIND)
     known = known.unique("id", keep="first", maintain_order=True).select(pl.col("id").alias("reference"), of="kind")
-    joined = frame.join(known, on="reference", how="left", maintain_order="left")
     resolved = pl.when(pl.col("of").is_in(_REFUNDED)).then("of")
     kind = pl.when(pl.col("kind") == _REFUND_KIND).then(resolved).otherwise("kind")
-    return joined.select(kind.alias("kind")).to_series()
+    return frame.join(known, on="reference", how="left", maintain_order="left").with_columns(kind=kind).drop("of")
 
 
-def _list_wrong_nets(table: Table, money: pl.DataFrame) -> list[Problem]:
+def _list_wrong_nets(frame: pl.DataFrame) -> list[Problem]:
     """Return a problem for each row with a net amount that is not the gross amount and the fee together."""
-    is_wrong = money.select(pl.col("gross") + pl.col("fee").fill_null(0) != pl.col("net")).to_series()
-    return list_problems(
-        list_places(table), is_wrong.fill_null(value=False), table.cells["net"], field="net", code="wrong_net"
-    )
+    is_wrong = frame.select((pl.col("amount") + pl.col("fee").fill_null(0) != pl.col("net")).fill_null(value=False))
+    return list_problems(frame, is_wrong.to_series(), frame["net_text"], field="net", code="wrong_net")
+
+
+def _list_wrong_impacts(frame: pl.DataFrame, cells: pl.Series) -> list[Problem]:
+    """Return a problem for each unknown balance impact, and for each that contradicts the sign of the net amount."""
+    impact, flow = pl.col("impact"), pl.col("flow_cents")
+    wrong = {
+        "unknown_impact": impact.is_null() & cells.is_not_null(),
+        "wrong_impact": (impact == "debit") & (flow > 0) | (impact == "credit") & (flow < 0),
+    }
+    return [
+        problem
+        for code, is_wrong in wrong.items()
+        for problem in list_problems(frame, frame.select(is_wrong).to_series(), cells, field="impact", code=code)
+    ]
+
+
+def _find_accounts(frame: pl.DataFrame) -> pl.Expr:
+    """Return the account holder's address: in each file, the address that money most often left from or came to."""
+    own = pl.when(pl.col("flow_cents") < 0).then("from_address").otherwise("to_address")
+    addresses = frame.select("file", own=own.str.to_lowercase())
+    counts = addresses.filter(pl.col("own").str.contains("@")).group_by("file", "own").len()
+    most = counts.sort("len", "own", descending=[True, False]).unique("file", keep="first", maintain_order=True)
+    accounts = dict(most.select("file", "own").iter_rows())
+    return pl.col("file").replace_strict(accounts or {"": ""}, default=None, return_dtype=pl.String).alias("account")
+
+
+PAYPAL_ACTIVITY: Final = ColumnFormat(
+    name="paypal_activity",
+    columns=_COLUMNS | _ACTIVITY,
+    required=("date", "name", "type", "status", "currency", "amount", "net", "id"),
+    fee="added",
+    kinds=KINDS,
+    persons=(),
+    service="paypal",
+    repeats_ids=True,
+    adjust=_adjust_activity,
+)
+# The other columns of the personal form can be deselected.
+PAYPAL_PERSONAL: Final = replace(PAYPAL_ACTIVITY, required=("date", "time", "zone", "type", "amount"))
+PAYPAL_STATEMENT: Final = replace(
+    PAYPAL_ACTIVITY,
+    name="paypal_statement",
+    columns=_COLUMNS | _STATEMENT,
+    required=("date", "description", "currency", "amount", "net", "balance", "id"),
+    kind_from=("description",),
+    adjust=_adjust_statement,
+)

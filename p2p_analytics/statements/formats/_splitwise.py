@@ -13,13 +13,13 @@ import polars as pl
 
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import MemberNeededError, StatementError
+from p2p_analytics.statements.formats.bank_columns import SERVICE_COLUMNS
 from p2p_analytics.statements.formats.fields import (
     blank_cells,
     build_reading,
     find_currencies,
-    find_language,
+    is_english,
     list_places,
-    merge_names,
     read_dates,
     read_money,
 )
@@ -28,43 +28,19 @@ from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from p2p_analytics.statements.formats.cells import Order
-    from p2p_analytics.statements.formats.fields import Languages
     from p2p_analytics.statements.formats.format import Reading, Table
     from p2p_analytics.statements.problems import Problem
 
-_LANGUAGES: Final[Languages] = {
-    "en": {
-        "date": "Date", "description": "Description", "category": "Category", "cost": "Cost", "currency": "Currency",
-    },
-    "de": {
-        "date": "Datum", "description": "Beschreibung", "category": "Kategorie", "cost": "Kosten",
-        "currency": "Währung",
-    },
-    "fr": {
-        "date": "Date", "description": "Description", "category": "Catégorie", "cost": "Coût", "currency": "Devise",
-    },
-    "it": {
-        "date": "Data", "description": "Descrizione", "category": ("Categorie", "Categoria"), "cost": "Costo",
-        "currency": "Valuta",
-    },
-    "es": {
-        "date": "Fecha", "description": "Descripción", "category": "Categoría", "cost": ("Coste", "Costo"),
-        "currency": ("Moneda", "Divisa"),
-    },
-    "pt": {
-        "date": "Data", "description": "Descrição", "category": "Categoria", "cost": "Custo", "currency": "Moeda",
-    },
-    "nl": {
-        "date": "Datum", "description": ("Omschrijving", "Beschrijving"), "category": "Categorie", "cost": "Kosten",
-        "currency": "Valuta",
-    },
-    "sv": {
-        "date": "Datum", "description": "Beskrivning", "category": "Kategori", "cost": "Kostnad", "currency": "Valuta",
-    },
-    "pl": {"date": "Data", "description": "Opis", "category": "Kategoria", "cost": "Koszt", "currency": "Waluta"},
+_COLUMNS: Final = {
+    "date": ("Date", "Datum", "Data", "Fecha"),
+    "description": (
+        "Description", "Beschreibung", "Descrizione", "Descripción", "Descrição", "Omschrijving", "Beschrijving",
+        "Beskrivning", "Opis",
+    ),
+    "category": ("Category", "Kategorie", "Catégorie", "Categorie", "Categoria", "Categoría", "Kategori", "Kategoria"),
+    "cost": ("Cost", "Kosten", "Coût", "Costo", "Coste", "Custo", "Kostnad", "Koszt"),
+    "currency": SERVICE_COLUMNS["currency"],
 }  # fmt: skip
-_SERVICE: Final = "splitwise"
 _LONGEST_NAMES: Final = 300  # characters of the members in a message
 _SETTLEMENTS: Final = (
     "payment", "zahlung", "paiement", "pagamento", "pago", "betaling", "betalning", "płatność",
@@ -79,58 +55,49 @@ def read(table: Table) -> Reading:
     """
     table = blank_cells(table)
     member, columns = _find_member(table)
-    wide, problems = _read_cells(table, columns)
-    dates, faults = _read_dates(table)
-    problems += faults
-    currency, faults = find_currencies(table, table.cells["currency"])
-    problems += faults + _list_unbalanced(table, wide, columns)
+    problems: list[Problem] = []
+    wide = _read_cells(table, columns, problems)
+    dates = read_dates(table, table.cells["date"], problems, order=None if is_english(table) else "dmy")
+    currency = find_currencies(table, table.cells["currency"], problems)
+    total = wide.select(pl.sum_horizontal(*columns.values())).to_series()
+    is_unbalanced = total.abs() > len(columns)  # apart from a cent of rounding for each member
+    cost = table.cells["cost"]
+    problems += list_problems(list_places(table), is_unbalanced, cost, field="cost", code="unbalanced_row")
 
-    own, others = pl.col(columns[member]), {name: key for name, key in columns.items() if name != member}
-    category = pl.col("category").str.strip_chars().replace("", None)
-    is_total = pl.col("cost_text").str.strip_chars().replace("", None).is_null() & category.is_null()
+    others = {name: key for name, key in columns.items() if name != member}
+    category = pl.col("category")
+    is_total = pl.col("cost_text").is_null() & category.is_null()
     is_settlement = category.str.to_lowercase().is_in(_SETTLEMENTS).fill_null(value=False) & ~is_total
-    creditor, debtor = _name_only(others, 1), _name_only(others, -1)
     frame = wide.with_columns(
-        is_total.alias("is_total"), is_settlement.alias("is_settlement"), own.alias("own"), dates, currency
+        dates, currency, is_total=is_total, is_settlement=is_settlement, own=pl.col(columns[member])
     )
     is_total, is_settlement, own = pl.col("is_total"), pl.col("is_settlement"), pl.col("own")
+    person = pl.when(own < 0).then(_name_only(others, 1)).when(own > 0).then(_name_only(others, -1))
     frame = frame.with_columns(
-        pl.lit(member).alias("owner"),
-        category.alias("type"),
-        pl.lit(str(Status.SETTLED)).alias("status"),
         pl.when(is_total | is_settlement & (own == 0)).then(pl.lit("notice"))
         .when(is_settlement).then(pl.lit("payment"))
         .otherwise(pl.lit("merchant")).alias("kind"),
-        pl.col("description").alias("note"),
-        pl.when(is_total).then(None).when(own < 0).then(creditor).when(own > 0).then(debtor)
-        .alias("counterparty_name"),
-        pl.when(is_total).then(None).when(is_settlement).then(-own).otherwise(own).alias("flow_cents"),
-        pl.when(is_total).then(0).otherwise(own).alias("moved_cents"),
-        pl.when(is_total).then(0).alias("opening_cents"),
-        pl.when(is_total).then(own).alias("closing_cents"),
+        owner=pl.lit(member),
+        type="category",
+        status=pl.lit(str(Status.SETTLED)),
+        note="description",
+        counterparty_name=pl.when(~is_total).then(person),
+        flow_cents=pl.when(~is_total).then(pl.when(is_settlement).then(-own).otherwise(own)),
+        moved_cents=pl.when(is_total).then(0).otherwise(own),
+        opening_cents=pl.when(is_total).then(0),
+        closing_cents=pl.when(is_total).then(own),
     )  # fmt: skip
     group = clean_line(", ".join(sorted(columns)))
-    totals = table.cells.select("file").with_columns(frame["is_total"], dates.alias("date"))
-    exported = totals.filter("is_total").group_by("file").agg(pl.col("date").max()).drop_nulls()
-    return build_reading(
-        table,
-        frame,
-        problems,
-        subaccounts=dict.fromkeys(table.preambles, group),
-        snapshots=dict(exported.iter_rows()),
-    )
-
-
-def _read_dates(table: Table) -> tuple[pl.Series, list[Problem]]:
-    order: Order | None = None if find_language(table.header, _LANGUAGES) == "en" else "dmy"
-    return read_dates(table, table.cells["date"], order=order)
+    exported = frame.filter("is_total").group_by("file").agg(pl.col("date").max()).drop_nulls()
+    return build_reading(frame, problems, dict.fromkeys(table.preambles, group), dict(exported.iter_rows()))
 
 
 def _find_member(table: Table) -> tuple[str, dict[str, str]]:
     """Return the member that ``member`` names, else ``account``, and the column of each member."""
     columns = {name: f"member_{position}" for position, name in enumerate(table.extras) if name.strip()}
+    file = next(iter(table.cells["file"]), "The file")
     if not columns:
-        raise StatementError(f"{_first_file(table)} has no column for a member: export the group from Splitwise again.")
+        raise StatementError(f"{file} has no column for a member: export the group from Splitwise again.")
     given = table.member or table.account
     wanted = (given or "").strip().casefold()
     for name in columns:
@@ -138,33 +105,17 @@ def _find_member(table: Table) -> tuple[str, dict[str, str]]:
             return name, columns
     fault = "does not say which member you are" if given is None else f"has no member {given!r}"
     names = clean_line(", ".join(map(repr, columns)))[:_LONGEST_NAMES]
-    file = _first_file(table)
     raise MemberNeededError(f"{file} {fault}: name yours with member=... (--member), one of {names}.", file, [*columns])
 
 
-def _first_file(table: Table) -> str:
-    return str(table.cells["file"][0]) if len(table.cells) else "The file"
-
-
-def _read_cells(table: Table, columns: dict[str, str]) -> tuple[pl.DataFrame, list[Problem]]:
+def _read_cells(table: Table, columns: dict[str, str], problems: list[Problem]) -> pl.DataFrame:
     """Return the text columns, and cost and members in cents."""
+    faults: list[Problem] = []
     wide = table.cells.with_columns(table.extras[name].cast(pl.String).alias(key) for name, key in columns.items())
-    money, problems = read_money(
-        replace(table, cells=wide),
-        ("cost", *columns.values()),
-        language=find_language(table.header, _LANGUAGES),
-    )
-    problems = [each._replace(field="member" if each.field.startswith("member_") else each.field) for each in problems]
-    texts = table.cells.select("description", "category", pl.col("cost").alias("cost_text"))
-    return texts.with_columns(money.get_columns()), problems
-
-
-def _list_unbalanced(table: Table, wide: pl.DataFrame, columns: dict[str, str]) -> list[Problem]:
-    """Return a problem for each row with cells that do not add up to zero, apart from a cent of rounding for each."""
-    total = wide.select(pl.sum_horizontal(*columns.values())).to_series()
-    return list_problems(
-        list_places(table), total.abs() > len(columns), table.cells["cost"], field="cost", code="unbalanced_row"
-    )
+    money = read_money(replace(table, cells=wide), ("cost", *columns.values()), faults)
+    problems += [each if each.field == "cost" else each._replace(field="member") for each in faults]
+    texts = table.cells.select("file", "line", "description", "category", pl.col("cost").alias("cost_text"))
+    return texts.with_columns(money.get_columns())
 
 
 def _name_only(columns: dict[str, str], sign: int) -> pl.Expr:
@@ -177,8 +128,8 @@ def _name_only(columns: dict[str, str], sign: int) -> pl.Expr:
 
 
 SPLITWISE: Final = StatementFormat(
-    name=_SERVICE,
-    columns=merge_names(_LANGUAGES),
+    name="splitwise",
+    columns=_COLUMNS,
     required=("date", "description", "category", "cost", "currency"),
     read=read,
 )

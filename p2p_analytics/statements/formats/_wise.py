@@ -1,4 +1,4 @@
-"""Wise: the statement of one balance, with a row of its own for each fee."""
+"""Wise: the statement of one balance, with a row for each fee, and the transaction history of all balances."""
 
 from __future__ import annotations
 
@@ -6,45 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from p2p_analytics.statements.formats.fields import (
-    blank_cells,
-    build_reading,
-    find_currencies,
-    match_kinds,
-    read_dates,
-    read_money,
-)
-from p2p_analytics.statements.formats.format import StatementFormat
+from p2p_analytics.statements.formats.column_format import ColumnFormat
+from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from p2p_analytics.statements.formats.format import Reading, Table
+    from p2p_analytics.statements.problems import Problem
 
-_COLUMNS: Final = {
-    "id": ("TransferWise ID", "Wise ID"),
-    "date": ("Date",),
-    "date_time": ("Date Time",),
-    "amount": ("Amount",),
-    "currency": ("Currency",),
-    "description": ("Description",),
-    "reference": ("Payment Reference",),
-    "balance": ("Running Balance",),
-    "exchange_from": ("Exchange From",),
-    "exchange_to": ("Exchange To",),
-    "exchange_rate": ("Exchange Rate", "Buy - Rate"),
-    "payer": ("Payer Name",),
-    "payee": ("Payee Name",),
-    "payee_account": ("Payee Account Number",),
-    "merchant": ("Merchant",),
-    "card": ("Card Last Four Digits",),
-    "card_holder": ("Card Holder Full Name",),
-    "attachment": ("Attachment",),
-    "note": ("Note",),
-    "fee": ("Total fees",),
-    "exchange_to_amount": ("Exchange To Amount",),
-    "type": ("Transaction Type",),
-    "details": ("Transaction Details Type",),
-}
 _FEE: Final = "FEE-"
 _KINDS: Final = (
     ("fee", r"^fee\b|^fee-|\bfee$"),
@@ -57,51 +25,84 @@ _KINDS: Final = (
 )
 
 
-def read(table: Table) -> Reading:
-    """Return the rows of Wise; dates are day-month-year, and a row moves its amount, the fee included."""
-    table = blank_cells(table)
-    cells = table.cells
-    money, problems = read_money(table, ("amount", "balance", "fee"))
-    moments = cells["date_time"].zip_with(cells["date_time"].is_not_null(), cells["date"])
-    dates, faults = read_dates(table, moments, order="dmy")
-    problems += faults
-    currency, faults = find_currencies(table, cells["currency"])
-    problems += faults
-    prefix = cells["id"].str.to_lowercase().str.extract(r"^([a-z_]+(?:-[a-z_]+)*)")
-    by_id = match_kinds(prefix, _KINDS)
-    by_details = match_kinds(cells["details"], _KINDS)
-    is_fee_row = cells["id"].str.to_uppercase().str.starts_with(_FEE).fill_null(value=False)
-    kind = by_details.zip_with((by_details != "unknown") & ~is_fee_row, by_id)
-    topped_up = cells["description"].str.to_lowercase().str.contains("^topped up").fill_null(value=False)
-    kind = pl.Series("kind", ["transfer"]).new_from_index(0, len(cells)).zip_with(topped_up, kind)
+def _name_types(frame: pl.DataFrame) -> pl.DataFrame:
+    prefix = pl.col("id").str.extract(r"^([A-Za-z_]+(?:-[A-Za-z_]+)*)").str.to_uppercase()
+    return frame.with_columns(type=pl.coalesce("type", prefix))
 
-    amount, flow_id = pl.col("amount"), pl.col("id")
-    # A fee with a row of its own must not be counted a second time, in the row that it belongs to.
-    has_fee_row = cells["id"].is_in(cells["id"].filter(is_fee_row).str.replace("(?i)^fee-", "").implode())
-    frame = cells.select("id", "payer", "payee", "merchant", "reference", "note", "description").with_columns(
-        [*money.get_columns(), dates, currency, kind, has_fee_row.alias("has_fee_row")]
-    )
+
+def _adjust_statement(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
+    """Count a fee that has a row once, and give money that the holder added the kind "transfer"."""
+    is_fee = pl.col("id").str.to_uppercase().str.starts_with(_FEE).fill_null(value=False)
+    own = pl.col("id").str.slice(len(_FEE))
+    with_rows = frame.filter(is_fee).select(own).to_series()
+    is_added = pl.col("description").str.to_lowercase().str.contains("^topped up").fill_null(value=False)
     frame = frame.with_columns(
-        flow_id.alias("payment_id"),
-        pl.when(flow_id.str.to_uppercase().str.starts_with(_FEE)).then(flow_id.str.slice(len(_FEE)))
-        .alias("reference_id"),
-        pl.lit(str(Status.SETTLED)).alias("status"),
-        pl.coalesce(cells["details"], prefix.str.to_uppercase()).alias("type"),
-        pl.coalesce("reference", "note", "description").alias("note"),
-        pl.when(amount < 0).then(pl.coalesce("merchant", "payee"))
-        .otherwise(pl.coalesce("merchant", "payer")).alias("counterparty_name"),
-        amount.alias("flow_cents"),
-        amount.alias("moved_cents"),
-        pl.when(~pl.col("has_fee_row").fill_null(value=False)).then(pl.col("fee").abs()).alias("fee_cents"),
-        pl.col("balance").alias("balance_cents"),
-    )  # fmt: skip
-    return build_reading(table, frame, problems)
+        fee=pl.when(~pl.col("id").is_in(with_rows.implode()).fill_null(value=False)).then("fee"),
+        reference=pl.when(is_fee).then(own),
+        note=pl.coalesce("note_to_payee", "note", "description"),
+        kind=pl.when(is_fee).then(pl.lit("fee")).when(is_added).then(pl.lit("transfer")).otherwise("kind"),
+    )
+    return _name_types(frame), []
 
 
-WISE: Final = StatementFormat(
+def _adjust_history(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
+    """Take the amount of the holder's side, with the fee outside of it; a conversion has a row for each balance.
+
+    A purchase that was refunded has no row for the money that came back, so it moved nothing.
+    """
+    word = pl.col("sign").str.to_uppercase()
+    is_in, is_refunded = word == "IN", pl.col("status_text").str.to_uppercase() == "REFUNDED"
+    is_known = frame.select(word.is_in(["IN", "OUT", "NEUTRAL"]).fill_null(value=False)).to_series()
+    problems = list_problems(frame, ~is_known, frame["sign"], field="sign", code="unknown_sign")
+    has_fee = (pl.col("fee_currency") == pl.col("currency")).fill_null(value=False)
+    fee = pl.when(has_fee).then(pl.col("fee").abs()).fill_null(0)
+    frame = frame.with_row_index("at").with_columns(
+        status=pl.when(is_refunded & ~is_in).then(pl.lit(str(Status.CANCELLED))).otherwise("status")
+    )
+    out = frame.filter(~is_in.fill_null(value=False)).with_columns(
+        flow_cents=pl.when(word.is_in(["OUT", "NEUTRAL"])).then(-(pl.col("out").abs() + fee)), fee_cents=fee
+    )
+    arrived = frame.filter(word.is_in(["IN", "NEUTRAL"])).with_columns(
+        flow_cents=pl.col("in").abs(), fee_cents=pl.lit(None, pl.Int64), currency="to_currency"
+    )
+    both = pl.concat([out, arrived.select(out.columns)]).sort("at", maintain_order=True).drop("at")
+    is_asset = pl.col("kind") == "asset"
+    return _name_types(both).with_columns(
+        payer=pl.when(~is_asset).then("payer"),
+        payee=pl.when(~is_asset).then("payee"),
+        note=pl.coalesce("note", "comment"),
+    ), problems
+
+
+WISE: Final = ColumnFormat(
     name="wise",
-    columns=_COLUMNS,
+    columns={
+        "id": ("TransferWise ID", "Wise ID"), "date": "Date", "date_time": "Date Time", "amount": "Amount",
+        "currency": "Currency", "description": "Description", "note_to_payee": "Payment Reference",
+        "balance": "Running Balance", "payer": "Payer Name", "payee": "Payee Name", "merchant": "Merchant",
+        "note": "Note", "fee": "Total fees", "type": "Transaction Details Type",
+    },
     required=("id", "date", "amount", "currency", "balance"),
-    read=read,
+    order="dmy",
+    kinds=_KINDS,
+    kind_from=("type", "id"),
+    persons=("^(?i:sent money to|received money from) (.+?)(?: with reference .*)?$",),
     repeats_ids=True,
-)
+    adjust=_adjust_statement,
+)  # fmt: skip
+WISE_HISTORY: Final = ColumnFormat(
+    name="wise_history",
+    columns={
+        "id": "ID", "status": "Status", "sign": "Direction", "started": "Created on", "date": "Finished on",
+        "fee": "Source fee amount", "fee_currency": "Source fee currency", "payer": "Source name",
+        "out": "Source amount (after fees)", "currency": "Source currency", "payee": "Target name",
+        "in": "Target amount (after fees)", "to_currency": "Target currency", "note": "Reference", "comment": "Note",
+    },
+    required=("id", "status", "sign", "started", "out", "currency", "in", "to_currency"),
+    kinds=_KINDS,
+    kind_from=("id",),
+    kind="unknown",
+    service="wise",
+    repeats_ids=True,
+    adjust=_adjust_history,
+)  # fmt: skip

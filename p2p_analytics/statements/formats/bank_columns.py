@@ -41,6 +41,21 @@ BANK_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "currency": ("Currency", "Währung", "Moneda", "Divisa", "Devise", "Valuta", "Moeda", "Munt", "Waluta"),
 }  # fmt: skip
 
+# Columns of services, by field; each is unambiguous among the columns of a file that has most of them.
+SERVICE_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "time": ("Time", "Uhrzeit", "Heure", "Orario", "Ora", "Hora", "Tijd", "Horário", "Tid", "Godzina"),
+    "type": ("Type", "Transaction Type", "Art", "Typ", "Tipo", "Rodzaj", "Soort"),
+    "status": ("Status", "State", "État", "Statut", "Stato", "Estado"),
+    "name": ("Name", "Nom", "Nome", "Nombre", "Naam", "Navn", "Namn", "Nazwa", "Counterparty", "Mitglied", "Member"),
+    "note": ("Note", "Notes", "Hinweis", "Remarque", "Messaggio", "Nota", "Observação", "Message", "Notiz", "Zweck"),
+    "fee": (
+        "Fee", "Fees", "Gebühr", "Gebühren", "Entgelt", "Commission", "Frais", "Tariffa", "Commissione", "Costo",
+        "Comisión", "Tarifa", "Kosten", "Comissão", "Taxa", "Opłata",
+    ),
+    "currency": BANK_COLUMNS["currency"],
+    "balance": ("Balance", "Running Balance", "Kontostand", "Guthaben", "Solde", "Saldo"),
+}  # fmt: skip
+
 
 def is_bank_header(header: Sequence[str]) -> bool:
     """Return whether a header names a date, a description and an amount, as that of a bank account does."""

@@ -41,6 +41,10 @@ _ZONE: Final = r"(?: *\(?([Zz]|[+-][0-9]{2}:?[0-9]{2}|[A-Za-z][A-Za-z0-9_+:/-]{1
 _MOMENT: Final = rf"^\s*{_DATE}{_TIME}{_ZONE}\s*$"
 _COMMON: Final = r"^(?:19|20|21)[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9]$"
 
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH: Final = r"([A-Za-z]{3})[a-z]{0,6}\.?"
+_WORDED: Final = rf"^\s*(?:{_MONTH} ([0-9]{{1,2}}),? ([0-9]{{4}})|([0-9]{{1,2}})\.? {_MONTH},? ([0-9]{{4}}))"
+
 # An abbreviation means this offset also where the time zone database has a zone of that name with summer time.
 # Abbreviations of several zones that statement files do not use, such as IST, are not listed.
 _OFFSET_HOURS: Final = {
@@ -108,14 +112,14 @@ def _parse_each(cells: pl.Series, *, decimal_comma: bool, symbol: str | None) ->
 
 
 def parse_instants(
-    cells: pl.Series, *, tz: ZoneInfo, order: Order = "mdy", zones: pl.Series | None = None
+    cells: pl.Series, *, tz: ZoneInfo, order: Order | pl.Series = "mdy", zones: pl.Series | None = None
 ) -> pl.Series:
     """Return datetimes as UTC instants.
 
     A datetime is a date, alone or with a time, or with a time and a zone: ``2024-05-31T18:30:00Z``,
-    ``2024-05-31 18:30 CDT``, ``05/31/2024, 6:30:15 PM``, or ``31.05.2024`` with the order "dmy". A date alone means its
-    first moment. The zone is an offset, a name of the time zone database or one of the abbreviations that statement
-    files use; each abbreviation is a fixed offset.
+    ``2024-05-31 18:30 CDT``, ``05/31/2024, 6:30:15 PM``, ``31 May 2024``, or ``31.05.2024`` with the order "dmy".
+    A date alone means its first moment. The zone is an offset, a name of the time zone database or one of the
+    abbreviations that statement files use; each abbreviation is a fixed offset.
 
     A local time that occurs twice, because the clock was put back, means the first one. One that the clock skipped
     when it was put forward is read with the offset before the change, as `datetime` does with ``fold=0``.
@@ -126,8 +130,8 @@ def parse_instants(
         Text. Date and time of two columns are joined with a space.
     tz : ZoneInfo
         Zone of datetimes without one.
-    order : {"mdy", "dmy"}
-        Whether the month or the day is first in a date that ends in the year.
+    order : {"mdy", "dmy"} or polars.Series
+        Whether the month or the day is first in a date that ends in the year; or of each cell, whether it is the day.
     zones : polars.Series, optional
         The zone of each cell, in a column of its own; a zone in the cell wins.
 
@@ -143,11 +147,12 @@ def parse_instants(
     if zones is None and cells.str.contains(_COMMON).all():
         local = cells.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False)
         return _convert(pl.DataFrame([local.alias("local")]), tz.key or "UTC").alias(cells.name)
-    groups = _use_plain_characters(cells).str.extract_groups(_MOMENT).struct.unnest()
+    groups = _number_months(_use_plain_characters(cells)).str.extract_groups(_MOMENT).struct.unnest()
     (year, _, month, day, one, two, late_year, hour, minute, second, fraction, half, zone) = (
         pl.col(name) for name in groups.columns
     )
-    first, last = (one, two) if order == "mdy" else (two, one)
+    is_day_first = pl.lit(value=order == "dmy") if isinstance(order, str) else pl.lit(order)
+    first, last = (pl.when(is_day_first).then(late).otherwise(early) for early, late in ((one, two), (two, one)))
     hours = _read_hours(hour.fill_null("0").cast(pl.Int64), half.str.to_lowercase())
     parts = [
         pl.coalesce(year, late_year), pl.lit("-"), pl.coalesce(month, first), pl.lit("-"), pl.coalesce(day, last),
@@ -155,11 +160,11 @@ def parse_instants(
         fraction.fill_null("").str.slice(0, 6).str.pad_end(6, "0"),
     ]  # fmt: skip
     text = pl.concat_str(parts)  # null where there is no date or hour
-    if zones is None:
-        zones = pl.Series("own", [None], pl.String).new_from_index(0, len(cells))
-    read = groups.with_columns(zones.cast(pl.String).str.strip_chars().replace("", None).alias("own")).select(
+    if zones is not None:
+        zone = pl.coalesce(zone, pl.lit(zones.cast(pl.String).str.strip_chars().replace("", None)))
+    read = groups.select(
         text.str.to_datetime("%Y-%m-%d %H:%M:%S%.6f", time_unit="us", strict=False).alias("local"),
-        pl.coalesce(zone, "own").alias("zone"),
+        zone.alias("zone"),
     )
     return _read_zones(read, tz).alias(cells.name)
 
@@ -169,19 +174,27 @@ def list_orders(cells: pl.Series) -> list[Order]:
 
     Where dates have points, as in 05.02.2024, the day is first.
     """
-    groups = cells.cast(pl.String).str.extract_groups(_MOMENT).struct.unnest()
-    numbers = [pl.col(groups.columns[position]).cast(pl.Int64).max() for position in (4, 5)]
-    first, second = groups.select(first=numbers[0], second=numbers[1]).row(0)
-    months = 12
-    possible = {"mdy": (first or 1) <= months, "dmy": (second or 1) <= months}
-    if all(possible.values()) and cells.cast(pl.String).str.contains(_WITH_POINTS).any():
-        return ["dmy"]
-    return [order for order in ORDERS if possible[order]]
+    cells, months = cells.cast(pl.String), 12
+    numbers = cells.str.extract_groups(_MOMENT).struct.unnest().select(pl.nth(4, 5).cast(pl.Int64).max()).row(0)
+    possible = [order for order, number in zip(ORDERS, numbers, strict=True) if (number or 1) <= months]
+    return ["dmy"] if len(possible) > 1 and cells.str.contains(_WITH_POINTS).any() else possible
+
+
+def _number_months(cells: pl.Series) -> pl.Series:
+    """Return dates with an English month, such as "24 Mar 2020" or "Apr 2, 2019", as "2020-3-24"."""
+    if not cells.str.contains(_WORDED).any():
+        return cells
+    groups = cells.str.extract_groups(_WORDED).struct.unnest()
+    month, day, year, other_day, other_month, other_year = (pl.col(name) for name in groups.columns)
+    numbers = {name: f"-{number}-" for number, name in enumerate(_MONTHS, 1)}
+    number = pl.coalesce(month, other_month).str.to_lowercase().replace_strict(numbers, default=None)
+    date = pl.concat_str(pl.coalesce(year, other_year), number, pl.coalesce(day, other_day))
+    rest = cells.str.replace(_WORDED, "")
+    return groups.select(pl.coalesce(pl.concat_str(date, pl.lit(rest)), pl.lit(cells))).to_series()
 
 
 def _use_plain_characters(cells: pl.Series) -> pl.Series:
     """Return text with plain spaces and minus signs."""
-    cells = cells.cast(pl.String)
     if not cells.str.contains(r"[^ -~]").any():
         return cells
     return cells.str.replace_all(_SPACES, " ").str.replace_all(_MINUS, "-")
@@ -218,12 +231,11 @@ def _find_zone(name: str) -> int | str | None:
     hours = _OFFSET_HOURS.get(name.upper())
     if hours is not None:
         return hours * _SECONDS_PER_MINUTE**2
-    offset = _OFFSET.fullmatch(name.upper())
-    if offset is not None:
-        sign, hour, minute = offset.groups()
-        minutes = int(hour) * _SECONDS_PER_MINUTE + int(minute or 0)
-        is_offset = int(hour) <= _LARGEST_OFFSET_HOURS and int(minute or 0) < _SECONDS_PER_MINUTE
-        return (-minutes if sign == "-" else minutes) * _SECONDS_PER_MINUTE if is_offset else None
+    if offset := _OFFSET.fullmatch(name.upper()):
+        hour, minute = int(offset[2]), int(offset[3] or 0)
+        seconds = (hour * _SECONDS_PER_MINUTE + minute) * _SECONDS_PER_MINUTE
+        is_offset = hour <= _LARGEST_OFFSET_HOURS and minute < _SECONDS_PER_MINUTE
+        return (-seconds if offset[1] == "-" else seconds) if is_offset else None
     return name if "/" in name and has_zone(name) else None
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+from zoneinfo import ZoneInfo
 
 import polars as pl
 
@@ -15,9 +17,16 @@ from p2p_analytics.statements.rows import complete_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime
-    from zoneinfo import ZoneInfo
 
     from p2p_analytics.statements.problems import Problem
+
+_CODE: Final = re.compile(r"\([a-z]{3}\)$")  # of a currency, in a normalized name
+_MOMENT: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?"
+_AMOUNT: Final = r"-?[0-9][0-9.,' ]*"
+_SHAPES: Final = {
+    "started": _MOMENT, "date": f"(?:{_MOMENT})?", "amount": _AMOUNT, "fee": f"(?:{_AMOUNT})?",
+    "currency": "[A-Z]{3}", "balance": f"(?:{_AMOUNT})?",
+}  # fmt: skip
 
 
 class NoHeaderError(StatementError):
@@ -68,7 +77,7 @@ class Reading(NamedTuple):
     problems : sequence of Problem
         Cells that cannot be read, and rows that contradict themselves.
     periods : mapping of str to tuple of datetime or None
-        First and last instant that a file says it is about, by file.
+        First and last instant of the period that is stated in a file, by file.
     subaccounts : mapping of str to str
         What the balance of a file is of, such as a product or a group, by file, where the service has several.
     snapshots : mapping of str to datetime
@@ -91,7 +100,8 @@ class StatementFormat:
     name : str
         Name in the column ``format`` of `Statements.files`, such as "cash_app".
     columns : mapping of str to tuple of str
-        For each field, the header names that mean it, in any language; they are compared trimmed and case-folded.
+        For each field, the header names that mean it, in any language, the preferred one first. They are compared
+        trimmed and case-folded; "Balance (currency)" stands for "Balance (EUR)" and the like.
     required : collection of str
         Fields that the header of this format always has. A header with all of these belongs to it; of several
         such formats, to the one with most of the header's columns, and rather to one that was registered.
@@ -103,9 +113,13 @@ class StatementFormat:
     repeats_ids : bool
         Whether rows of one file with one id and different amounts are different transactions, such as a payment and its
         refund. By default they are one, and a problem.
+    zone : str or None
+        Zone of datetimes without one, if the service always writes the same; the caller's ``tz`` is not used then.
     has_closing_row : bool
-        Whether a complete file with a column for the field ``ending`` has a row with the ending balance, also where
-        the period has no transactions. A file without that row is cut off.
+        Whether a whole file ends with a row of balances, so that a file without it was cut off.
+    shape : sequence of str
+        The fields in the order of their columns, if that never changes. A header in any language then belongs to the
+        format if the row below it has datetimes, amounts and a currency in their places.
     """
 
     name: str
@@ -114,8 +128,10 @@ class StatementFormat:
     read: Callable[[Table], Reading]
     service: str | None = None
     repeats_ids: bool = False
+    zone: str | None = None
     has_closing_row: bool = False
-    _names: Mapping[str, str] = field(init=False, repr=False, compare=False)
+    shape: Sequence[str] = ()
+    _names: Mapping[str, tuple[str, int]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the names of fields and columns, and index the header names."""
@@ -136,7 +152,11 @@ class StatementFormat:
             raise ConfigurationError(
                 f"The format {self.name!r} requires {', '.join(sorted(unknown))}: name their columns."
             )
-        names = {normalize_name(name): key for key, spellings in self.columns.items() for name in spellings}
+        names = {
+            normalize_name(name): (key, rank)
+            for key, spellings in self.columns.items()
+            for rank, name in enumerate(spellings)
+        }
         object.__setattr__(self, "_names", names)
 
     def read_table(self, table: Table) -> Reading:
@@ -145,17 +165,17 @@ class StatementFormat:
         Raises
         ------
         ConfigurationError
-            It is no Reading, its rows are not those of the table, or a column of ROWS has other values.
+            It is not a Reading, its rows are not those of the table, or a column of ROWS has other values.
         """
-        reading = self.read(table)
+        reading = self.read(table if self.zone is None else replace(table, tz=ZoneInfo(self.zone)))
         if not isinstance(reading, Reading) or not isinstance(reading.rows, pl.DataFrame):
             raise ConfigurationError(f"The format {self.name!r} has to return a Reading with rows of Polars.")
-        if not {"file", "line"} <= set(reading.rows.columns) or not reading.rows["file", "line"].equals(
-            table.cells["file", "line"]
-        ):
+        places = ["file", "line"]
+        has_places = set(places) <= set(reading.rows.columns)
+        if not has_places or not reading.rows[places].unique(maintain_order=True).equals(table.cells[places]):
             raise ConfigurationError(
                 f"The format {self.name!r} has to return one row for each row of the table, in its order, with its "
-                "file and line: give a row that is no transaction the kind 'notice'."
+                "file and line: give a row that is not a transaction the kind 'notice'."
             )
         try:
             rows = complete_rows(reading.rows)
@@ -168,13 +188,27 @@ class StatementFormat:
         return reading._replace(rows=rows)
 
     def match(self, header: Sequence[str]) -> dict[str, int] | None:
-        """Return the position of each field in a header, None if a required one is missing; the first of two wins."""
-        found: dict[str, int] = {}
-        for position, name in enumerate(header):
-            key = self._names.get(normalize_name(name))
+        """Return the position of each field in a header, None if a required one is missing.
+
+        Of several columns of one field, the one with the preferred name is taken, then the first.
+        """
+        found: dict[str, tuple[int, int]] = {}
+        for position, cell in enumerate(header):
+            name = normalize_name(cell)
+            key, rank = self._names.get(name) or self._names.get(_CODE.sub("(currency)", name)) or (None, 0)
             if key is not None:
-                found.setdefault(key, position)
-        return found if all(key in found for key in self.required) else None
+                found[key] = min(found.get(key, (rank, position)), (rank, position))
+        return {key: place[1] for key, place in found.items()} if found.keys() >= set(self.required) else None
+
+    def match_shape(self, header: Sequence[str], row: Sequence[str]) -> bool:
+        """Return whether a header has as many texts as the shape, and the row below it the right kinds of cells."""
+        if not self.shape or not len(header) == len(row) == len(self.shape):
+            return False
+        is_text = all(cell.strip() and not any(map(str.isdigit, cell)) for cell in header)
+        return is_text and all(
+            re.fullmatch(_SHAPES.get(key, ".*"), cell.strip(), re.DOTALL) is not None
+            for key, cell in zip(self.shape, row, strict=True)
+        )
 
 
 def normalize_name(name: str) -> str:

@@ -85,12 +85,8 @@ def _flatten(row: object) -> _Json:
 def _flatten_payment(payment: _Json) -> _Json:
     actor, target = _get(payment, "actor"), _get(payment, "target")
     user = _get(target, "user")
-    address = (
-        user.get("display_name")
-        or target.get("email")
-        or target.get("phone")
-        or _get(target, "merchant").get("display_name")
-    )
+    names = user.get("display_name"), target.get("email"), target.get("phone")
+    address = next(filter(None, names), _get(target, "merchant").get("display_name"))
     return {
         "status": payment.get("status"),
         "action": payment.get("action"),

@@ -9,10 +9,9 @@ import polars as pl
 from p2p_analytics.handles import find_handle, fold_name, has_other_name, normalize_account
 from p2p_analytics.statements.problems import Problem, list_problems
 from p2p_analytics.statements.rows import SERVICE
-from p2p_analytics.times import EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from p2p_analytics.records import User
     from p2p_analytics.statements.rows import FileInfo
@@ -57,62 +56,19 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
         The user whom the service names as the holder.
     """
     given = {info.file: info.account for info in files if info.account is not None}
-    is_given = pl.col("file").cast(pl.String).is_in(list(given))
+    is_given = pl.col("file").cast(pl.String).is_in(list(given)) if given else pl.lit(value=False)
     rows = _unite_spellings(rows)
     rows, problems = _unite_addresses(rows, ~is_given)
     rows = rows.with_columns(is_handle=pl.col("account").is_not_null(), is_given=is_given)
-    handles: dict[str, set[str]] = {}
-    free = rows.filter("is_handle", ~pl.col("is_given"))
-    for name, handle in free.select(pl.col("owner", "account").cast(pl.String)).drop_nulls().unique().iter_rows():
-        handles.setdefault(fold_name(name), set()).add(handle)
-    of_files = rows.filter("is_handle").select(pl.col("file", "account").cast(pl.String)).unique().rows()
-    spellings = {normalize_account(handle): handle for _, handle in sorted(of_files)}
-    accounts: dict[str, set[str]] = {}  # of each service
-    of_holders = {name: set(found) for name, found in handles.items()}  # as files show them, without the service
-    if owner is not None:
-        own_name = owner.username or str(owner.id)
-        spellings |= {normalize_account(name): own_name for name in (owner.username, owner.id) if name}
-        handles.setdefault(fold_name(owner.display_name), set()).add(own_name)
-        accounts[SERVICE] = {own_name}
     if rows["is_handle"].all() and not given and owner is None:
         return NamedRows(rows.drop("is_given"), problems)
-
-    def resolve(name: str) -> str:
-        plain = name.strip().removeprefix("@")
-        return spellings.get(normalize_account(plain)) or find_handle(plain, of_holders) or plain
-
-    accounts_given = {file: resolve(name) for file, name in given.items()}
-    owners = _find_owners(rows.filter(~pl.col("is_handle")))
-    for file, name in owners.items():
-        if name is not None and file in given:
-            handles.setdefault(fold_name(name), set()).add(accounts_given[file])
-    named = {
-        file: find_handle(name, handles) or spellings.get(normalize_account(name), name)
-        for file, name in owners.items()
-        if name is not None and file not in given
-    }
-    problems += [
-        Problem("name_as_handle", file, None, None, ACCOUNT, owners[file])
-        for file, account in named.items()
-        if has_other_name(account, owners[file] or "", handles)
-    ]
-    named |= accounts_given
-    # Names that differ by case alone are one account, in small letters if a file has them.
-    written = {normalize_account(name): name for name in sorted(named.values())}
-    named = {
-        file: spellings.get(normalize_account(name)) or written[normalize_account(name)] for file, name in named.items()
-    }
-    services = {info.file: info.account_service for info in files}
-    for file, name in [*((file, handle) for file, handle in of_files if file not in given), *named.items()]:
-        accounts.setdefault(services[file], set()).add(name)
-    unnamed = set()
-    for file, service in services.items():
-        of_service = accounts.get(service, set())
-        if file not in named and len(of_service) != 1 and file in owners:
-            unnamed.add(service)
-        named.setdefault(file, next(iter(of_service)) if len(of_service) == 1 else service)
+    holders = _find_owners(rows.select("file", "owner", "date").filter(~rows["is_handle"]))
+    keys = rows.select("file", "account", "owner").filter(rows["is_handle"]).unique().cast(pl.String).rows()
+    names = _Names(keys, holders, given, owner)
+    problems += names.list_strange()
+    named, unnamed = names.name_files(files)
     of_file = pl.col("file").cast(pl.String).replace_strict(named, default=None, return_dtype=pl.String)
-    is_known = of_file.is_in([*spellings.values()]).fill_null(value=False)
+    is_known = of_file.is_in(list(names.spellings.values())).fill_null(value=False)
     own = pl.col("account").cast(pl.String)
     is_own = own.str.to_lowercase() == of_file.str.to_lowercase()
     found = rows.with_columns(
@@ -129,19 +85,77 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
     )
 
 
+class _Names:
+    """The handles and holders that files show, and the accounts that follow from them."""
+
+    def __init__(
+        self,
+        keys: Iterable[tuple[str, str, str | None]],  # file, handle and holder of the rows with a handle
+        holders: Mapping[str, str | None],  # of each file with rows without a handle
+        given: Mapping[str, str],  # the account that the caller named, by file
+        owner: User | None,
+    ) -> None:
+        shown = sorted({(file, handle) for file, handle, _ in keys})
+        self._of_files = [(file, handle) for file, handle in shown if file not in given]
+        self._holders = holders
+        self._of_services: dict[str, set[str]] = {}
+        self.spellings = {normalize_account(handle): handle for _, handle in shown}
+        of_holders: dict[str, set[str]] = {}  # as files show them, without the service
+        for file, handle, name in keys:
+            if name is not None and file not in given:
+                of_holders.setdefault(fold_name(name), set()).add(handle)
+        self._handles = {name: set(found) for name, found in of_holders.items()}
+        if owner is not None:
+            handle = owner.username or str(owner.id)
+            self.spellings |= {normalize_account(name): handle for name in (owner.username, owner.id) if name}
+            self._handles.setdefault(fold_name(owner.display_name), set()).add(handle)
+            self._of_services[SERVICE] = {handle}
+        plain = {file: name.strip().removeprefix("@") for file, name in given.items()}
+        self._given = {
+            file: self.spellings.get(normalize_account(name)) or find_handle(name, of_holders) or name
+            for file, name in plain.items()
+        }
+        for file, name in holders.items():
+            if name is not None and file in given:
+                self._handles.setdefault(fold_name(name), set()).add(self._given[file])
+        self._named = {
+            file: find_handle(name, self._handles) or self.spellings.get(normalize_account(name), name)
+            for file, name in holders.items()
+            if name is not None and file not in given
+        }
+
+    def list_strange(self) -> list[Problem]:
+        """Return a problem for each file with the handle of an account as the name of another holder."""
+        return [
+            Problem("name_as_handle", file, None, None, ACCOUNT, self._holders[file])
+            for file, account in self._named.items()
+            if has_other_name(account, self._holders[file] or "", self._handles)
+        ]
+
+    def name_files(self, files: Sequence[FileInfo]) -> tuple[dict[str, str], set[str]]:
+        """Return the account of each file without a handle or with a given account, and the services among them."""
+        found = self._named | self._given
+        # Names that differ by case alone are one account, in small letters if a file has them.
+        written = {normalize_account(name): name for name in sorted(found.values())} | self.spellings
+        named = {file: written[normalize_account(name)] for file, name in found.items()}
+        services = {info.file: info.account_service for info in files}
+        for file, name in [*self._of_files, *named.items()]:
+            self._of_services.setdefault(services[file], set()).add(name)
+        unnamed = set()
+        for file, service in services.items():
+            of_service = self._of_services.get(service, set())
+            if file not in named and len(of_service) != 1 and file in self._holders:
+                unnamed.add(service)
+            named.setdefault(file, next(iter(of_service)) if len(of_service) == 1 else service)
+        return named, unnamed
+
+
 def _find_owners(rows: pl.DataFrame) -> dict[str, str | None]:
     """Return the name of the holder of each file, None where it shows none; one spelling of each name."""
-    owners = dict(rows.group_by("file").agg(pl.col("owner").drop_nulls().mode().sort().first()).iter_rows())
-    names = sorted(filter(None, owners.values()))
-    if len(set(names)) == len({fold_name(name) for name in names}):
-        return owners
-    latest = dict(rows.group_by("file").agg(pl.col("date").max()).iter_rows())
-    in_order = sorted(
-        (file for file in owners if owners[file]),
-        key=lambda file: (latest[file] is not None, latest[file] or EPOCH, owners[file]),
-    )
-    spellings = {fold_name(owners[file]): owners[file] for file in in_order}
-    return {file: owner and spellings[fold_name(owner)] for file, owner in owners.items()}
+    files = rows.group_by("file").agg(pl.col("owner").drop_nulls().mode().sort().first(), pl.col("date").max())
+    in_order = files.select(pl.col("file", "owner").cast(pl.String), "date").sort("date", "owner")
+    spellings = {fold_name(owner): owner for owner in in_order["owner"].drop_nulls()}
+    return {file: owner and spellings[fold_name(owner)] for file, owner, _ in in_order.iter_rows()}
 
 
 def _list_others(rows: pl.DataFrame, given: Mapping[str, str]) -> list[Problem]:
@@ -150,25 +164,22 @@ def _list_others(rows: pl.DataFrame, given: Mapping[str, str]) -> list[Problem]:
     The holder of an account has most rows of files with its handle, or of all its files.
     """
     own = rows.filter("is_given")
-    first = own.filter(pl.col("other_account").is_not_null())
-    first = first.group_by("file", "other_account", maintain_order=True).agg(pl.col("line").min())
-    names = first["file"].cast(pl.String).replace_strict(given, return_dtype=pl.String) if len(first) else first["file"]
-    problems = list_problems(
-        first, first["other_account"].is_not_null(), first["other_account"], field=ACCOUNT, code="other_account",
-        details=(names,),
-    )  # fmt: skip
-    for (account,), part in rows.filter(pl.col("account").is_in(own["account"].unique().implode())).group_by(
-        "account", maintain_order=True
-    ):
+    named = own.filter(pl.col("other_account").is_not_null())
+    problems = _list_first(named, "other_account", "other_account", pl.col("file").cast(pl.String).replace(given))
+    same = rows.filter(pl.col("account").is_in(own["account"].unique().implode()))
+    for (account,), part in same.group_by("account", maintain_order=True):
         holder, others = _find_holders(part, str(account))
         is_other = pl.col("is_given") & ~pl.col("has_handle") & pl.col("owner").cast(pl.String).is_in(others)
-        first = part.filter(is_other, pl.col("other_account").is_null())
-        first = first.group_by("file", "owner", maintain_order=True).agg(pl.col("line").min())
-        problems += list_problems(
-            first, first["owner"].is_not_null(), first["owner"], field=ACCOUNT, code="other_holder",
-            details=(str(account), holder),
-        )  # fmt: skip
+        shown = part.filter(is_other, pl.col("other_account").is_null())
+        problems += _list_first(shown, "owner", "other_holder", str(account), holder)
     return problems
+
+
+def _list_first(rows: pl.DataFrame, value: str, code: str, *details: str | pl.Expr | None) -> list[Problem]:
+    """Return a problem for the first row of each file and value of a column."""
+    first = rows.group_by("file", value, maintain_order=True).agg(pl.col("line").min())
+    own = [first.select(each).to_series() if isinstance(each, pl.Expr) else each for each in details]
+    return list_problems(first, first[value].is_not_null(), first[value], field=ACCOUNT, code=code, details=own)
 
 
 def _find_holders(rows: pl.DataFrame, account: str) -> tuple[str | None, list[str]]:
@@ -193,10 +204,11 @@ def _unite_addresses(rows: pl.DataFrame, is_free: pl.Expr) -> tuple[pl.DataFrame
     A service gives each holder of a payment an id and a sign of its own, so a payment that is in files of two addresses
     shows that they are those of one account.
     """
-    is_address = pl.col("account").cast(pl.String).str.contains("@").fill_null(value=False)
-    own = rows.filter(is_address, is_free, pl.col("payment_id").is_not_null(), pl.col("flow_cents") != 0)
-    if own["account"].n_unique() < 2:  # noqa: PLR2004
+    addresses = [name for name in rows["account"].unique().drop_nulls().to_list() if "@" in name]
+    if len(addresses) < 2:  # noqa: PLR2004
         return rows, []
+    is_address = pl.col("account").cast(pl.String).is_in(addresses)
+    own = rows.filter(is_address, is_free, pl.col("payment_id").is_not_null(), pl.col("flow_cents") != 0)
     counts = dict(own["account"].cast(pl.String).value_counts().iter_rows())
     pairs = (
         own.group_by("payment_id", "date", "flow_cents", "currency")
@@ -211,22 +223,18 @@ def _unite_addresses(rows: pl.DataFrame, is_free: pl.Expr) -> tuple[pl.DataFrame
     others = [name for name, main in united.items() if name != main]
     if not others:
         return rows, []
-    first = rows.filter(is_free, pl.col("account").cast(pl.String).is_in(others))
-    first = first.group_by("file", "account", maintain_order=True).agg(pl.col("line").min())
-    problems = list_problems(
-        first, first["account"].is_not_null(), first["account"], field=ACCOUNT, code="other_address"
-    )
+    other = rows.filter(is_free, pl.col("account").cast(pl.String).is_in(others))
+    problems = _list_first(other, "account", "other_address")
     united_rows = pl.when(is_free).then(pl.col("account").cast(pl.String).replace(united)).otherwise("account")
     return rows.with_columns(united_rows.cast(rows["account"].dtype).alias("account")), problems
 
 
 def _unite_spellings(rows: pl.DataFrame) -> pl.DataFrame:
     """Return ROWS with one spelling of each account."""
-    accounts = rows["account"].unique().drop_nulls().to_list()
-    if len({account.casefold() for account in accounts}) == len(accounts):
-        return rows
     latest = rows.group_by("account").agg(pl.col("date").max()).drop_nulls("account").cast({"account": pl.String})
     in_order = latest.sort("date", "account")["account"].to_list()
     spellings = {account.casefold(): account for account in in_order}
+    if len(spellings) == len(in_order):
+        return rows
     united = {account: spellings[account.casefold()] for account in in_order}
     return rows.with_columns(pl.col("account").cast(pl.String).replace(united).cast(rows["account"].dtype))

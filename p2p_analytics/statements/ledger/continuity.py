@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.currencies import UNKNOWN_CURRENCY
 from p2p_analytics.display import format_count
-from p2p_analytics.money import format_cents
-from p2p_analytics.statements.problems import describe_others
 from p2p_analytics.statements.rows import strip_label
 
 if TYPE_CHECKING:
@@ -65,7 +62,7 @@ class Balance:
     remarks: str | None
     dates: Period
     stated: Period
-    rows: pl.DataFrame
+    rows: pl.DataFrame = field(compare=False)
 
     @property
     def period(self) -> Period:
@@ -88,9 +85,10 @@ class OtherRow(NamedTuple):
 class Seam(NamedTuple):
     """What connects a file with the file before.
 
-    ``days`` and ``months`` count those between the two that no file is about. ``is_filled`` says whether rows from
-    elsewhere explain the change of the balance to the cent. ``others`` is how many there are of a gap that they do not
-    explain, and ``others_cents`` by how much they moved the balance; None if it is not known.
+    ``days`` and ``months`` count the days or months between the two that are in no file. ``is_double`` is whether both
+    files are about the same days and share no row. ``is_filled`` is whether rows from elsewhere explain the change of
+    the balance to the cent. ``others`` counts such rows if they do not explain it, and ``others_cents`` is their sum;
+    None if that is not known.
     """
 
     before: Balance | None = None
@@ -98,10 +96,11 @@ class Seam(NamedTuple):
     days: int = 0
     months: int = 0
     is_overlap: bool = False
+    is_double: bool = False
     is_filled: bool = False
     others: int = 0
     others_cents: int | None = None
-    remarks: tuple[str, ...] = ()
+    remark: str | None = None
 
 
 class _Covered:
@@ -110,29 +109,28 @@ class _Covered:
     A file without rows in a currency leaves no days of it out.
     """
 
-    def __init__(self, balances: Iterable[Balance], others: Iterable[OtherRow]) -> None:
-        self._spans: dict[tuple[str | None, tuple[str, str, int]], list[tuple[datetime, datetime]]] = defaultdict(list)
+    def __init__(self, balances: Sequence[Balance], others: Iterable[OtherRow]) -> None:
         self._rows = sorted(others, key=attrgetter("at"))
-        self._instants = [row.at for row in self._rows]
-        self._sorted: dict[tuple[str | None, tuple[str, str, int]], list[tuple[datetime, datetime]]] = {}
+        spans: dict[tuple[object, ...], set[tuple[datetime, datetime]]] = defaultdict(set)
         for balance in balances:
             start, end = balance.period
             if start and end:
-                self._spans[balance.account, balance.subaccount].append((start, end))
+                spans[balance.account, balance.subaccount].add((start, end))
+        merged = {(row.at, row.at) for row in self._rows if row.service is None}  # of files that are not here
+        parts = {(balance.account, balance.subaccount) for balance in balances}
+        self._spans = {(one, part): sorted(spans[one, part] | spans[None, part] | merged) for one, part in parts}
 
     def list_spans(self, balance: Balance) -> list[tuple[datetime, datetime]]:
         """Return the first and last instants of the periods in which nothing of a balance is left out, in order."""
-        key = balance.account, balance.subaccount
-        if key not in self._sorted:
-            files = (self._spans.get((account, balance.subaccount), []) for account in {balance.account, None})
-            merged = ((row.at, row.at) for row in self._rows if row.service is None)  # of files that are not here
-            self._sorted[key] = sorted({*chain(*files), *merged})
-        return self._sorted[key]
+        return self._spans[balance.account, balance.subaccount]
 
-    def list_others(self, balance: Balance, start: datetime, end: datetime) -> list[OtherRow]:
-        """Return the rows from elsewhere that moved a balance in a period."""
+    def list_others(self, balance: Balance, start: datetime | None, end: datetime | None) -> list[OtherRow]:
+        """Return the rows from elsewhere that moved a balance in a period, if both ends of this are known."""
+        if start is None or end is None:
+            return []
         code, services = balance.currency or UNKNOWN_CURRENCY, {balance.subaccount[0], None}
-        rows = self._rows[bisect_left(self._instants, start) : bisect_right(self._instants, end)]
+        at = attrgetter("at")
+        rows = self._rows[bisect_left(self._rows, start, key=at) : bisect_right(self._rows, end, key=at)]
         return [row for row in rows if row.currency == code and row.service in services]
 
 
@@ -150,16 +148,13 @@ def join_files(balances: Iterable[Balance], others: Iterable[OtherRow] = ()) -> 
     for balance in listed:
         if before and _find_owner(before) != _find_owner(balance):
             before = None
+        seam = Seam()
         if balance.is_superseded:
-            seam = Seam(remarks=("A later export of the group replaces this file.",))
+            seam = Seam(remark="A later export of the group replaces this file.")
         elif before and balance.period.start is not None:
             seam = _find_seam(before, balance, covered)
-        else:
-            seam = Seam()
         joined.append((balance, seam))
-        if id(balance) in replaced:
-            continue
-        if before is None or _ends_later(balance, before):
+        if id(balance) not in replaced and (before is None or _ends_later(balance, before)):
             before = balance
     return joined
 
@@ -180,15 +175,15 @@ def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
     """
     sound = defaultdict(list)
     for balance in balances:
-        if balance.is_reconciled and balance.period.start and balance.period.end:
-            sound[balance.format, *_find_owner(balance)].append((strip_label(balance.file), *_find_days(balance)))
+        start, end = balance.period
+        if balance.is_reconciled and start and end:
+            key = (balance.format, *_find_owner(balance))
+            sound[key].append((strip_label(balance.file), start.date(), end.date()))
 
     def is_replaced(balance: Balance) -> bool:
-        if balance.is_superseded:
-            return True
-        if balance.is_reconciled is not False or not balance.period.start or not balance.period.end:
-            return False
-        start, end = _find_days(balance)
+        start, end = (each and each.date() for each in balance.period)
+        if balance.is_superseded or balance.is_reconciled is not False or not start or not end:
+            return balance.is_superseded
         name = strip_label(balance.file)
         return any(
             (first <= start and end <= last) or (file == name and (first == start or last == end))
@@ -210,51 +205,43 @@ def _find_owner(balance: Balance) -> tuple[object, ...]:
     return balance.account, balance.currency, balance.subaccount
 
 
-def _find_days(balance: Balance) -> tuple[date, date]:
-    """Return the first and the last day of a balance with a period."""
-    start, end = balance.period
-    if start is None or end is None:
-        raise ValueError("the period is not known")
-    return start.date(), end.date()
-
-
 def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
-    is_overlap = _is_before(balance.dates.start, before.dates.end)
-    touches = is_overlap or (balance.dates.start is not None and balance.dates.start == before.dates.end)
-    common = moved_after = 0
-    remarks: list[str] = []
-    if touches:
-        common, moved_after = _find_overlap(before.rows, balance.rows)
-        remarks += _describe_overlap(common, len(balance.rows), is_overlap=is_overlap)
+    start, end = balance.dates.start, before.dates.end
+    is_overlap = start is not None and end is not None and start < end
+    touches = is_overlap or (start is not None and start == end)
+    common, moved_after = _find_overlap(before.rows, balance.rows) if touches else (0, 0)
     gap = None
     if (common or not is_overlap) and balance.opening is not None and before.closing is not None:
         gap = balance.opening - (before.closing - moved_after)
-    rows = _list_others(before, balance, covered)
+    rows = covered.list_others(balance, before.period.end, balance.period.start)
     moved = None if any(row.cents is None for row in rows) else sum(row.cents or 0 for row in rows)
     is_filled = bool(rows) and moved == gap
-    days = months = 0
-    if not common and not is_overlap:
-        days, months = (0, 0) if is_filled else _count_gap(before, balance, covered)
-        months = 0 if gap == 0 else months  # there was nothing to list
-        remarks += _describe_gap(days, months)
-    if gap:
-        reason = "rows of these days come from elsewhere" if is_filled else "rows are missing"
-        amount = _format_amount(gap, balance)
-        remarks.append(f"The balance changed by {amount} between the file before and this one: {reason}.")
-    others = len(rows) if not is_filled and (gap or days or months) else 0
-    if others:
-        remarks.append(f"{describe_others(others, _format_amount(moved, balance))}.")
-    return Seam(before, gap, days, months, is_overlap or common > 0, is_filled, others, moved, tuple(remarks))
+    is_apart = not (common or is_overlap or is_filled)
+    days, months = _count_gap(before, balance, covered) if is_apart else (0, 0)
+    months = 0 if gap == 0 else months  # there was nothing to list
+    return Seam(
+        before,
+        gap,
+        days,
+        months,
+        is_overlap or common > 0,
+        is_overlap and not common and _share_days(before, balance),
+        is_filled,
+        len(rows) if not is_filled and (gap or days or months) else 0,
+        moved,
+        _describe_overlap(common, len(balance.rows)),
+    )
 
 
-def _list_others(before: Balance, balance: Balance, covered: _Covered) -> list[OtherRow]:
-    """Return the rows from elsewhere that moved the balance between two files."""
-    end, start = before.period.end, balance.period.start
-    return covered.list_others(balance, end, start) if end and start else []
+def _share_days(before: Balance, balance: Balance) -> bool:
+    """Return whether both files have rows in the days of both, and half of the rows of one file are there.
 
-
-def _format_amount(cents: int | None, balance: Balance) -> str | None:
-    return None if cents is None else " ".join(filter(None, [format_cents(cents), balance.currency]))
+    A month can have a few rows of the next: a payment that was begun in it.
+    """
+    dates = [balance.rows["date"] for balance in (before, balance)]
+    start, end = max(each.min() for each in dates), min(each.max() for each in dates)  # type: ignore[type-var]
+    counts = [each.is_between(start, end).sum() for each in dates]
+    return all(counts) and any(2 * count >= len(each) for count, each in zip(counts, dates, strict=True))
 
 
 def _find_overlap(before: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
@@ -271,17 +258,11 @@ def _find_overlap(before: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
     return len(common), sum(before["known_cents"][min(moved) :]) if moved else 0
 
 
-def _describe_overlap(common: int, count: int, *, is_overlap: bool) -> list[str]:
+def _describe_overlap(common: int, count: int) -> str | None:
     """Return a remark on the rows that the file before has too."""
     if common == count > 0:
-        return ["The file before has all of these rows."]
-    if common:
-        return [f"{format_count(common, 'row', 'rows')} {'is' if common == 1 else 'are'} in the file before too."]
-    return ["The file before is about the same days, but has none of these rows."] if is_overlap else []
-
-
-def _is_before(one: datetime | None, other: datetime | None) -> bool:
-    return one is not None and other is not None and one < other
+        return "The file before has all of these rows."
+    return f"{format_count(common, 'row is', 'rows are')} in the file before too." if common else None
 
 
 def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[int, int]:
@@ -328,15 +309,3 @@ def _count_left_out(end: int, start: int, spans: list[tuple[int, int]]) -> int:
 
 def _number_month(day: date) -> int:
     return day.year * 12 + day.month
-
-
-def _describe_gap(days: int, months: int) -> list[str]:
-    """Return a remark on the days or months between two files that neither has."""
-    remarks = []
-    if days:
-        verb = "is" if days == 1 else "are"
-        remarks.append(f"{format_count(days, 'day', 'days')} between the file before and this one {verb} in neither.")
-    if months:
-        number = format_count(months, "month", "months")
-        remarks.append(f"{number} without rows after the file before: a file may be missing.")
-    return remarks

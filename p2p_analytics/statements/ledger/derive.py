@@ -40,12 +40,18 @@ from p2p_analytics.statements.ledger.unite import (
     KEY,
     NOTICE,
     describe_files,
-    find_ends,
     sort_newest_first,
     unite_rows,
 )
-from p2p_analytics.statements.problems import NOT_A_DATE, NOT_AN_AMOUNT, OTHER_ACCOUNTS, Problem, list_problems
-from p2p_analytics.statements.rows import slice_by_files, strip_label
+from p2p_analytics.statements.problems import (
+    COPY,
+    NOT_A_DATE,
+    NOT_AN_AMOUNT,
+    POSSIBLE_DOUBLE,
+    Problem,
+    list_problems,
+)
+from p2p_analytics.statements.rows import ROWS, strip_label
 from p2p_analytics.vocabulary import Action, Status, TargetType
 
 if TYPE_CHECKING:
@@ -67,15 +73,10 @@ FILES: Final[Mapping[str, str]] = {
     "closing_cents": WHOLE,
 }
 _GROUP: Final = ("file", "account", "currency")
-_ACCOUNT: Final = "account"
 _COLUMNS: Final = {**PAYMENTS, **STATEMENT}
-_UNCHANGED: Final = (
-    "payment_id", "note", "fee_cents", "tip_cents", "tax_cents", "balance_cents", "line", "status", "action", "kind",
-    "currency", "direction", "counterparty_name", "counterparty_username", "counterparty_id", "flow_cents", "type",
-    "funding_source", "destination", "file",
-)  # fmt: skip
 # Fields of money that are not the amount of a row.
 _OTHER_MONEY: Final = ("tip", "tax", "fee", "balance")
+_READ: Final = {NOT_AN_AMOUNT: "flow_cents", NOT_A_DATE: "date"}  # the column that a problem leaves empty
 
 
 class View(NamedTuple):
@@ -125,19 +126,16 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
     named = name_accounts(blank_sides(collected.rows), files, owner)
     books = find_books(named.rows, files)
     rows = fill_ids(named.rows, files, books)
-    problems = _name_payments(collected.problems, rows)
     checked = reconcile(rows, files, others, books)
     rows = running_balance(rows)
     is_replaced = find_replaced_rows(rows, books)
-    if is_replaced is not None:
-        problems = _drop_replaced(problems, rows.filter(is_replaced))
-    standing, every, row_problems = _unite(rows, is_replaced, checked.table)
-    listed = _fill_balances(_list_files(every, files), checked.table)
-    problems += checked.problems
-    problems = _drop_repaired(problems, rows, standing)
+    stated = pl.from_pandas(checked.table)
+    standing, every, row_problems = _unite(rows, is_replaced, stated)
+    listed = _list_files(every, files, stated)
+    problems = [*_settle_problems(collected.problems, rows, standing, is_replaced), *checked.problems]
     strange = {problem.file for problem in named.problems}
     holders = _list_holders(every, name_holders(standing, strange), checked.balances)
-    is_counted = pl.col("kind").ne_missing(NOTICE) & (True if is_replaced is None else ~is_replaced)
+    is_counted = pl.col("kind").ne_missing(NOTICE) & ~is_replaced
     ids = every.select(pl.col("account").cast(pl.String), pl.when(is_counted).then("payment_id"))
     del rows, every  # releases memory before the frame is built
     given = {info.account.strip().removeprefix("@") for info in files if info.account is not None}
@@ -146,50 +144,47 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
         listed = listed.fillna({"account": account})
         holders = {account: Me(user=User(id=account, display_name=account))}
     payments = _build_payments(standing, sort_newest_first(standing))
-    problems = _list_once([*problems, *named.problems, *row_problems], checked.balances)
+    problems = _list_once(_drop_doubles([*problems, *named.problems, *row_problems]), checked.balances)
     return View(payments, problems, checked.table, listed, holders, named.unnamed, ids)
 
 
 def _unite(
-    rows: pl.DataFrame, is_replaced: pl.Series | None, reconciliation: pd.DataFrame
+    rows: pl.DataFrame, is_replaced: pl.Series, balances: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame, list[Problem]]:
     """Return one row per transaction, all rows with what follows from these, and problems of rows together."""
-    ends = find_ends(rows)
-    current = rows if is_replaced is None else rows.filter(~is_replaced)
+    current = rows.filter(~is_replaced) if is_replaced.any() else rows
     standing, problems = current, list[Problem]()
     is_repeated = _find_repeated(current)
-    if is_repeated is not None:
+    if is_repeated.any():
         repeated = current.filter(is_repeated)
-        described = pl.concat([repeated, describe_files(repeated, ends, reconciliation)], how="horizontal")
-        united, problems = unite_rows(described)
+        united, problems = unite_rows(describe_files(repeated, rows, balances))
         problems += _list_repeated(repeated)
         standing = pl.concat([current.filter(~is_repeated), united.select(current.columns)])
-    owners = find_owners(standing, _ACCOUNT)
-    sided, wrong_sides = settle_sides(standing, owners, _ACCOUNT)
+    owners = find_owners(standing, "account")
+    sided, wrong_sides = settle_sides(standing, owners)
     filled = fill_refunds(sided, sided)
     problems += wrong_sides + list_undecided(sided, filled)
     every = filled
     if standing is not rows:
-        all_sided, _ = settle_sides(rows, owners, _ACCOUNT)
+        all_sided, _ = settle_sides(rows, owners)
         every = fill_refunds(all_sided, filled)
     return filled, every, problems + list_copies(filled, every)
 
 
-def _find_repeated(rows: pl.DataFrame) -> pl.Series | None:
-    """Return which rows are of a transaction with several; None if there are none."""
-    hashes = rows["payment_id"].drop_nulls().hash().sort()  # takes little time and memory
-    if not (hashes == hashes.shift()).any():
-        return None
-    return rows.select(pl.struct(KEY).is_duplicated() & pl.col("kind").ne_missing(NOTICE)).to_series()
+def _find_repeated(rows: pl.DataFrame) -> pl.Series:
+    """Return which rows are of a transaction with several."""
+    hashes = rows["payment_id"].hash()  # hashes take less time to compare than texts
+    places = (hashes.is_duplicated() & rows["payment_id"].is_not_null()).arg_true()
+    is_repeated = pl.struct(KEY).is_duplicated() & pl.col("kind").ne_missing(NOTICE)
+    places = places.filter(rows.select(*KEY, "kind")[places].select(is_repeated).to_series())
+    return pl.repeat(value=False, n=len(rows), eager=True).scatter(places, values=True)
 
 
 def _list_repeated(repeated: pl.DataFrame) -> list[Problem]:
     """Return a problem for each further row of an id in one file, with the id that the file gives."""
-    further = repeated.filter(pl.struct("file", *KEY).is_duplicated()).sort("line")
-    further = further.filter(~pl.struct("file", *KEY).is_first_distinct(), pl.col(GIVEN).is_not_null())
-    return list_problems(
-        further, further["payment_id"].is_not_null(), further[GIVEN], field="payment_id", code="repeated_id"
-    )
+    ordered = repeated.sort("line")
+    is_further = ordered.select(~pl.struct("file", *KEY).is_first_distinct() & pl.col(GIVEN).is_not_null()).to_series()
+    return list_problems(ordered, is_further, ordered[GIVEN], field="payment_id", code="repeated_id")
 
 
 def _list_holders(rows: pl.DataFrame, names: Mapping[str, str], balances: Sequence[Balance]) -> dict[str, Me]:
@@ -199,8 +194,7 @@ def _list_holders(rows: pl.DataFrame, names: Mapping[str, str], balances: Sequen
     """
     holders = {}
     key = ("account", "owner")
-    parts = pl.concat(part.group_by(key).agg(pl.len(), pl.col("is_handle").any()) for part in slice_by_files(rows))
-    counts = parts.group_by(key).agg(pl.col("len").sum(), pl.col("is_handle").any())
+    counts = rows.group_by(key).agg(pl.len(), pl.col("is_handle").any())
     ordered = counts.cast(dict.fromkeys(key, pl.String)).sort("len", "owner", descending=[True, False])
     owners = ordered.group_by("account", maintain_order=True).agg(
         pl.col("owner").drop_nulls().first(), pl.col("is_handle").any()
@@ -226,29 +220,18 @@ def _list_currencies(rows: pl.DataFrame) -> dict[str, list[str]]:
     return {account: of_people or every for account, every, of_people in lists.iter_rows()}
 
 
-def _list_files(rows: pl.DataFrame, files: Sequence[FileInfo]) -> pd.DataFrame:
+def _list_files(rows: pl.DataFrame, files: Sequence[FileInfo], balances: pl.DataFrame) -> pd.DataFrame:
     """Return one row per file, account and currency, in the order of the files; a file without rows has zeros."""
-    of_kind = pl.concat(
-        part.group_by(*_GROUP, "kind").agg(
-            pl.col("date").min().alias("period_start"),
-            pl.col("date").max().alias("period_end"),
-            pl.len().cast(pl.Int64).alias("rows"),
-        )
-        for part in slice_by_files(rows)
-    )
+    start, end = pl.col("date").min().alias("period_start"), pl.col("date").max().alias("period_end")
+    of_kind = rows.group_by(*_GROUP, "kind").agg(start, end, pl.len().cast(pl.Int64).alias("rows"))
     counts = of_kind.group_by(_GROUP).agg(
         pl.col("period_start").min(),
         pl.col("period_end").max(),
         pl.col("rows").sum(),
         *(pl.col("rows").filter(pl.col("kind") == kind).sum().alias(kind) for kind in KINDS),
     )
-    stated = rows.filter(pl.any_horizontal(pl.col("opening_cents", "closing_cents").is_not_null()))
-    balances = (
-        stated.sort("line")
-        .group_by(_GROUP, maintain_order=True)
-        .agg(pl.col("opening_cents").drop_nulls().first(), pl.col("closing_cents").drop_nulls().last())
-    )
-    counts = counts.join(balances, on=_GROUP, nulls_equal=True, how="left").cast(dict.fromkeys(_GROUP, pl.String))
+    stated = balances.select(*_GROUP, "opening_cents", "closing_cents")
+    counts = counts.cast(dict.fromkeys(_GROUP, pl.String)).join(stated, on=_GROUP, nulls_equal=True, how="left")
     instant = pl.Datetime("us", "UTC")
     listed = pl.DataFrame(
         [(info.file, info.format, at, info.period_start, info.period_end) for at, info in enumerate(files)],
@@ -266,67 +249,38 @@ def _list_files(rows: pl.DataFrame, files: Sequence[FileInfo]) -> pd.DataFrame:
     )
 
 
-def _fill_balances(files: pd.DataFrame, reconciliation: pd.DataFrame) -> pd.DataFrame:
-    """Return the list of files with the balances that follow from those after each row, where a file states these."""
-    names = ["opening_cents", "closing_cents"]
-    known = files[list(_GROUP)].merge(reconciliation[[*_GROUP, *names]], on=list(_GROUP), how="left")
-    return files.assign(**{name: files[name].fillna(known[name]) for name in names})
+def _drop_doubles(problems: Sequence[Problem]) -> list[Problem]:
+    """Return problems without possible doubles that are copies, which another problem describes in more detail."""
+    pairs = [(problem.code, frozenset((problem.file, problem.other_file))) for problem in problems]
+    copies = {(POSSIBLE_DOUBLE, files) for code, files in pairs if code == COPY}
+    return [problem for problem, pair in zip(problems, pairs, strict=True) if pair not in copies]
 
 
-def _name_payments(problems: Sequence[Problem], rows: pl.DataFrame) -> list[Problem]:
-    """Return problems with the ids that their rows have in the end: a format lists them with the ids in the file."""
-    ids = _find_in_rows(problems, rows, "payment_id")
-    return [
-        problem if problem.payment_id is None else problem._replace(payment_id=ids.get(_place(problem), problem[3]))
-        for problem in problems
-    ]
+def _settle_problems(
+    problems: Sequence[Problem], rows: pl.DataFrame, standing: pl.DataFrame, is_replaced: pl.Series
+) -> list[Problem]:
+    """Return problems of formats, with the ids of payments in place of the ids in the files.
 
-
-def _drop_replaced(problems: Sequence[Problem], replaced: pl.DataFrame) -> list[Problem]:
-    """Return problems without the problems of rows that a later snapshot replaces."""
-    places = set(replaced.select(pl.col("file").cast(pl.String), "line").iter_rows())
-    return [problem for problem in problems if _place(problem) not in places]
-
-
-def _drop_repaired(problems: list[Problem], versions: pl.DataFrame, standing: pl.DataFrame) -> list[Problem]:
-    """Return problems without unreadable amounts and dates of payments that have these from other rows."""
-    columns = [_find_column(problem) if problem.payment_id else None for problem in problems]
-    wanted = list({str(problem.payment_id) for problem, name in zip(problems, columns, strict=True) if name})
-    if not wanted:
-        return problems
-    accounts = _find_in_rows(problems, versions, _ACCOUNT)
-    is_wanted = pl.col("payment_id").is_in(wanted)
-    key = (pl.col(_ACCOUNT).cast(pl.String), pl.col("payment_id"))
-    filled: dict[str | None, set[tuple[Any, ...]]] = {}
-    for name in {name for name in columns if name}:
-        empty = versions.filter(pl.col(name).is_null() & is_wanted).select(key)
-        known = standing.filter(pl.col(name).is_not_null() & is_wanted).select(key)
-        filled[name] = set(known.join(empty, on=[_ACCOUNT, "payment_id"], how="semi").iter_rows())
-    return [
-        problem
-        for problem, name in zip(problems, columns, strict=True)
-        if (accounts.get(_place(problem)), problem.payment_id) not in filled.get(name, ())
-    ]
-
-
-def _find_column(problem: Problem) -> str | None:
-    """Return the column that a problem left empty; None for other problems."""
-    if any(word in problem.field for word in _OTHER_MONEY):
-        return None
-    return {NOT_AN_AMOUNT: "flow_cents", NOT_A_DATE: "date"}.get(problem.code)
-
-
-def _place(problem: Problem) -> tuple[str, int | None]:
-    return problem.file, problem.line
-
-
-def _find_in_rows(problems: Sequence[Problem], rows: pl.DataFrame, column: str) -> dict[tuple[Any, ...], str]:
-    """Return the text of a column, by file and line, in the rows that problems of payments are about."""
-    lines = list({problem.line for problem in problems if problem.payment_id is not None})
-    if not lines:
-        return {}
-    found = rows.filter(pl.col("line").is_in(lines)).select(pl.col("file", column).cast(pl.String), "line")
-    return {(file, line): value for file, value, line in found.iter_rows()}
+    Rows that a later snapshot replaces have none. An amount or date that cannot be read is no problem if another row of
+    the payment has it.
+    """
+    lines = list({problem.line for problem in problems if problem.line is not None})
+    values = ("account", "payment_id", *_READ.values())
+    found = rows.select("file", "line", *values, is_replaced=is_replaced).filter(pl.col("line").is_in(lines))
+    of_place = {(row["file"], row["line"]): row for row in found.iter_rows(named=True)}
+    versions = standing.select(values).filter(pl.col("payment_id").is_in(found["payment_id"].unique().implode()))
+    of_payment = {(row["account"], row["payment_id"]): row for row in versions.iter_rows(named=True)}
+    settled = []
+    for problem in problems:
+        row = of_place.get((problem.file, problem.line), {})
+        payment_id = problem.payment_id and row.get("payment_id", problem.payment_id)
+        is_amount = not any(word in problem.field for word in _OTHER_MONEY)
+        name = _READ.get(problem.code) if payment_id and is_amount else None
+        payment = of_payment.get((row.get("account"), payment_id), {})
+        is_repaired = name and row.get(name) is None and payment.get(name) is not None
+        if not row.get("is_replaced") and not is_repaired:
+            settled.append(problem._replace(payment_id=payment_id))
+    return settled
 
 
 def _list_once(problems: Sequence[Problem], balances: Sequence[Balance]) -> list[Problem]:
@@ -338,7 +292,7 @@ def _list_once(problems: Sequence[Problem], balances: Sequence[Balance]) -> list
     contents: dict[str, set[object]] = {}
     accounts: dict[str, set[object]] = {}
     for balance in balances:
-        contents.setdefault(balance.file, set()).add(replace(balance, file="", rows=None))
+        contents.setdefault(balance.file, set()).add(replace(balance, file=""))
         accounts.setdefault(balance.file, set()).add(balance.account)
     every = frozenset().union(*accounts.values())
     keys: list[tuple[object, ...]] = []
@@ -358,23 +312,10 @@ def _list_once(problems: Sequence[Problem], balances: Sequence[Balance]) -> list
     return [problem for at, problem in enumerate(problems) if kept[keys[at]] == at]
 
 
-def list_strange_files(problems: Iterable[Problem]) -> set[str]:
-    """Return the files that name another account than the one of their rows."""
-    return {problem.file for problem in problems if problem.code in OTHER_ACCOUNTS}
-
-
 def _build_payments(rows: pl.DataFrame, order: pl.Series) -> pd.DataFrame:
     """Return the PAYMENTS frame with the STATEMENT columns.
 
-    The holder's side of a payment between people has the account as id and username if that is a handle. Other
-    people have an id if the file shows their user id.
-
-    Parameters
-    ----------
-    rows : polars.DataFrame
-        ROWS with ``is_handle``. Its columns are removed as they are read, so that none is in memory twice for long.
-    order : polars.Series
-        The positions of the rows of the result.
+    The columns of the rows are removed as they are read, so that none is in memory twice for long.
     """
     expressions = _describe_columns()
     last_uses: dict[str, str] = {
@@ -396,7 +337,11 @@ def _repeat(text: str | None, length: int, dtype: str) -> Any:  # noqa: ANN401 -
 
 
 def _describe_columns() -> dict[str, pl.Expr]:
-    """Return the expression of each column."""
+    """Return the expression of each column.
+
+    The holder's side of a payment between people has the account as id and username if that is a handle. Other
+    people have an id if the file shows their user id.
+    """
     is_payment = pl.col("kind") == KIND_PAYMENT
     is_charge = pl.col("action") == Action.CHARGE.value
     is_settled = pl.col("status") == Status.SETTLED.value
@@ -406,7 +351,7 @@ def _describe_columns() -> dict[str, pl.Expr]:
     own = pl.when(is_payment & pl.col("is_handle")).then("account")
     other = pl.when(is_payment).then("counterparty_username")
     other_id = pl.when(is_payment).then("counterparty_id")
-    return {name: pl.col(name) for name in _UNCHANGED} | {
+    return {name: pl.col(name) for name in _COLUMNS if name in ROWS} | {
         "amount_cents": pl.when(is_payment & is_charge).then(-size).otherwise(size),
         "date_created": pl.col("date"),
         "date_completed": pl.when(is_settled).then("date"),

@@ -1,8 +1,8 @@
 """Ids of transactions: the same row of two files is one transaction, and one id can be that of several.
 
 A row without an id is identified by what the service cannot reword: start, amount, fee, currency, product and the
-balance after it. An id belongs to one transaction only with one currency and one sign: a service gives a refund, and the
-second currency of a purchase, the id of the payment.
+balance after the row. An id belongs to one transaction only with one currency and one sign: a service gives the id of a
+payment to its refund, and to the second currency of a purchase.
 """
 
 from __future__ import annotations
@@ -72,17 +72,17 @@ def find_books(rows: pl.DataFrame, files: Iterable[FileInfo]) -> dict[str, Book]
     groups: list[list[str]] = []  # files of each group, in the order of their moments
     for name in sorted(contents, key=lambda name: (moments[name], contents[name][1].total(), name)):
         account, content = contents[name]
-        best, most = None, 0.0
-        for group in groups:
+        shares = []
+        for at, group in enumerate(groups):
             other_account, before = contents[group[-1]]
             share = (before & content).total() / before.total()
             needed = 1 if moments[group[-1]] == moments[name] else _MOSTLY
-            if other_account == account and share >= needed and share > most:
-                best, most = group, share
-        if best is None:
-            groups.append([name])
+            if other_account == account and share >= needed:
+                shares.append((share, -at))
+        if shares:
+            groups[-max(shares)[1]].append(name)
         else:
-            best.append(name)
+            groups.append([name])
     return {
         name: Book(number, None if name == group[-1] else moments[group[-1]])
         for number, group in enumerate(groups, start=1)
@@ -90,11 +90,11 @@ def find_books(rows: pl.DataFrame, files: Iterable[FileInfo]) -> dict[str, Book]
     }
 
 
-def find_replaced_rows(rows: pl.DataFrame, books: Mapping[str, Book]) -> pl.Series | None:
-    """Return which rows a later snapshot of their group replaces, because it covers their day; None if none is."""
+def find_replaced_rows(rows: pl.DataFrame, books: Mapping[str, Book]) -> pl.Series:
+    """Return which rows a later snapshot of their group replaces, because it covers their day."""
     ruled = {name: book.replaced_until for name, book in books.items() if book.replaced_until is not None}
     if not ruled:
-        return None
+        return pl.repeat(value=False, n=len(rows), eager=True)
     until = pl.col("file").cast(pl.String).replace_strict(ruled, default=None, return_dtype=pl.Datetime("us", "UTC"))
     is_replaced = (pl.col("date") <= until).fill_null(value=False) & pl.col("kind").ne_missing(NOTICE)
     return rows.select(is_replaced).to_series()
@@ -130,8 +130,8 @@ def _make_ids(rows: pl.DataFrame, services: Mapping[str, str], books: Mapping[st
     """
     file = pl.col("file").cast(pl.String)
     start = pl.coalesce("start", "date").dt.epoch("us") // _SECOND
-    parts = [start, "flow_cents", pl.col("fee_cents").fill_null(0), "currency", "product"]
-    texts = [(pl.col(part) if isinstance(part, str) else part).cast(pl.String).fill_null(_NULL) for part in parts]
+    parts = [start, pl.col("flow_cents"), pl.col("fee_cents").fill_null(0), pl.col("currency"), pl.col("product")]
+    texts = [part.cast(pl.String).fill_null(_NULL) for part in parts]
     found = rows.select(
         pl.col("account").cast(pl.String),
         file.alias("file"),
@@ -144,10 +144,11 @@ def _make_ids(rows: pl.DataFrame, services: Mapping[str, str], books: Mapping[st
     )
     number = pl.int_range(1, pl.len() + 1).over("file", "base", "balance_cents", order_by=[*_WORDS, "line"])
     found = found.with_columns(number=number)
-    found = found.with_columns(number=pl.col("number") + _count_in_earlier_books(found))
+    if (found["book"] > 1).any():
+        found = found.with_columns(number=pl.col("number") + _count_in_earlier_books(found))
     found = _fill_balances(found)
     content = pl.concat_str("base", pl.col("balance_cents").cast(pl.String).fill_null(_NULL), separator=_SEPARATOR)
-    found = found.select("service", hash_contents(found.select(content).to_series(), 16), "number")
+    found = found.select("service", _hash_contents(found.select(content).to_series(), 16), "number")
     return found.select(pl.concat_str("service", "hash", "number", separator="-")).to_series()
 
 
@@ -180,13 +181,10 @@ def _fill_balances(found: pl.DataFrame) -> pl.DataFrame:
 
 def _count_in_earlier_books(found: pl.DataFrame) -> pl.Series:
     """Return how many equal rows the groups before that of each row have."""
-    if not (found["book"] > 1).any():
-        return pl.Series("before", [0], pl.Int64).new_from_index(0, len(found))
     key = [*_BASE, "balance_cents"]
     counts = found.group_by(*key, "book").agg(pl.col("number").max()).sort("book")
     before = counts.with_columns(before=pl.col("number").cum_sum().over(key) - pl.col("number")).drop("number")
-    joined = found.join(before, on=[*key, "book"], how="left", nulls_equal=True, maintain_order="left")
-    return joined["before"]
+    return found.join(before, on=[*key, "book"], how="left", nulls_equal=True, maintain_order="left")["before"]
 
 
 def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:
@@ -195,37 +193,27 @@ def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:
     The transaction that began first keeps the id; of several at once, the largest. The others have the hash of amount,
     currency and day, and refer to it. In files of services that repeat ids, rows of one sign and different amounts are
     different transactions, too.
-
-    Parameters
-    ----------
-    rows : polars.DataFrame
-        ROWS, with `GIVEN`.
-    repeating : sequence of str
-        The files of services that repeat ids.
     """
-    own, flow = pl.col(GIVEN), pl.col("flow_cents")
-    is_transaction = pl.col("kind").ne_missing(NOTICE)
-    is_repeated = rows[GIVEN].is_duplicated() & rows[GIVEN].is_not_null()
     rows = rows.with_columns(pl.lit(value=False).alias(SHARED))
-    if not is_repeated.any():
-        return rows
-    file, currency = pl.col("file").cast(pl.String), pl.col("currency").cast(pl.String)
-    parts = (
+    hashes = rows[GIVEN].hash()  # hashes take less time to compare than texts
+    repeated = (
         rows.select(
-            pl.col("account").cast(pl.String),
-            own.alias("id"),
-            "flow_cents",
-            "date",
-            is_transaction.alias("is_own"),
-            at=pl.int_range(pl.len()),
-            file=file,
-            currency=currency,
-            sign=flow.sign().replace(0, None),
-            start=pl.coalesce("start", "date"),
+            "account", "file", "currency", "flow_cents", "date", "start", "kind", at=pl.int_range(pl.len()), id=GIVEN
         )
-        .filter(is_repeated)
-        .filter("is_own")
+        .with_columns(hashes.alias("hash"))
+        .filter(hashes.is_duplicated(), pl.col("id").is_not_null(), pl.col("kind").ne_missing(NOTICE))
     )
+    is_mixed = pl.any_horizontal(pl.col("flow_cents", "currency").n_unique().over("hash") > 1)
+    parts = repeated.filter(is_mixed).select(
+        pl.col("account", "file", "currency").cast(pl.String),
+        "id",
+        "at",
+        "flow_cents",
+        sign=pl.col("flow_cents").sign().replace(0, None),
+        start=pl.coalesce("start", "date"),
+    )
+    if parts.is_empty():
+        return rows
     key = ("account", "id")
     of_file = (
         parts.filter(pl.col("file").is_in(list(repeating)), pl.col("flow_cents") != 0)
@@ -244,10 +232,9 @@ def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:
         pl.col("sign", "currency", "flow_cents").first().name.prefix("main_")
     )
     found = parts.join(main, on=key, how="left").join(of_file, on=key, how="left")
-    is_main = (pl.col("sign").is_null() | (pl.col("sign") == pl.col("main_sign"))).fill_null(value=True) & (
-        pl.col("currency").is_null() | (pl.col("currency") == pl.col("main_currency"))
-    ).fill_null(value=True)
-    is_other_amount = pl.col("has_amounts").fill_null(value=False) & (pl.col("flow_cents") != pl.col("main_flow_cents"))
+    is_other = pl.any_horizontal(pl.col(name) != pl.col(f"main_{name}") for name in ("sign", "currency"))
+    is_main = ~is_other.fill_null(value=False)
+    is_other_amount = pl.col("has_amounts") & (pl.col("flow_cents") != pl.col("main_flow_cents"))
     found = found.with_columns(
         is_later=~is_main | is_other_amount.fill_null(value=False),
         content=pl.concat_str(
@@ -258,7 +245,7 @@ def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:
         ),
     )
     found = found.with_columns(
-        hash_contents(found["content"]), pl.col("is_later").any().over(key).alias(SHARED)
+        _hash_contents(found["content"]), pl.col("is_later").any().over(key).alias(SHARED)
     ).filter(SHARED)
     later = found.filter("is_later")
     ids = later.select(pl.concat_str("id", "hash", separator="-")).to_series()
@@ -271,7 +258,7 @@ def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def hash_contents(contents: pl.Series, digits: int = 8) -> pl.Series:
+def _hash_contents(contents: pl.Series, digits: int = 8) -> pl.Series:
     """Return hexadecimal digits of the hash of each text; null for null."""
     hashes = [text and hashlib.sha256(text.encode()).hexdigest()[:digits] for text in contents.to_list()]
     return pl.Series("hash", hashes, pl.String)

@@ -1,4 +1,7 @@
-"""The order in which the rows of a file moved the balance (in some, the newest row is first), and the balance after each."""
+"""The order in which the rows of a file moved the balance, and the balance after each row.
+
+Some files list the newest row first.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ _NEEDED: Final = (
     *_NAMES, "line", "date", "kind", "payment_id", "moved_cents", "flow_cents", "opening_cents", "closing_cents",
     "balance_cents",
 )  # fmt: skip
-_NOTICE: Final = "notice"
 _SEGMENT: Final = (GROUP, "segment")
+_LINE: Final = pl.when("is_reversed").then(-pl.col("line")).otherwise("line")
 _BREAK: Final = 1 << 32  # a balance that does not follow counts for more than any number of dates
 
 
@@ -46,23 +49,23 @@ def order_rows(rows: pl.DataFrame) -> OrderedRows:
     account or currency has those of its file, if the file has only one.
     """
     groups, names = _number_groups(rows.select(_NAMES))
-    is_notice = (pl.col("kind") == _NOTICE).fill_null(value=False)
+    is_notice = (pl.col("kind") == "notice").fill_null(value=False)
     known = pl.when(is_notice).then(0).otherwise(pl.col("moved_cents").fill_null(0))
     by_line = (
         rows.select(name for name in _NEEDED if name not in _NAMES)
         .with_columns(groups, is_notice.alias("is_notice"), known.alias("known_cents"))
         .with_row_index("position")
     )
-    if not by_line.select(_is_in_order()).item():
+    group, line = (pl.col(name).cast(pl.Int64).diff() for name in (GROUP, "line"))
+    is_next = ((group > 0) | ((group == 0) & (line > 0))).fill_null(value=True)
+    if not by_line.select(is_next.all()).item():
         by_line = by_line.sort(GROUP, "line", "position")
     orders = _choose_orders(by_line)
     ordered = by_line
     if not orders.is_empty():
-        by_date = pl.when("is_dated").then("date")
-        by_number = pl.when("is_reversed").then(-pl.col("line")).otherwise("line")
         ordered = (
             by_line.join(orders, on=GROUP, how="left")
-            .sort(GROUP, by_date, by_number, "position", nulls_last=True)
+            .sort(GROUP, pl.when("is_dated").then("date"), _LINE, "position", nulls_last=True)
             .drop("is_dated", "is_reversed")
         )
     offset = pl.col("balance_cents") - pl.col("known_cents").cum_sum().over(GROUP)
@@ -88,7 +91,6 @@ def running_balance(rows: pl.DataFrame) -> pl.DataFrame:
         stated.backward_fill().over(_SEGMENT),
         pl.when((pl.col("segment") == last) & ~contradicts).then(closing),
     )
-    ordered = (order_rows(part).rows for part in slice_by_files(rows))
     balances = [
         part.with_columns(
             # The rows from one unreadable amount to the next are a segment: no balance is known across it.
@@ -100,7 +102,7 @@ def running_balance(rows: pl.DataFrame) -> pl.DataFrame:
             pl.when("is_notice").then("balance_cents").otherwise(before_first + pl.col("total")).alias("balance_cents"),
         )
         .sort("position")["balance_cents"]
-        for part in ordered
+        for part in (order_rows(each).rows for each in slice_by_files(rows))
     ]
     return rows.with_columns(pl.concat(balances))
 
@@ -111,24 +113,12 @@ def _number_groups(keys: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
     Rows of one file mostly follow each other, so this is worked out once for each run of rows with the same names.
     """
     runs = keys.select(pl.struct(_NAMES).rle_id().alias("run")).to_series()
-    firsts = keys.filter(runs.diff().fill_null(1) != 0).with_columns(*(_fill_only(name) for name in _NAMES[1:]))
+    own = pl.col(_NAMES[1:])
+    only = pl.when(own.drop_nulls().n_unique().over("file") == 1).then(own.min().over("file"))
+    firsts = keys.filter(runs.diff().fill_null(1) != 0).with_columns(own.fill_null(only))
     names = firsts.unique().sort(_NAMES, nulls_last=True)
     numbers = firsts.join(names.with_row_index(GROUP), on=_NAMES, nulls_equal=True, how="left", maintain_order="left")
     return numbers[GROUP].gather(runs), names
-
-
-def _fill_only(name: str) -> pl.Expr:
-    """Return a column with nulls filled by the value of the file, if it has only one."""
-    only = pl.when(pl.col(name).drop_nulls().n_unique().over("file") == 1).then(pl.col(name).min().over("file"))
-    return pl.coalesce(name, only)
-
-
-def _is_in_order() -> pl.Expr:
-    """Return whether the rows are by group and line."""
-    group, line = (pl.col(name).cast(pl.Int64).diff() for name in (GROUP, "line"))
-    return ((group > 0) | ((group == 0) & (line > 0))).fill_null(value=True).all() & (group >= 0).fill_null(
-        value=True
-    ).all()
 
 
 def _choose_orders(by_line: pl.DataFrame) -> pl.DataFrame:
@@ -138,23 +128,17 @@ def _choose_orders(by_line: pl.DataFrame) -> pl.DataFrame:
     mixed = transactions.join(forward.filter(pl.col("forward") > 0), on=GROUP)
     if mixed.is_empty():
         return mixed.select(GROUP)
-    backward = mixed.group_by(GROUP).agg(
-        pl.col("forward").first(), _count_contradictions(is_reversed=True).alias("backward")
+    before, backward = pl.col("forward").first(), _count_contradictions(is_reversed=True)
+    chosen = mixed.group_by(GROUP).agg(
+        (backward < before).alias("is_reversed"), pl.min_horizontal(before, backward).alias("fewest")
     )
-    chosen = backward.select(
-        GROUP,
-        (pl.col("backward") < pl.col("forward")).alias("is_reversed"),
-        pl.min_horizontal("forward", "backward").alias("fewest"),
-    )
-    dated = (
+    orders = (
         mixed.join(chosen, on=GROUP)
-        .sort("date", pl.when("is_reversed").then(-pl.col("line")).otherwise("line"), nulls_last=True)
+        .sort("date", _LINE, nulls_last=True)
         .group_by(GROUP)
-        .agg(_count_contradictions().alias("dated"))
+        .agg(pl.col("is_reversed").first(), (_count_contradictions() < pl.col("fewest").first()).alias("is_dated"))
     )
-    is_dated = (pl.col("dated") < pl.col("fewest")).alias("is_dated")
-    orders = chosen.join(dated, on=GROUP).select(GROUP, "is_reversed", is_dated)
-    return orders.filter(pl.col("is_reversed") | pl.col("is_dated"))
+    return orders.filter(pl.any_horizontal("is_reversed", "is_dated"))
 
 
 def _count_contradictions(*, is_reversed: bool = False) -> pl.Expr:

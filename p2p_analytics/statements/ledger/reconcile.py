@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import combinations
+from math import comb
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,10 +16,10 @@ from p2p_analytics.display import clean_line, format_count
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FLAG, GAP, INSTANT, TEXT, WHOLE, parse_dtype
 from p2p_analytics.money import LARGEST_CENTS
 from p2p_analytics.statements.ledger.continuity import Balance, Period, find_replaced, join_files
-from p2p_analytics.statements.ledger.explanations import Explanations, find_explanations
+from p2p_analytics.statements.ledger.copies import find_equal_balances
 from p2p_analytics.statements.ledger.order import GROUP, order_rows
 from p2p_analytics.statements.ledger.sides import name_other_side
-from p2p_analytics.statements.problems import Problem
+from p2p_analytics.statements.problems import POSSIBLE_DOUBLE, Problem
 from p2p_analytics.statements.rows import slice_by_files, strip_label
 
 if TYPE_CHECKING:
@@ -44,10 +46,23 @@ RECONCILIATION: Final[Mapping[str, str]] = {
     "gap_cents": WHOLE,
     "note": TEXT,
 }
-_FIELD: Final = "balance"  # of problems
-_TRANSACTION: Final = ("payment_id", "line", "known_cents", "offset_cents", "moved_cents", "flow_cents")
+_TRANSACTION: Final = ("payment_id", "date", "line", "known_cents", "offset_cents", "moved_cents", "flow_cents")
+_MOST_SETS: Final = 5
+_LARGEST_SET: Final = 3
+_MOST_CANDIDATES: Final = 5_000  # sets that are tried
+_ODDS: Final = 100  # 1 in 100 is the largest chance that some set explains the difference by accident
+_TENTH: Final = 10
+# People pay round amounts, so a round difference has fewer values that it could be.
+_ROUND: Final = (1000, 500, 100, 50, 25, 10, 5)  # cents
 _HALF: Final = 1 << 32
 _LONGEST_NAME: Final = 80
+
+
+class Change(NamedTuple):
+    """What to do with one row: leave it out, count it, reverse its sign, or read its amount."""
+
+    row: int
+    action: str
 
 
 class Reconciled(NamedTuple):
@@ -85,10 +100,10 @@ def reconcile(
         by account, currency, service and period. ``opening_cents`` and ``closing_cents`` are those of the file, or
         follow from the balances that it states in its rows. ``difference_cents`` is closing - opening - moved.
         ``reconciled`` is null where a balance is not known, or where the only one is that of a single row.
-        ``suggestion`` lists the ids of the smallest sets of rows that explain the difference, hardly by accident. ``follows`` is the file before, and
-        ``gap_cents`` the change of the balance between the two that neither has; 0 if they connect, and null where it
-        is not known. ``note`` says, in sentences, which periods overlap or leave something out, and why a file is not
-        reconciled although its balances are known.
+        ``suggestion`` lists the ids in the smallest sets of rows that explain the difference, if that is hardly an
+        accident. ``follows`` is the file before, and ``gap_cents`` the change of the balance between the two that
+        neither has; 0 if they connect, and null where it is not known. ``note`` states, in sentences, how many rows the
+        file before has too, and why a file is not reconciled although its balances are known.
     """
     joined = join_files(_check_groups(rows, {info.file: info for info in files}, books), others)
     return Reconciled(_frame_joined(joined), [balance for balance, _ in joined], _list_problems(joined))
@@ -102,7 +117,7 @@ def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapp
         is_known = opening is not None and moved is not None and closing is not None
         difference = closing - opening - moved if is_known else None
         agrees = not (difference or info.is_broken or group["unknown"])
-        explanations = _explain(transactions, difference) if difference else Explanations()
+        explanations = _explain(transactions, difference) if difference else []
         remarks = _list_remarks(group, is_broken=info.is_broken, is_too_large=moved is None)
         yield Balance(
             info.file,
@@ -122,7 +137,7 @@ def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapp
             " ".join(remarks) or None,
             dates=Period(group["start"], group["end"]),
             stated=Period(info.period_start, info.period_end),
-            rows=transactions.select("payment_id", "known_cents"),
+            rows=transactions.select("payment_id", "date", "known_cents"),
         )
 
 
@@ -169,7 +184,8 @@ def _add_up(group: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """Return opening balance, movement and closing balance; None where one is not known or beyond 64 bits."""
     moved = group["high"] * _HALF + group["low"]
     opening, closing = group["opening"], group["closing"]
-    if _is_too_large(group):
+    amounts = (group["largest"], group["largest_balance"] or 0, abs(opening or 0), abs(closing or 0))
+    if sum(amounts) > LARGEST_CENTS // 2:
         return opening, None, closing
     if group["stated"]:
         opening = group["first_offset"] if opening is None else opening
@@ -177,45 +193,93 @@ def _add_up(group: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     return opening, moved, closing
 
 
-def _is_too_large(group: Mapping[str, Any]) -> bool:
-    amounts = (group["largest"], group["largest_balance"] or 0, abs(group["opening"] or 0), abs(group["closing"] or 0))
-    return sum(amounts) > LARGEST_CENTS // 2
-
-
 def _has_nothing_to_check(group: Mapping[str, Any]) -> bool:
     return group["stated"] == 1 and group["opening"] is None and group["closing"] is None
 
 
-def _explain(transactions: pl.DataFrame, difference: int) -> Explanations:
+def _explain(transactions: pl.DataFrame, difference: int) -> list[tuple[Change, ...]]:
     """Return the sets of rows that explain a difference; only of rows between balances that do not agree, if stated."""
     offset = transactions["offset_cents"]
     disagrees = offset.backward_fill() != offset.shift(1).forward_fill()
     at = disagrees.fill_null(value=False).arg_true().to_list() or list(range(len(transactions)))
     rows = transactions[at]
     found = find_explanations(rows["moved_cents"].to_list(), rows["flow_cents"].to_list(), difference)
-    sets = (tuple(change._replace(row=at[change.row]) for change in changes) for changes in found.sets)
-    return found._replace(sets=tuple(sets))
+    return [tuple(change._replace(row=at[change.row]) for change in changes) for changes in found[: _MOST_SETS + 1]]
 
 
-def _list_ids(explanations: Explanations, transactions: pl.DataFrame) -> str | None:
+def find_explanations(
+    moved: Sequence[int | None], flow: Sequence[int | None], difference: int
+) -> list[tuple[Change, ...]]:
+    """Return the smallest sets of one, two or three rows that explain a difference, the likeliest first.
+
+    Larger sets change no signs. They are given only if the chance that some set of their size explains the difference
+    by accident is below 1 %.
+
+    Parameters
+    ----------
+    moved : sequence of int or None
+        By how many cents each row moved the balance; None where the amount could not be read.
+    flow : sequence of int or None
+        The amount of each row, whether or not it moved the balance.
+    difference : int
+        Cents that the closing balance has more than the opening balance and the rows.
+    """
+    changes: list[tuple[Change, int]] = []
+    for row, (cents, amount) in enumerate(zip(moved, flow, strict=True)):
+        if cents:
+            changes.append((Change(row, "without"), -cents))
+        elif cents == 0 and amount:
+            changes.append((Change(row, "counting"), amount))
+    unread = [(Change(row, "reading"),) for row, cents in enumerate(moved) if cents is None]
+    singles = [(change,) for change, cents in changes if cents == difference]
+    singles += [(Change(row, "reversing"),) for row, cents in enumerate(moved) if cents and -2 * cents == difference]
+    if unread or singles:
+        return [*(unread if len(unread) == 1 else ()), *singles]
+    found = (_find_sets(changes, size, difference) for size in range(2, _LARGEST_SET + 1))
+    return next(filter(None, found), [])
+
+
+def _find_sets(changes: Sequence[tuple[Change, int]], size: int, difference: int) -> list[tuple[Change, ...]]:
+    """Return the sets of a size that explain a difference; none if one of them could do so by accident.
+
+    The chance is the number of sets, divided by the number of amounts in the range of their sums. Of the range, a tenth
+    at each end is left out, because few large amounts would widen it.
+    """
+    count = comb(len(changes), size)
+    amounts = [cents for _, cents in changes]
+    step = next((step for step in _ROUND if difference % step == 0), 1)
+    needed = count * step * _ODDS
+    if not amounts or count > _MOST_CANDIDATES or needed > size * (max(amounts) - min(amounts)):
+        return []
+    sets = list(combinations(changes, size))
+    sums = [sum(cents for _, cents in each) for each in sets]
+    ordered, left_out = sorted(sums), len(sums) // _TENTH
+    if not sums or needed > ordered[-1 - left_out] - ordered[left_out]:
+        return []
+    found = [each for each, cents in zip(sets, sums, strict=True) if cents == difference]
+    return [tuple(change for change, _ in each) for each in found]
+
+
+def _list_ids(explanations: Sequence[tuple[Change, ...]], transactions: pl.DataFrame) -> str | None:
     """Return the ids of the sets of rows: "without A and without B; counting C"."""
     ids, lines = transactions["payment_id"], transactions["line"]
 
     def name(row: int) -> str:
         return clean_line(ids[row])[:_LONGEST_NAME] or f"line {lines[row]}"
 
-    sets = [" and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in explanations.sets]
-    distinct = list(dict.fromkeys(sets))  # rows of one id are in several
-    return "; ".join([*distinct, "others"] if explanations.has_more else distinct) or None
+    sets = [" and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in explanations]
+    distinct = list(dict.fromkeys(sets[:_MOST_SETS]))  # rows of one id are in several
+    return "; ".join([*distinct, "others"] if len(sets) > _MOST_SETS else distinct) or None
 
 
 def _describe_rows(
-    explanations: Explanations, transactions: pl.DataFrame, rows: pl.DataFrame, file: str
+    explanations: Sequence[tuple[Change, ...]], transactions: pl.DataFrame, rows: pl.DataFrame, file: str
 ) -> tuple[tuple[ExplainingRow, ...], ...]:
     """Return action, day, person and amount of the rows in each set of an explanation."""
-    lines = {change.row: transactions["line"][change.row] for changes in explanations.sets for change in changes}
-    if not lines:
+    if not explanations:
         return ()
+    sets = explanations[:_MOST_SETS]
+    lines = {change.row: transactions["line"][change.row] for changes in sets for change in changes}
     found = rows.filter(pl.col("file").cast(pl.String) == file, pl.col("line").is_in(list(lines.values())))
     described = found.select("line", pl.col("date").dt.date(), name_other_side().cast(pl.String), "flow_cents")
     of_line = {line: values for line, *values in described.iter_rows()}
@@ -224,7 +288,7 @@ def _describe_rows(
         day, name, cents = of_line[line]
         return action, day and day.isoformat(), clean_line(name)[:_LONGEST_NAME] or f"line {line}", cents
 
-    return tuple(tuple(describe(each.action, lines[each.row]) for each in changes) for changes in explanations.sets)
+    return tuple(tuple(describe(each.action, lines[each.row]) for each in changes) for changes in sets)
 
 
 def _list_remarks(group: Mapping[str, Any], *, is_broken: bool, is_too_large: bool) -> Iterator[str]:
@@ -232,12 +296,10 @@ def _list_remarks(group: Mapping[str, Any], *, is_broken: bool, is_too_large: bo
     if is_broken:
         yield "Rows have too many or too few cells."
     if group["unread"]:
-        verb = "was" if group["unread"] == 1 else "were"
-        yield f"{format_count(group['unread'], 'amount', 'amounts')} {verb} not read."
+        yield f"{format_count(group['unread'], 'amount was', 'amounts were')} not read."
     undecided = group["unknown"] - group["unread"]
     if undecided > 0:
-        verb = "has" if undecided == 1 else "have"
-        yield f"{format_count(undecided, 'row', 'rows')} {verb} a status that does not say whether money moved."
+        yield f"{format_count(undecided, 'row has', 'rows have')} a status that does not say whether money moved."
     if is_too_large:
         yield "The amounts are too large to add up."
     if _has_nothing_to_check(group):
@@ -261,7 +323,7 @@ def _frame_joined(joined: Iterable[tuple[Balance, Seam]]) -> pd.DataFrame:
             "period_end": balance.period.end,
             "follows": seam.before and seam.before.file,
             "gap_cents": seam.gap_cents,
-            "note": " ".join(filter(None, [balance.remarks, *seam.remarks])) or None,
+            "note": " ".join(filter(None, [balance.remarks, seam.remark])) or None,
         }
         for balance, seam in joined
     ]
@@ -283,18 +345,14 @@ def find_balance(balances: Sequence[Balance], currencies: Collection[str]) -> in
     currencies : collection of str
         The currencies in which the account has payments.
     """
-    last: dict[tuple[object, ...], Balance] = {}
+    last: dict[tuple[object, ...], int | None] = {}
     replaced = find_replaced(balances)
-    dated = [
-        (balance.period.end, strip_label(balance.file), balance.closing or 0, at)
-        for at, balance in enumerate(balances)
-        if balance.period.end
-    ]
-    for *_, at in sorted(dated):
-        code = balances[at].currency or UNKNOWN_CURRENCY
-        if code in currencies and balances[at] not in replaced:
-            last[code, balances[at].subaccount] = balances[at]
-    closings = [balance.closing for balance in last.values() if balance.closing is not None]
+    dated = [balance for balance in balances if balance.period.end and balance not in replaced]
+    for balance in sorted(dated, key=lambda each: (each.period.end, strip_label(each.file), each.closing or 0)):
+        code = balance.currency or UNKNOWN_CURRENCY
+        if code in currencies:
+            last[code, balance.subaccount] = balance.closing
+    closings = [cents for cents in last.values() if cents is not None]
     return closings[0] if len(closings) == len(currencies) == 1 else None
 
 
@@ -302,28 +360,32 @@ def _list_problems(joined: Sequence[tuple[Balance, Seam]]) -> list[Problem]:
     """Return a problem for each balance that does not add up, then one for each seam at which something may be missing.
 
     A file that another one replaces, because that has the whole period and adds up, has none. Files that overlap leave
-    nothing out.
+    nothing out. The rows of two files that look like doubles are all counted, so this is a problem in any case.
     """
     replaced = {id(balance) for balance in find_replaced([balance for balance, _ in joined])}
     standing = [(balance, seam) for balance, seam in joined if id(balance) not in replaced]
     return [
         *(_describe_difference(balance) for balance, _ in standing if balance.is_reconciled is False),
         *(problem for balance, seam in standing if (problem := _describe_gap(balance, seam))),
+        *_list_doubles(joined),
     ]
 
 
+def _list_doubles(joined: Sequence[tuple[Balance, Seam]]) -> Iterator[Problem]:
+    """Yield a problem for each file with other rows than an earlier file of the same days or the same balances."""
+    of_balances = {later: earlier for earlier, later in find_equal_balances([balance for balance, _ in joined])}
+    for at, (balance, seam) in enumerate(joined):
+        before, reason = (seam.before, "days") if seam.is_double else (None, "balances")
+        if at in of_balances:
+            before = before or joined[of_balances[at]][0]
+        if before:
+            yield _describe(balance, POSSIBLE_DOUBLE, balance.dates, reason)._replace(other_file=before.file)
+
+
 def _describe_difference(balance: Balance) -> Problem:
-    start, end = balance.period
-    return Problem(
-        DOES_NOT_ADD_UP,
-        balance.file,
-        field=_FIELD,
-        first_day=start and start.date(),
-        last_day=end and end.date(),
-        cents=balance.difference or None,
-        currency=balance.currency,
-        details=((balance.remarks or "").rstrip(".").lower(), balance.explaining),
-    )
+    remarks = (balance.remarks or "").rstrip(".").lower()
+    problem = _describe(balance, DOES_NOT_ADD_UP, balance.period, remarks, balance.explaining)
+    return problem._replace(cents=balance.difference or None)
 
 
 def _describe_gap(balance: Balance, seam: Seam) -> Problem | None:
@@ -331,18 +393,23 @@ def _describe_gap(balance: Balance, seam: Seam) -> Problem | None:
     cents = None if seam.is_filled else seam.gap_cents or None
     if seam.before is None or seam.is_overlap or not (seam.days or seam.months or cents):
         return None
-    end, start = seam.before.period.end, balance.period.start
-    first, last = end and end.date(), start and start.date()
-    if seam.days and first and last:
-        first, last = first + timedelta(days=1), last - timedelta(days=1)
+    period = Period(seam.before.period.end, balance.period.start)
+    problem = _describe(balance, GAP, period, seam.days, seam.months, seam.others, seam.others_cents)
+    if seam.days and problem.first_day and problem.last_day:
+        day = timedelta(days=1)
+        problem = problem._replace(first_day=problem.first_day + day, last_day=problem.last_day - day)
+    return problem._replace(cents=cents, other_file=seam.before.file)
+
+
+def _describe(balance: Balance, code: str, period: Period, *details: object) -> Problem:
+    """Return a problem of a balance in the days of a period."""
+    first, last = (each and each.date() for each in period)
     return Problem(
-        GAP,
+        code,
         balance.file,
-        field=_FIELD,
+        field="balance",
         first_day=first,
         last_day=last,
-        cents=cents,
         currency=balance.currency,
-        other_file=seam.before.file,
-        details=(seam.days, seam.months, seam.others, seam.others_cents),
+        details=details,
     )

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from p2p_analytics.statements.problems import Problem
 
-_OWNER: Final = "found_owner"
-_MERCHANT: Final = "merchant"
 _NAMED: Final = ("account", "counterparty_name")
 
 
@@ -60,19 +58,12 @@ def _find_most_frequent(rows: pl.DataFrame, key: str) -> pl.DataFrame:
     flow = pl.col("flow_cents")
     is_purchase = pl.col("action").is_null() & (pl.col("kind") == "merchant") & (flow < 0)
     own = pl.coalesce(_pick("from_name", "to_name"), pl.when(is_purchase).then("from_name"))
-    counts = (
-        rows.lazy()
-        .select(pl.col(key).alias("key"), own.alias("own"))
-        .drop_nulls("own")
-        .group_by("key", "own")
-        .agg(count=pl.len())
-        .collect()
-    )
+    counts = rows.select(key=key, own=own).drop_nulls("own").group_by("key", "own").len("count")
     return counts.filter(pl.col("count") == pl.col("count").max().over("key"))
 
 
-def blank_sides(rows: pl.DataFrame, is_fixed: pl.Series | None = None) -> pl.DataFrame:
-    """Return rows without what follows from the holder's name, except for fixed ones; `settle_sides` fills it in.
+def blank_sides(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows without what follows from the holder's name; `settle_sides` fills it in.
 
     Rows with a user id or username of the counterparty stay, and so do those with a counterparty that does not follow
     from their names.
@@ -81,8 +72,6 @@ def blank_sides(rows: pl.DataFrame, is_fixed: pl.Series | None = None) -> pl.Dat
     is_first = (name == first) & (second.is_not_null() | (flow > 0))
     is_second = (name == second) & (first.is_not_null() | (flow < 0))
     is_open = _has_names() & (name.is_null() | (is_first | is_second).fill_null(value=False))
-    if is_fixed is not None:
-        is_open &= ~pl.lit(is_fixed)
     by_name = is_open & pl.col("action").is_not_null() & ~_has_sign()
     return rows.with_columns(
         pl.when(~is_open).then(name).alias("counterparty_name"),
@@ -90,7 +79,7 @@ def blank_sides(rows: pl.DataFrame, is_fixed: pl.Series | None = None) -> pl.Dat
     )
 
 
-def settle_sides(rows: pl.DataFrame, owners: pl.DataFrame, key: str) -> tuple[pl.DataFrame, list[Problem]]:
+def settle_sides(rows: pl.DataFrame, owners: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
     """Return rows with the counterparty, and the direction of amounts of zero, and problems for contradicting signs.
 
     Where the sign puts the holder on the other side, the direction is that of the sign, and the counterparty the other
@@ -101,9 +90,7 @@ def settle_sides(rows: pl.DataFrame, owners: pl.DataFrame, key: str) -> tuple[pl
     rows : polars.DataFrame
         ROWS as `blank_sides` returns them; other counterparties and directions stay.
     owners : polars.DataFrame
-        As `find_owners` returns them.
-    key : str
-        Name of the column of accounts or files.
+        As `find_owners` returns them by account.
     """
     is_open = _has_names() & pl.col("counterparty_name").is_null()
     found = rows.select(
@@ -114,25 +101,15 @@ def settle_sides(rows: pl.DataFrame, owners: pl.DataFrame, key: str) -> tuple[pl
         is_open.alias("is_open"),
         _pick("from_name", "to_name").alias("own"),
         _pick("to_name", "from_name").alias("other"),
-        key=key,
-    )
-    found = found.join(owners.rename({"owner": _OWNER}), on="key", how="left", maintain_order="left")
-    own, other, owner, flow = (pl.col(name) for name in ("own", "other", _OWNER, "flow_cents"))
-    contradicts = (pl.col("is_open") & (own != owner) & (other == owner)).fill_null(value=False)
+        key="account",
+    ).join(owners, on="key", how="left", maintain_order="left")
+    own, other, owner, flow = (pl.col(name) for name in ("own", "other", "owner", "flow_cents"))
+    contradicts = pl.col("is_open") & (own != owner) & (other == owner)
     is_from, is_to = (pl.col(side) == owner for side in ("from_name", "to_name"))
     is_first = pl.when(is_from).then(statement=True).when(is_to).then(statement=False)
-    name = (
-        pl.when(contradicts)
-        .then(own)
-        .when(other.is_not_null())
-        .then(other)
-        .when(is_first)
-        .then("to_name")
-        .when(~is_first | (flow > 0))
-        .then("from_name")
-        .when(flow < 0)
-        .then("to_name")
-    )
+    sends = pl.coalesce(is_first, pl.when(flow != 0).then(flow < 0))
+    by_side = pl.when(sends).then("to_name").when(~sends).then("from_name")
+    name = pl.coalesce(pl.when(contradicts).then(own), other, by_side)
     is_in = is_first == (pl.col("action") == Action.CHARGE.value)
     direction = pl.when(is_in).then(pl.lit("in")).when(~is_in).then(pl.lit("out"))
     sides = found.select(
@@ -207,6 +184,6 @@ def list_undecided(rows: pl.DataFrame, filled: pl.DataFrame) -> list[Problem]:
 def _decide_refunds(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the kind of refunds by account and counterparty, where the other rows are of one kind: ``decided``."""
     kinds = pl.col("kind").cast(pl.String)
-    others = rows.filter(kinds.is_in([KIND_PAYMENT, _MERCHANT]), pl.col("counterparty_name").is_not_null())
+    others = rows.filter(kinds.is_in([KIND_PAYMENT, "merchant"]), pl.col("counterparty_name").is_not_null())
     seen = others.group_by(_NAMED).agg(kinds.unique().alias("decided"))
     return seen.filter(pl.col("decided").list.len() == 1).with_columns(pl.col("decided").list.first())

@@ -16,14 +16,11 @@ import polars as pl
 
 from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.statements.rows import LABEL
-from p2p_analytics.times import EPOCH
+from p2p_analytics.times import DAY_US, EPOCH
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    import pandas as pd
+    from collections.abc import Sequence
 
     from p2p_analytics.statements.problems import Problem
 
@@ -40,55 +37,35 @@ _TEXTS: Final = (
     "type", "note", "from_name", "to_name", "counterparty_name", "counterparty_username", "counterparty_id",
     "funding_source", "destination",
 )  # fmt: skip
-# Rows that differ in one of these are never united into one: they are a change of state, or contradict each other.
-_CLASS: Final = (*KEY, "status", *_KIND, "flow_cents", "direction", "currency", "minute")
+_STATE: Final = ("status", *_KIND, "flow_cents", "direction", "currency", "minute")
+_CONTENT: Final = (*_STATE, *_TEXTS, *_MONEY, "date", "file")
 _ORDER: Final = "order"  # begins the names of the columns by which rows are ordered
 
 
-def find_ends(rows: pl.DataFrame) -> dict[str, datetime | None]:
-    """Return the last date of each file of ROWS."""
-    ends = rows.group_by("file").agg(pl.col("date").max()).cast({"file": pl.String})
-    return dict(ends.iter_rows())
-
-
-def describe_files(
-    places: pl.DataFrame, ends: Mapping[str, datetime | None], reconciliation: pd.DataFrame
-) -> pl.DataFrame:
-    """Return `END` and `ADDS_UP` of rows.
+def describe_files(rows: pl.DataFrame, every: pl.DataFrame, balances: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with `END` and `ADDS_UP`.
 
     Parameters
     ----------
-    places : polars.DataFrame
-        The columns ``file``, ``account`` and ``currency`` of the rows.
-    ends : mapping of str to datetime or None
-        The last date of each file.
-    reconciliation : DataFrame
-        As `reconcile` returns it; the columns may be missing.
+    rows : polars.DataFrame
+        ROWS to describe.
+    every : polars.DataFrame
+        ROWS of all files, the last date of each of which is its end.
+    balances : polars.DataFrame
+        The table of `reconcile`; a row without currency has the balance of its file, if there is only one.
     """
     names = ["file", "account", "currency"]
-    table = reconciliation.reindex(columns=[*names, "reconciled"])
-    checks = pl.DataFrame(
-        [
-            pl.Series(name, table[name].astype(object).where(table[name].notna(), None).tolist(), pl.String)
-            for name in names
-        ]
-    ).with_columns(
-        pl.Series(
-            ADDS_UP, table["reconciled"].astype(object).where(table["reconciled"].notna(), None).tolist(), pl.Boolean
-        )
+    only = (
+        balances.group_by("file").agg(pl.len(), pl.col("reconciled").first().alias("only")).filter(pl.col("len") == 1)
     )
-    only = checks.group_by("file").agg(pl.len(), pl.col(ADDS_UP).first().alias("only")).filter(pl.col("len") == 1)
-    last = pl.DataFrame(
-        {"file": list(ends), END: list(ends.values())},
-        schema={"file": pl.String, END: pl.Datetime("us", "UTC")},
-    )
-    keys = places.select(pl.col(name).cast(pl.String) for name in names)
+    last = every.group_by("file").agg(pl.col("date").max().alias(END)).cast({"file": pl.String})
     found = (
-        keys.join(last, on="file", how="left", maintain_order="left")
-        .join(checks, on=names, how="left", nulls_equal=True, maintain_order="left")
+        rows.select(pl.col(names).cast(pl.String))
+        .join(last, on="file", how="left", maintain_order="left")
+        .join(balances.select(*names, "reconciled"), on=names, how="left", nulls_equal=True, maintain_order="left")
         .join(only, on="file", how="left", maintain_order="left")
     )
-    return found.select(END, pl.coalesce(ADDS_UP, "only").alias(ADDS_UP))
+    return rows.with_columns(found.select(END, pl.coalesce("reconciled", "only").alias(ADDS_UP)))
 
 
 def unite_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
@@ -107,11 +84,10 @@ def unite_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
 def _rank(rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows with the columns by which they are ordered and classed."""
     us = pl.col("date").dt.epoch("us")
-    second, minute = 1_000_000, 60_000_000
-    day = 24 * 60 * minute
+    minute = 60_000_000
     is_final = (pl.col("status").cast(pl.String) != Status.PENDING.value).fill_null(value=False)
-    is_settled = (pl.col("status").cast(pl.String) == Status.SETTLED.value).fill_null(value=False)
-    precision = (us % minute >= second).cast(pl.Int8) + (us % day != 0).cast(pl.Int8)
+    is_settled = pl.col("status").cast(pl.String) == Status.SETTLED.value
+    precision = (us % minute >= minute // 60).cast(pl.Int8) + (us % DAY_US != 0).cast(pl.Int8)
     trust = pl.when(pl.col(ADDS_UP) & is_settled).then(2).when(~pl.col(ADDS_UP)).then(0).otherwise(1)
     return rows.with_columns(
         (us // minute).alias("minute"),
@@ -127,15 +103,14 @@ def _rank(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _sort(ranked: pl.DataFrame, *, by_money: bool = False) -> pl.DataFrame:
     """Return rows by payment, and in the order of their values or of their money."""
-    of_money = ["known", "trust"] if by_money else []
-    named = [f"{_ORDER}_{name}" for name in (*of_money, "final", *(["cents"] if by_money else []), "precision")]
+    order = ("known", "trust", "final", "cents", "precision") if by_money else ("final", "precision")
+    named = [f"{_ORDER}_{name}" for name in order]
     keys: list[str | pl.Expr] = [*KEY, *named, END, f"{_ORDER}_name", "line"]
     descending = [False] * len(KEY) + [True] * (len(named) + 2) + [False]
     if ranked.select(pl.struct(*KEY, END, f"{_ORDER}_name", "line").is_duplicated().any()).item():
         # Files of one name, which differ in their content only.
-        content = [name for name in (*_CLASS, *_TEXTS, *_MONEY, "date", "file") if name not in KEY]
-        keys += [pl.col(name).cast(pl.String) if ranked[name].dtype == pl.Categorical else name for name in content]
-        descending += [True] * len(content)
+        keys += [pl.col(name).cast(pl.String) if ranked[name].dtype == pl.Categorical else name for name in _CONTENT]
+        descending += [True] * len(_CONTENT)
     return ranked.sort(keys, descending=descending, nulls_last=True)
 
 
@@ -158,13 +133,19 @@ def _choose_values(distinct: pl.DataFrame, columns: Sequence[str]) -> pl.DataFra
 
 def _list_contradictions(distinct: pl.DataFrame) -> list[Problem]:
     """Return a problem for each further amount or date of a payment, which names the row that counts."""
-
-    def list_others(rows: pl.DataFrame, value: str, column: str, code: str) -> list[Problem]:
+    by_money = _sort(distinct, by_money=True).filter(pl.col("flow_cents").is_not_null())
+    # A pending payment has another date than the completed one, and rows of no file have that of the service.
+    dated = distinct.filter(pl.col(f"{_ORDER}_final"), pl.col(END) > EPOCH, pl.col("minute").is_not_null())
+    problems = []
+    for rows, value, column, code in (
+        (by_money, "flow_cents", "flow_cents", "other_amount"),
+        (dated, "minute", "date", "other_date"),
+    ):
         kept = [pl.col(name).first().over(KEY).alias(f"kept_{name}") for name in (value, "file", "line", ADDS_UP)]
         others = rows.with_columns(kept).filter(pl.col(value) != pl.col(f"kept_{value}"))
         others = others.unique([*KEY, value], keep="first", maintain_order=True)
         is_trusted = others.select((pl.col(f"kept_{ADDS_UP}") & ~pl.col(ADDS_UP)).fill_null(value=False)).to_series()
-        return list_problems(
+        problems += list_problems(
             others,
             others[column].is_not_null(),
             others[column],
@@ -173,14 +154,7 @@ def _list_contradictions(distinct: pl.DataFrame) -> list[Problem]:
             details=(others["kept_line"], is_trusted if column == "flow_cents" else False),
             other_file=others["kept_file"].cast(pl.String),
         )
-
-    by_money = _sort(distinct, by_money=True).filter(pl.col("flow_cents").is_not_null())
-    # A pending payment has another date than the completed one, and rows of no file have that of the service.
-    dated = distinct.filter(pl.col(f"{_ORDER}_final"), pl.col(END) > EPOCH, pl.col("minute").is_not_null())
-    return [
-        *list_others(by_money, "flow_cents", "flow_cents", "other_amount"),
-        *list_others(dated, "minute", "date", "other_date"),
-    ]
+    return problems
 
 
 def sort_newest_first(rows: pl.DataFrame) -> pl.Series:
@@ -195,15 +169,9 @@ def sort_newest_first(rows: pl.DataFrame) -> pl.Series:
     order = places.gather(order)
     is_same = dates.eq_missing(dates.shift(1)) & (pl.int_range(len(dates), eager=True) > 0)
     tied = (is_same | is_same.shift(-1, fill_value=False)).arg_true()
-    keys = rows.select("date", "payment_id", "account")[order.gather(tied)]
-    by_all = keys.select(
-        pl.arg_sort_by(
-            "date",
-            pl.col("payment_id").str.len_bytes(),
-            "payment_id",
-            "account",
-            descending=[True, True, True, False],
-            nulls_last=True,
-        )
-    ).to_series()
-    return order.scatter(tied, order.gather(tied).gather(by_all))
+    same = rows.select("date", "payment_id", "account", place=pl.int_range(pl.len(), dtype=pl.UInt32))[
+        order.gather(tied)
+    ]
+    keys = ["date", pl.col("payment_id").str.len_bytes(), "payment_id", "account"]
+    by_all = same.sort(keys, descending=[True, True, True, False], nulls_last=True, maintain_order=True)
+    return order.scatter(tied, by_all["place"])

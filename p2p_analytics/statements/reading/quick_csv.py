@@ -59,7 +59,9 @@ def read_regular(
         pieces += [memoryview(body)[:size], b"\n", end] if size else [end]
         counts.append(body.count(b"\n", 0, size) + 1 if size else 0)
     text = b"".join(pieces)
-    if _has_blank_lines(text) or (b"\r" in text and text.count(b"\r") != text.count(b"\r\n")):
+    has_returns = b"\r" in text
+    has_blank_lines = text[:1] in b"\r\n" or any(blank in text for blank in _BLANK_LINES[: 3 if has_returns else 1])
+    if has_blank_lines or (has_returns and text.count(b"\r") != text.count(b"\r\n")):
         return None
     table = _parse(text, width, delimiter)
     found = table and _number_lines(table, lines, counts)
@@ -68,12 +70,6 @@ def read_regular(
     numbers, ends = found
     cells: Any = pl.from_arrow(table.add_column(0, _LINE, numbers))
     return [cells[before + 1 : at] for before, at in pairwise([-1, *ends])]
-
-
-def _has_blank_lines(body: bytes) -> bool:
-    return body[:1] in {b"\n", b"\r"} or any(
-        blank in body for blank in (_BLANK_LINES if b"\r" in body else _BLANK_LINES[:1])
-    )
 
 
 def to_frame(lines: Sequence[int], rows: Sequence[Sequence[str]], width: int) -> pl.DataFrame:
@@ -88,27 +84,20 @@ def to_frame(lines: Sequence[int], rows: Sequence[Sequence[str]], width: int) ->
 
 def _parse(body: bytes, width: int, delimiter: str) -> pa.Table | None:
     names = [str(position) for position in range(width)]
-    try:
+    types = dict.fromkeys(names, pa.string())
+    try:  # the text was decoded before
         return csv.read_csv(
             pa.BufferReader(body),
             csv.ReadOptions(use_threads=False, column_names=names, block_size=min(len(body) + 1, _LARGEST_BLOCK)),
             csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=False),
-            csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                strings_can_be_null=True,
-                null_values=[""],
-                check_utf8=False,  # it was decoded before
-            ),
+            csv.ConvertOptions(column_types=types, strings_can_be_null=True, null_values=[""], check_utf8=False),
         )
     except pa.ArrowInvalid:
         return None
 
 
 def _number_lines(table: pa.Table, lines: Sequence[int], counts: Sequence[int]) -> tuple[pa.Array, list[int]] | None:
-    """Return the line where each row begins, and the places of the rows after the texts.
-
-    None if these rows are not where the texts have as many lines as ``counts``.
-    """
+    """Return the line where each row begins, and the places of the rows after the texts; None if these are others."""
     stops = np.cumsum(np.array(counts) + 1)  # lines of all texts up to the row after each
     breaks = np.zeros(len(table), np.int64)
     if len(table) != stops[-1]:

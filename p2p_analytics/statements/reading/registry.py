@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -24,11 +25,6 @@ class Header(NamedTuple):
     positions: dict[str, int]
     names: tuple[str, ...]
 
-    @property
-    def first_position(self) -> int:
-        """The position of the first field that every header of the format has."""
-        return self.positions[next(iter(self.format.required))]
-
 
 class HeaderFinder:
     """Finds the format of headers; each header is compared with the formats once."""
@@ -41,9 +37,18 @@ class HeaderFinder:
         """Return the header that a row is, None if it is none."""
         key = tuple(row)
         if key not in self._known:
-            found = find_format(row)
-            self._known[key] = Header(found[0], found[1], tuple(name.strip() for name in row)) if found else None
+            self._known[key] = find_format(row)
         return self._known[key]
+
+    def learn(self, rows: Sequence[Sequence[str]]) -> bool:
+        """Return whether two rows have the shape of a format; `find` then finds this header, whatever its language."""
+        for header, row in pairwise(row for row in rows if any(row)):
+            found = next((each for each in list_formats() if each.match_shape(header, row)), None)
+            if found is not None:
+                positions = {name: at for at, name in enumerate(found.shape)}
+                self._known[tuple(header)] = Header(found, positions, tuple(name.strip() for name in header))
+                return True
+        return False
 
     def has_names(self, column: pl.Series) -> bool:
         """Return whether a cell of a column is the name of a column, so that its row may be another header."""
@@ -56,22 +61,18 @@ class HeaderFinder:
 def register_format(statement_format: StatementFormat) -> StatementFormat:
     """Add a format of your own, or replace the one of this name; `read_statements` then finds it by its header."""
     if not isinstance(statement_format, StatementFormat):
-        raise ConfigurationError(f"register_format needs a StatementFormat, not {describe_type(statement_format)}.")
+        raise ConfigurationError(
+            f"register_format needs a ColumnFormat or StatementFormat, not {describe_type(statement_format)}."
+        )
     _FORMATS[statement_format.name] = statement_format
     return statement_format
 
 
-def find_format(header: Sequence[str]) -> tuple[StatementFormat, dict[str, int]] | None:
-    """Return the format of a header and the position of each of its fields; None if no format has such a header."""
-    matches: list[tuple[tuple[int, bool], StatementFormat, dict[str, int]]] = []
-    for each in list_formats():
-        positions = each.match(header)
-        if positions is not None:
-            matches.append(((len(positions), each.name in _FORMATS), each, positions))
-    if not matches:
-        return None
-    _, best, positions = max(matches, key=lambda match: match[0])
-    return best, positions
+def find_format(header: Sequence[str]) -> Header | None:
+    """Return a header with its format and the positions of its fields; None if no format has such a header."""
+    names = tuple(name.strip() for name in header)
+    matches = [Header(each, found, names) for each in list_formats() if (found := each.match(header)) is not None]
+    return max(matches, key=lambda match: (len(match.positions), match.format.name in _FORMATS), default=None)
 
 
 def describe_nearest(header: Sequence[str]) -> str:
@@ -85,7 +86,7 @@ def describe_nearest(header: Sequence[str]) -> str:
         if shared > nearest[0]:
             lacks = ", ".join(map(repr, missing))
             nearest = shared, f"The nearest format is {each.name}, which also has the columns {lacks}."
-    return nearest[1] or f"The known formats are {', '.join(each.name for each in list_formats())}."
+    return nearest[1] or f"The known formats are {', '.join(dict.fromkeys(each.name for each in list_formats()))}."
 
 
 def find_service(name: str) -> str:
@@ -97,7 +98,7 @@ def find_service(name: str) -> str:
 
 def list_formats() -> list[StatementFormat]:
     """Return all formats: those of this package, then the caller's own."""
-    return [*({each.name: each for each in formats.BUILT_IN} | _FORMATS).values()]
+    return [*(each for each in formats.BUILT_IN if each.name not in _FORMATS), *_FORMATS.values()]
 
 
 def list_names() -> frozenset[str]:

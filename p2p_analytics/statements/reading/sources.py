@@ -48,7 +48,6 @@ _PLAIN_METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _BYTES: Final = (bytes, bytearray, memoryview)
 _PAIR: Final = 2  # a name and a content
 _BY_ENDING: Final = "is not a statement by the ending of its name"
-_ACCEPTED: Final = "paths, bytes, binary files, pairs of a name and bytes, or the value of a FileUpload"
 
 
 class Source(NamedTuple):
@@ -93,7 +92,7 @@ class Exclusions:
     """Glob patterns of the files that the caller leaves out, matched with the name and the path of each file."""
 
     def __init__(self, patterns: str | Iterable[str]) -> None:
-        self._patterns = [patterns] if isinstance(patterns, str) else list(patterns)
+        self._patterns = [patterns] if isinstance(patterns, str) else list(patterns or ())
         if not all(isinstance(each, str) and each for each in self._patterns):
             raise ConfigurationError("exclude is a pattern such as '*-old.csv', or several of them.")
         self._used: set[str] = set()
@@ -197,9 +196,8 @@ def read_sources(entry: _Entry, exclusions: Exclusions | None = None) -> Iterato
     if not entry.is_named and suffix not in _SUFFIXES | {_BOOK, _ZIP}:
         yield unread._replace(skipped=f"{name} {_BY_ENDING}")
         return
-    reason = None
     try:
-        with _open(entry, name) as file:
+        with _open(entry) as file:
             start = file.read(4)
             file.seek(0)
             if start in _ZIP_MAGIC:
@@ -211,8 +209,9 @@ def read_sources(entry: _Entry, exclusions: Exclusions | None = None) -> Iterato
     except OSError as error:
         cause = error.reason if isinstance(error, NotRegularFileError) else describe_os_error(error)
         reason = f"{name} cannot be read: {cause}."
-    if reason is not None:
-        yield unread._replace(error=reason) if entry.is_named else unread._replace(skipped=reason.removesuffix("."))
+    else:
+        return
+    yield unread._replace(error=reason) if entry.is_named else unread._replace(skipped=reason.removesuffix("."))
 
 
 def read_bounded(file: IO[bytes], name: str) -> bytes:
@@ -232,49 +231,40 @@ def show_name(path: str | os.PathLike[str]) -> str:
 
 def _list_items(paths: object) -> list[Any]:
     """Return the files of a call; text files and frames are never iterated, because errors would quote their lines."""
-    if isinstance(paths, Mapping) and not _is_upload(paths):  # as ipywidgets had it before version 8
-        if not paths or not all(isinstance(each, Mapping) and "content" in each for each in paths.values()):
-            raise ConfigurationError(f"paths is a {type(paths).__name__}: give {_ACCEPTED}.")
-        return [(name, each["content"]) for name, each in paths.items()]
-    is_pair = isinstance(paths, tuple) and len(paths) == _PAIR and _is_binary(paths[1]) and isinstance(paths[0], str)
-    if is_pair or isinstance(paths, str | os.PathLike | Mapping) or _is_binary(paths):
-        return [paths]
-    if not isinstance(paths, Iterable) or hasattr(paths, "read") or hasattr(paths, "columns"):
-        raise ConfigurationError(f"paths is {describe_type(paths)}: give {_ACCEPTED}.")
-    listed = list(paths)
+    if isinstance(paths, Mapping) and all(isinstance(each, Mapping) for each in paths.values()):
+        listed: list[Any] = [{**each, "name": name} for name, each in paths.items()]  # ipywidgets before version 8
+    elif isinstance(paths, str | os.PathLike | Mapping) or _find_content(paths) or not isinstance(paths, Iterable):
+        listed = [paths]
+    else:
+        listed = [paths] if hasattr(paths, "read") or hasattr(paths, "columns") else list(paths)
     if not listed:
         raise ConfigurationError("paths is empty: name a statement file, or a folder of them.")
     return listed
 
 
-def _is_upload(item: object) -> bool:
-    return isinstance(item, Mapping) and isinstance(item.get("name"), str) and isinstance(item.get("content"), _BYTES)
+def _find_content(item: Any) -> tuple[object, Any] | None:  # noqa: ANN401 - what a caller passes
+    """Return the name and the content of a file that is open or uploaded; None for other objects."""
+    name, file = getattr(item, "name", None), item
+    if isinstance(item, Mapping):
+        name, file = item.get("name"), item.get("content")
+    elif isinstance(item, tuple) and len(item) == _PAIR and isinstance(item[0], str):
+        name, file = item
+    is_binary = hasattr(file, "read") and not hasattr(file, "encoding")  # which files of text have
+    return (name, file) if is_binary or isinstance(file, _BYTES) else None
 
 
-def _is_binary(item: object) -> bool:
-    """Return whether an object is bytes or a binary file; files of text have an encoding."""
-    return isinstance(item, _BYTES) or (hasattr(item, "read") and not hasattr(item, "encoding"))
-
-
-def _open_item(item: Any, number: int) -> Iterator[_Entry]:  # noqa: ANN401 - what a caller passes
-    """Yield the files that a path leads to, or the one that is open or uploaded.
-
-    Raises
-    ------
-    ConfigurationError
-        It is something else.
-    """
+def _open_item(item: Any, number: int) -> Iterable[_Entry]:  # noqa: ANN401 - what a caller passes
+    """Return the files that a path leads to, or the one that is open or uploaded."""
     if isinstance(item, str | os.PathLike):
-        yield from _expand(item)
-        return
-    if _is_upload(item):
-        item = item["name"], item["content"]
-    is_pair = isinstance(item, tuple) and len(item) == _PAIR and isinstance(item[0], str)
-    given, file = item if is_pair else (getattr(item, "name", None), item)
-    if not _is_binary(file):
-        raise ConfigurationError(f"paths contains {describe_type(item)}: give {_ACCEPTED}.")
-    name = show_name(PurePath(given).name) if isinstance(given, str) and given.strip() else f"file {number}"
-    yield _Entry(Path(name), is_named=True, file=file)
+        return _expand(item)
+    found = _find_content(item)
+    if found is None:
+        raise ConfigurationError(
+            "A statement file is a path, bytes, a binary file, a pair of a name and bytes, or the value of a "
+            f"FileUpload, not {describe_type(item)}."
+        )
+    name = show_name(PurePath(found[0]).name) if isinstance(found[0], str) and found[0].strip() else f"file {number}"
+    return [_Entry(Path(name), is_named=True, file=found[1])]
 
 
 def _expand(given: str | os.PathLike[str]) -> Iterator[_Entry]:
@@ -313,7 +303,7 @@ def _describe_folders(entry: _Entry) -> str:
     return f"{entry.label} has folders in it ({listed}), which are only read by a pattern, such as {pattern!r}"
 
 
-def _open(entry: _Entry, name: str) -> IO[bytes]:
+def _open(entry: _Entry) -> IO[bytes]:
     if entry.file is None:
         # A link in a folder may lead to any file of the machine; one that the caller names is meant.
         return open_regular(entry.path, follow_links=entry.is_named)
@@ -322,12 +312,9 @@ def _open(entry: _Entry, name: str) -> IO[bytes]:
     try:
         with contextlib.suppress(AttributeError, OSError):  # a file that can only be read once
             entry.file.seek(0)  # in a notebook, a cell may run again
-        content = read_bounded(entry.file, name)
-    except ValueError:
-        raise StatementError(f"{name} cannot be read: it is closed.") from None
-    if not isinstance(content, bytes):
-        raise ConfigurationError(f"{name} is a file of text: open it with mode 'rb'.")
-    return io.BytesIO(content)
+        return io.BytesIO(entry.file.read(LARGEST_FILE + 1))
+    except (TypeError, ValueError):  # it is closed, or has text
+        raise ConfigurationError(f"{entry.label} cannot be read: open it with mode 'rb'.") from None
 
 
 def _read_archive(file: IO[bytes], name: str, entry: _Entry, exclusions: Exclusions | None) -> Iterator[Source]:
@@ -357,26 +344,19 @@ def _read_archive(file: IO[bytes], name: str, entry: _Entry, exclusions: Exclusi
                 reason = "is a workbook in a zip archive: unpack it" if suffix == _BOOK else _BY_ENDING
                 yield unread._replace(is_named=False, skipped=f"{inner} {reason}")
                 continue
-            try:
-                yield unread._replace(content=_read_member(archive, member, inner))
-            except StatementError as error:
-                yield unread._replace(error=str(error))
+            yield _read_member(archive, member, unread)
 
 
 def _require_small_directory(file: IO[bytes], name: str) -> None:
-    """Raise a StatementError if the list of members is large, before zipfile keeps it in memory.
-
-    The end of the list is searched for as zipfile does.
-    """
+    """Raise a StatementError if the list of members, found as zipfile does, is large; zipfile keeps it in memory."""
     size = file.seek(0, os.SEEK_END)
     if size > LARGEST_FILE:
         raise StatementError(f"{name} has more than {LARGEST_FILE // 2**20} MB: unpack it and name its statements.")
     file.seek(max(0, size - _END_BYTES - _LONGEST_COMMENT))
     tail = file.read()
     file.seek(0)
-    last = tail[-_END_BYTES:]
-    start = len(tail) - _END_BYTES if last[:4] == _END_OF_DIRECTORY and last[-2:] == b"\0\0" else None
-    start = tail.rfind(_END_OF_DIRECTORY) if start is None else start
+    is_last = tail[-_END_BYTES:][:4] == _END_OF_DIRECTORY and tail[-2:] == b"\0\0"
+    start = len(tail) - _END_BYTES if is_last else tail.rfind(_END_OF_DIRECTORY)
     record = tail[start : start + _END_BYTES] if start >= 0 else b""
     if len(record) < _END_BYTES:
         raise StatementError(f"{name} is a damaged zip archive: download it again.")
@@ -407,12 +387,15 @@ def _require_safe(members: list[zipfile.ZipInfo], name: str, size: int, *, is_wo
             raise StatementError(f"{name} unpacks to more than statements have: do not trust this file.")
 
 
-def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> bytes:
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, unread: Source) -> Source:
     try:
         with archive.open(member) as file:
-            content = read_bounded(file, name)
+            content = read_bounded(file, unread.name)
+    except StatementError as error:
+        return unread._replace(error=str(error))
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, RuntimeError, OSError):
-        raise StatementError(f"{name} is damaged inside its zip archive: download it again.") from None
+        return unread._replace(error=f"{unread.name} is damaged inside its zip archive: download it again.")
     if content.startswith(_ZIP_MAGIC):  # which could be made to unpack without an end
-        raise StatementError(f"{name} is a zip archive or workbook in a zip archive: unpack it.")
-    return content
+        reason = f"{unread.name} is a zip archive or workbook in a zip archive: unpack it"
+        return unread._replace(error=f"{reason}.") if unread.is_named else unread._replace(skipped=reason)
+    return unread._replace(content=content)

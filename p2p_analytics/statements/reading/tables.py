@@ -7,7 +7,6 @@ import csv
 import io
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -20,8 +19,7 @@ from p2p_analytics.statements.formats.json_cells import FIELDS, PREFIX, build_ce
 from p2p_analytics.statements.problems import Problem
 from p2p_analytics.statements.reading.quick_csv import read_regular, to_frame
 from p2p_analytics.statements.reading.registry import list_names
-from p2p_analytics.statements.reading.text import Text, begins_as_json, decode_start, to_utf8
-from p2p_analytics.statements.reading.workbook import is_workbook, read_sheets
+from p2p_analytics.statements.reading.text import ZIPPED, Text, begins_as_json, decode_start, read_sheets, to_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,8 +44,7 @@ _WEB_PAGE: Final = ("<!doctype", "<html")
 _END: Final = "\x01"  # the last line, longer if a text has one, which an open quote would contain
 
 
-@dataclass
-class Part:
+class Part(NamedTuple):
     """The rows below one header of a file.
 
     Attributes
@@ -60,21 +57,15 @@ class Part:
         The lines before the header.
     cells : polars.DataFrame
         ``line``, and one text column for each position of the header, named by its number.
-    ragged : set of int
-        Lines with too few cells.
-    overfull : set of int
-        Lines with too many cells.
-    problems : list of Problem
-        Irregular rows and text.
+    problems : sequence of Problem
+        Rows with too few or too many cells.
     """
 
     file: str
     header: Header
     preamble: list[list[str]]
     cells: pl.DataFrame
-    ragged: set[int] = field(default_factory=set)
-    overfull: set[int] = field(default_factory=set)
-    problems: list[Problem] = field(default_factory=list)
+    problems: Sequence[Problem] = ()
 
 
 class _Body(NamedTuple):
@@ -104,7 +95,7 @@ def open_text(content: bytes, name: str, finder: HeaderFinder) -> Opened:
     StatementError
         The bytes are not text, or a row is larger than a statement has.
     """
-    if is_workbook(content):
+    if content.startswith(ZIPPED):
         return _open_workbook(content, name, finder)
     text = to_utf8(content, name)
     if begins_as_json(content) and not has_csv_header(content, finder):
@@ -113,22 +104,17 @@ def open_text(content: bytes, name: str, finder: HeaderFinder) -> Opened:
 
 
 def _open_workbook(content: bytes, name: str, finder: HeaderFinder) -> Opened:
-    """Return the first sheet with the header of a known format."""
-    missing: NoHeaderError | None = None
-    for sheet in read_sheets(content, name):
-        text = to_utf8(sheet.utf8, name)
-        try:
-            body = _find_header(text.utf8, name, finder)
-        except NoHeaderError as error:
-            missing = missing or error
-            continue
-        if sheet.rounded_line is not None:
-            raise StatementError(
-                f"{name}, line {sheet.rounded_line}: a number has more than the 15 digits that a workbook keeps, so "
-                "the last ones are lost: download the CSV file instead."
-            )
-        return Opened(text, body)
-    raise missing or NoHeaderError(_describe_missing_header(name, (), is_header=False))
+    """Return the first sheet with the header of a known format; the error of another workbook names its columns."""
+    sheets = read_sheets(content, name)
+    chosen = next((sheet for sheet in sheets if has_csv_header(sheet.utf8, finder)), sheets[0])
+    text = to_utf8(chosen.utf8, name)
+    body = _find_header(text.utf8, name, finder)
+    if chosen.rounded_line is not None:
+        raise StatementError(
+            f"{name}, line {chosen.rounded_line}: a number has more than the 15 digits that a workbook keeps, so the "
+            "last ones are lost: download the CSV file instead."
+        )
+    return Opened(text, body)
 
 
 def read_together(files: Sequence[Opened | None], finder: HeaderFinder) -> list[pl.DataFrame | None]:
@@ -157,7 +143,8 @@ def _read_alike(bodies: Sequence[_Body], finder: HeaderFinder) -> Sequence[pl.Da
     header, _, delimiter, *_ = bodies[0]
     texts, lines = [body.utf8 for body in bodies], [body.line for body in bodies]
     regular = read_regular(texts, lines, len(header.names), delimiter)
-    if regular and not finder.has_names(pl.concat([cells[str(header.first_position)] for cells in regular])):
+    first = str(header.positions[next(iter(header.format.required))])
+    if regular and not finder.has_names(pl.concat([cells[first] for cells in regular])):
         return regular
     half = len(bodies) // 2
     return [*_read_alike(bodies[:half], finder), *_read_alike(bodies[half:], finder)] if half else [None]
@@ -191,7 +178,7 @@ def _split_json(utf8: bytes, name: str, finder: HeaderFinder) -> list[Part]:
 
 def has_header(content: bytes, finder: HeaderFinder) -> bool:
     """Return whether a file that cannot be read begins as a statement."""
-    if is_workbook(content):
+    if content.startswith(ZIPPED):
         with contextlib.suppress(StatementError):
             return any(has_csv_header(sheet.utf8, finder) for sheet in read_sheets(content, ""))
         return False
@@ -211,7 +198,7 @@ def has_csv_header(content: bytes, finder: HeaderFinder) -> bool:
 
 
 def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
-    head = _cut_head(utf8).decode()
+    head = b"".join(islice(io.BytesIO(utf8), _HEAD_LINES)).decode()
     heads: list[list[str]] = []
     for delimiter in _DELIMITERS:
         lines = io.StringIO(head, newline="")
@@ -231,55 +218,34 @@ def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
                     break
         except csv.Error:
             continue  # with this delimiter, a cell is too large
-    columns, is_header = _choose_header(heads)
-    error = NoHeaderError(_describe_missing_header(name, columns, is_header=is_header))
-    error.columns = columns if is_header and not _is_web_page(columns) else ()
-    raise error
+    if finder.learn(heads):
+        return _find_header(utf8, name, finder)
+    raise _describe_missing_header(name, heads)
 
 
-def _choose_header(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], bool]:
-    """Return the first row with the most names of columns that a format knows, then with the most texts.
+def _describe_missing_header(name: str, rows: Sequence[Sequence[str]]) -> NoHeaderError:
+    """Return an error that quotes the row with the most known names, then texts, or the first row if none is a header.
 
-    Also whether it looks like a header: the first row, one with a known name, or one of several rows of its length.
+    That row is a header if it is the first one, has a known name, or is one of several of its length.
     """
     names = list_names()
-    texts = [found for row in rows if (found := [cell for cell in row if cell.strip()])]
-    if not texts:
-        return (), False
+    texts = [found for row in rows if (found := [cell for cell in row if cell.strip()])] or [[]]
     known = [sum(normalize_name(cell) in names for cell in row) for row in texts]
     best = max(range(len(texts)), key=lambda at: (known[at], len(texts[at])))
-    lengths = [len(row) for row in texts]
-    is_header = best == 0 or known[best] > 0 or lengths.count(lengths[best]) > 1
-    return texts[best] if is_header else texts[0], is_header
-
-
-def _describe_missing_header(name: str, columns: Sequence[str], *, is_header: bool) -> str:
-    found = _join_names(columns)
-    if not found:
-        return f"{name} is not a statement: it is empty. Download the CSV file again."
-    if _is_web_page(columns):
-        return f"{name} is not a statement but a web page: sign in to the service, and download the CSV file."
-    if not is_header:
-        return f"{name} is not a statement: it begins with {found!r}. Download the statement as CSV."
-    return f"{name} is not a statement (columns: {found})."
-
-
-def _is_web_page(columns: Sequence[str]) -> bool:
-    return _join_names(columns).casefold().startswith(_WEB_PAGE)
-
-
-def _join_names(columns: Sequence[str]) -> str:
-    return join_short(columns, _LONGEST_NAMES)
-
-
-def _cut_head(utf8: bytes) -> bytes:
-    """Return the first lines of a text, or more."""
-    position = 0
-    for _ in range(_HEAD_LINES):
-        position = utf8.find(b"\n", position) + 1
-        if not position:
-            return utf8
-    return utf8[:position]
+    is_header = best == 0 or known[best] > 0 or [len(row) for row in texts].count(len(texts[best])) > 1
+    columns = texts[best] if is_header else texts[0]
+    quoted = join_short(columns, _LONGEST_NAMES)
+    is_web_page = quoted.casefold().startswith(_WEB_PAGE)
+    reason = f"is not a statement (columns: {quoted})."
+    if not quoted:
+        reason = "is not a statement: it is empty. Download the CSV file again."
+    elif is_web_page:
+        reason = "is not a statement but a web page: sign in to the service, and download the CSV file."
+    elif not is_header:
+        reason = f"is not a statement: it begins with {quoted!r}. Download the statement as CSV."
+    error = NoHeaderError(f"{name} {reason}")
+    error.columns = columns if is_header and not is_web_page else ()
+    return error
 
 
 def _require_width(row: Sequence[str], name: str, line: int) -> None:
@@ -292,18 +258,12 @@ def _require_width(row: Sequence[str], name: str, line: int) -> None:
 def _require_names(header: Header, name: str, line: int) -> None:
     """Raise a StatementError if a header continues with values, or repeats the name of a column that is read."""
     if any(map(_VALUE.fullmatch, header.names)):
-        raise StatementError(
-            f"{name}, line {line}: rows of the file have lost their line ends and continue the header: download the "
-            "file again."
-        )
+        raise StatementError(f"{name}, line {line}: rows without line ends continue the header: download it again.")
     read = {normalize_name(header.names[position]) for position in header.positions.values()} - {""}
     counts = Counter(map(normalize_name, header.names))
     repeated = [each for each in header.names if normalize_name(each) in read and counts[normalize_name(each)] > 1]
     if repeated:
-        raise StatementError(
-            f"{name}, line {line}: there are two columns {repeated[0]!r}: remove the wrong one, or download the file "
-            "again."
-        )
+        raise StatementError(f"{name}, line {line}: there are two columns {repeated[0]!r}: download it again.")
 
 
 def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
@@ -315,7 +275,6 @@ def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
     reader = csv.reader(io.TextIOWrapper(utf8, "utf-8", newline=""), delimiter=body.delimiter)
     names = list_names()
     builder = _PartBuilder(name, body.header, body.preamble)
-    size = _FileSize(name)
     begin, last = body.line, (body.line, [""])
     try:
         for row in reader:
@@ -329,14 +288,12 @@ def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
                 if header is None:
                     if not any(row[builder.width :]):  # empty surplus cells shift nothing
                         del row[builder.width :]
-                    size.add_row(len(row), builder.width)
                     builder.add(begin, row)
                 else:
-                    size.add_part()
-                    _require_names(header, name, begin)
                     preamble = builder.remove_preamble()
                     yield builder.finish()
-                    builder = _PartBuilder(f"{name} (part {size.parts})", header, preamble)
+                    builder.begin(header, preamble)
+                    _require_names(header, name, begin)
             begin = body.line + reader.line_num
         else:
             builder.close_quote(end)
@@ -348,50 +305,43 @@ def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
     yield builder.finish()
 
 
-class _FileSize:
-    """Counts what a file makes in memory, and refuses more than a statement has."""
+class _PartBuilder:
+    """Collects the rows below each header of a file, and refuses more than a statement has."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, header: Header, preamble: list[list[str]]) -> None:
         self._name = name
-        self._rows = self._cells = self._irregular = 0
-        self.parts = 1
+        self._count = self._cells = self._irregular = self._parts = 0
+        self._rows: list[list[str]] = []
+        self._lines: list[int] = []
+        self.begin(header, preamble)
 
-    def add_row(self, cells: int, width: int) -> None:
-        """Count a row below a header of a width, to which a short row is filled."""
-        self._rows += 1
-        self._cells += width
-        self._irregular += cells != width
-        if self._rows > _MOST_ROWS or self._cells > _MOST_FILE_CELLS:
+    def begin(self, header: Header, preamble: list[list[str]]) -> None:
+        """Begin the part below a header."""
+        self._parts += 1
+        if self._parts > _MOST_PARTS:
+            raise StatementError(
+                f"{self._name} has more than {_MOST_PARTS:,} headers, which no statement has: import the files that "
+                "it is made of."
+            )
+        self.width = len(header.names)
+        self._file = self._name if self._parts == 1 else f"{self._name} (part {self._parts})"
+        self._header, self._preamble = header, preamble
+        self._chunks: list[pl.DataFrame] = []
+        self._problems: list[Problem] = []
+
+    def add(self, line: int, row: list[str]) -> None:
+        """Add a row; missing cells are empty, and surplus ones are dropped with a problem that quotes them."""
+        missing = self.width - len(row)
+        self._count += 1
+        self._cells += self.width
+        self._irregular += missing != 0
+        if self._count > _MOST_ROWS or self._cells > _MOST_FILE_CELLS:
             raise StatementError(f"{self._name} has more rows than a statement: split it into files of a year.")
         if self._irregular > _MOST_IRREGULAR:
             raise StatementError(
                 f"{self._name} has more than {_MOST_IRREGULAR:,} rows with too many or too few cells: "
                 "download it again."
             )
-
-    def add_part(self) -> None:
-        """Count a further header."""
-        self.parts += 1
-        if self.parts > _MOST_PARTS:
-            raise StatementError(
-                f"{self._name} has more than {_MOST_PARTS:,} headers, which no statement has: import the files that "
-                "it is made of."
-            )
-
-
-class _PartBuilder:
-    """Collects the rows below one header."""
-
-    def __init__(self, file: str, header: Header, preamble: list[list[str]]) -> None:
-        self.width = len(header.names)
-        self._rows: list[list[str]] = []
-        self._lines: list[int] = []
-        self._chunks: list[pl.DataFrame] = []
-        self._part = Part(file, header, preamble, cells=to_frame([], [], self.width))
-
-    def add(self, line: int, row: list[str]) -> None:
-        """Add a row; missing cells are empty, and surplus ones are dropped with a problem that quotes them."""
-        missing = self.width - len(row)
         if missing and any(row):
             self.report_width(line, row)
         self._rows.append(row[: self.width] + [""] * missing)
@@ -401,22 +351,12 @@ class _PartBuilder:
 
     def report_width(self, line: int, row: list[str]) -> None:
         """Report a row with too many or too few cells."""
-        surplus = row[self.width :]
-        (self._part.overfull if surplus else self._part.ragged).add(line)
-        self._part.problems.append(
-            Problem(
-                "row_width", self._part.file, line, None, "row", _join_names(surplus) or None,
-                details=(len(row), self.width),
-            )
-        )  # fmt: skip
+        rest, details = join_short(row[self.width :], _LONGEST_NAMES) or None, (len(row), self.width)
+        self._problems.append(Problem("row_width", self._file, line, None, "row", rest, details=details))
 
     def remove_preamble(self) -> list[list[str]]:
-        """Remove the last rows, as far as they introduce the next header, and return them without empty ends.
-
-        Such a row begins in its first column and has none of the cells that every row of the format has.
-        """
-        part = self._part
-        positions = [part.header.positions[name] for name in part.header.format.required]
+        """Remove and return the last rows that begin in their first column and have no cell of a required field."""
+        positions = [self._header.positions[name] for name in self._header.format.required]
         count = 0
         for row in reversed(self._rows):
             if not row[0] or any(row[position] for position in positions if position > 1):
@@ -425,25 +365,20 @@ class _PartBuilder:
         begin = len(self._rows) - count
         removed, lines = self._rows[begin:], set(self._lines[begin:])
         del self._rows[begin:], self._lines[begin:]
-        part.ragged -= lines
-        part.overfull -= lines
-        part.problems = [problem for problem in part.problems if problem.line not in lines]
+        self._problems = [problem for problem in self._problems if problem.line not in lines]
         return removed
 
     def close_quote(self, end: str) -> None:
         """Report that a quote of the last row is never closed: its cell has the rest of the file and ``end``."""
         last = self._rows[-1]
         last[:] = [cell.removesuffix(end + "\n").rstrip("\r\n") for cell in last]
-        begin = self._lines[-1]
-        self._part.ragged.add(begin)
-        rest = _join_names(last[-1:]) or None
-        self._part.problems.append(Problem("open_quote", self._part.file, begin, None, "row", rest))
+        rest = join_short(last[-1:], _LONGEST_NAMES) or None
+        self._problems.append(Problem("open_quote", self._file, self._lines[-1], None, "row", rest))
 
     def finish(self) -> Part:
         """Return the part."""
         self._flush(len(self._rows))
-        self._part.cells = pl.concat([self._part.cells, *self._chunks])
-        return self._part
+        return Part(self._file, self._header, self._preamble, pl.concat(self._chunks), self._problems)
 
     def _flush(self, count: int) -> None:
         self._chunks.append(to_frame(self._lines[:count], self._rows[:count], self.width))

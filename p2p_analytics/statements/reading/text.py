@@ -1,13 +1,26 @@
-"""Bytes of a file to text: byte order marks, UTF-8, UTF-16, Windows-1252, and the text that is none."""
+"""Bytes of a file to text: byte order marks, UTF-8, UTF-16, Windows-1252, workbooks, and bytes that are not text."""
 
 from __future__ import annotations
 
 import codecs
+import csv
+import io
 import re
-from typing import Final, NamedTuple
+import warnings
+import zipfile
+import zlib
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import openpyxl
 
 from p2p_analytics.errors import StatementError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+ZIPPED: Final = b"PK\x03\x04"  # begins workbooks; sources unpack other zip archives
 LONGEST_LINE: Final = 2**18  # bytes
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -22,11 +35,22 @@ _SAMPLE: Final = 512  # bytes that decide whether a file without a mark is UTF-1
 _PIECE: Final = 2**20  # bytes that are decoded at a time
 _OTHERS: Final = (  # the first bytes of files of other kinds
     (b"%PDF-", "a PDF"),
-    (b"PK\x03\x04", "a workbook of a spreadsheet, or another zip archive"),
+    (ZIPPED, "a workbook of a spreadsheet, or another zip archive"),
     (b"\xd0\xcf\x11\xe0", "a workbook of a spreadsheet"),
 )
 _LATER_MARKS: Final = re.compile(rb"(^|[\r\n])(?:\xef\xbb\xbf)+")  # where tools have joined files
 _MULTIBYTE: Final = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
+_MOST_ROWS: Final = 2**20  # of a sheet
+_MOST_COLUMNS: Final = 1_000
+_MOST_CELLS: Final = 5_000_000  # of a sheet, with empty ones
+_LARGEST_SHEETS: Final = 2**26  # characters of all sheets; a sheet can repeat a long text with a few bytes
+_FIRST_LONG: Final = 10**15  # a workbook keeps 15 digits of a number
+_MOST_DECIMALS: Final = 8
+_HALF_SECOND: Final = timedelta(milliseconds=500)
+_DAMAGED: Final = (  # the errors of openpyxl
+    LookupError, ValueError, TypeError, AttributeError, SyntaxError, ArithmeticError, OSError, EOFError, RuntimeError,
+    AssertionError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 class Text(NamedTuple):
@@ -34,6 +58,13 @@ class Text(NamedTuple):
 
     utf8: bytes
     is_windows: bool = False
+
+
+class Sheet(NamedTuple):
+    """The text of a sheet as CSV in UTF-8, and the line of the first number with more digits than a workbook keeps."""
+
+    utf8: bytes
+    rounded_line: int | None
 
 
 def to_utf8(content: bytes, name: str) -> Text:
@@ -105,11 +136,10 @@ def _find_encoding(content: bytes) -> tuple[str, int]:
         if content.startswith(mark):
             return encoding, len(mark)
     sample = content[:_SAMPLE]
-    zeros = sample[0::2].count(0), sample[1::2].count(0)
-    many = len(sample) // 4
-    if sample and zeros[1] > many and not zeros[0]:
+    even, odd, many = sample[0::2].count(0), sample[1::2].count(0), len(sample) // 4
+    if odd > many and not even:
         return "utf-16-le", 0
-    if sample and zeros[0] > many and not zeros[1]:
+    if even > many and not odd:
         return "utf-16-be", 0
     return "utf-8", 0
 
@@ -126,3 +156,58 @@ def _require_short_lines(content: bytes, name: str) -> None:
                 "download the file again."
             )
         position = last + 1
+
+
+def read_sheets(content: bytes, name: str) -> list[Sheet]:
+    """Return the sheets of a workbook; a line of the text is a row of the sheet, if no cell has several lines.
+
+    Raises
+    ------
+    StatementError
+        The workbook is damaged, or larger than a statement.
+    """
+    try:
+        with warnings.catch_warnings(action="ignore"):  # about styles, and dates that do not exist
+            book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+            sheets: list[Sheet] = []
+            for sheet in book.worksheets:
+                sheet.reset_dimensions()  # which exporters often write wrongly
+                written = sum(len(each.utf8) for each in sheets)
+                sheets.append(_write_sheet(sheet.iter_rows(), name, _LARGEST_SHEETS - written))
+    except _DAMAGED:
+        raise StatementError(f"{name} is a damaged workbook: download it again, or as CSV.") from None
+    return sheets or [Sheet(b"", None)]
+
+
+def _write_sheet(rows: Iterable[Sequence[Any]], name: str, most_characters: int) -> Sheet:
+    """Return a sheet as CSV. A row is as wide as the widest row above it; empty rows are blank lines."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    width, count, rounded_line = 0, 0, None
+    for line, row in enumerate(rows, 1):
+        count += len(row)
+        cells = [_to_text(cell) for cell in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        width = max(width, len(cells))
+        is_large = width > _MOST_COLUMNS or line > _MOST_ROWS or count > _MOST_CELLS
+        if is_large or text.tell() + sum(map(len, cells)) > most_characters:
+            raise StatementError(f"{name} is larger than a statement: split it into files of a year.")
+        writer.writerow(cells + [""] * (width - len(cells)) if cells else [])
+        if any(isinstance(cell.value, int | float) and abs(cell.value) >= _FIRST_LONG for cell in row):
+            rounded_line = rounded_line or line
+    return Sheet(text.getvalue().encode("utf-8", "replace"), rounded_line)
+
+
+def _to_text(cell: Any) -> str:  # noqa: ANN401 - openpyxl has several classes of cells
+    """Return a cell as a CSV file has it: ISO dates, and numbers without binary noise."""
+    value = cell.value
+    if isinstance(value, datetime):
+        second = (value + _HALF_SECOND).replace(microsecond=0)  # a workbook keeps days as fractions
+        return str(second if "h" in cell.number_format.lower() else second.date())
+    if not isinstance(value, int | float) or abs(value) >= _FIRST_LONG:
+        return "" if value is None else str(value)
+    whole, _, decimals = f"{round(Decimal(f'{value:.15g}'), _MOST_DECIMALS):f}".partition(".")
+    decimals = decimals.rstrip("0")
+    # A single decimal is filled, because the point of a file without others could separate thousands.
+    return f"{whole}.{decimals.ljust(2, '0')}" if decimals else whole

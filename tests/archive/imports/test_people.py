@@ -156,36 +156,52 @@ def test_a_username_in_a_statement(archive, history_of, payment) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("alias,person,evidence\nBo,88,\n", 2, "the archive knows no person '88': write a name"),
+        ("alias,person,evidence\nBo,user:cy,\n", 2, "knows no person 'user:cy'"),
+        ("alias,person,evidence\nBo,3.18E+18,\n", 2, "a spreadsheet rounded the id '3.18E+18': write the username"),
+        ("alias,person,evidence\nBo,8,\nBo,Cy,\n", 3, "'Bo' is '8' in another line: keep one"),
+        ("alias,person,evidence\nBo,Cy,\nCy,BO,\nBO,Bo,\n", 4, "it leads back to 'BO' through other lines"),
+    ],
+    ids=["unknown id", "unknown username", "rounded", "two people", "ring"],
+)
+def test_a_line_that_cannot_be_used_is_left_out(  # noqa: PLR0913, PLR0917 - fixtures and a case
+    archive, history_of, payment, text, line, message
+) -> None:
+    """It is a problem with its line, in history and people; the lines of the file stay."""
+    archive.merge(history_of(payment(1, target=BO), friends=0))
+    archive.import_(statements_of(seen(2), account="7"))
+    (archive.path / "people.csv").write_text(text)
+    for _ in range(2):  # derived, then from the cache
+        (problem,) = archive.history().problems.query("code == 'people_line'").to_dict("records")
+        assert (problem["file"], problem["line"], problem["field"]) == ("people.csv", line, "person")
+        assert message in problem["problem"]
+    (evidence,) = archive.people.query("payments == 0")["evidence"]
+    assert evidence.startswith(f"people.csv, line {line}: ")
+    assert message in evidence
+    archive.write_people()
+    assert len(read_aliases((archive.path / "people.csv").read_bytes(), "").lines) == text.count("\n") - 1
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("name,who\nBo,8\n", "needs the columns alias and person"),
         ("", "needs the columns"),
-        ("alias,person,evidence\nBo,88,\n", "line 2: the archive knows no person 88"),
-        ("alias,person,evidence\nBo,user:cy,\n", "knows no person user:cy"),
-        ("alias,person,evidence\nBo,3.18E+18,\n", r"spreadsheet rounded the id 3\.18E\+18: write the username"),
-        ("alias,person,evidence\nBo,8,\nBo,Cy,\n", "line 3: 'Bo' is 8 in another line: keep one"),
         ('alias,person,evidence\n"Bo,8,\n', "line 2: unexpected end of data"),
-        ("alias,person,evidence\nBo,Cy,\nCy,BO,\nBO,Bo,\n", "'Bo', 'Cy', 'BO' lead to each other: remove one"),
         ("alias,person,evidence\nBo,\xe9,\n".encode("latin-1"), "is not in UTF-8"),
     ],
-    ids=[
-        "other columns",
-        "empty",
-        "unknown id",
-        "unknown username",
-        "rounded",
-        "two people",
-        "open quote",
-        "ring",
-        "encoding",
-    ],
+    ids=["other columns", "empty", "open quote", "encoding"],
 )
-def test_a_file_that_cannot_be_followed(archive, history_of, payment, text, message) -> None:
-    """The error names the file and the line, and nothing is guessed."""
+def test_a_file_that_cannot_be_read(archive, history_of, payment, text, message) -> None:
+    """The payments are shown without it, with a problem; the list of people, which is written there, is an error."""
     archive.merge(history_of(payment(1, target=BO), friends=0))
     archive.import_(statements_of(seen(2), account="7"))
     (archive.path / "people.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
-    for call in (archive.history, lambda: archive.people, archive.write_people):
+    (problem,) = archive.history().problems.query("code == 'people_line'")["problem"]
+    assert message in problem
+    for call in (lambda: archive.people, archive.write_people):
         with pytest.raises(ArchiveError, match=message) as caught:
             call()
         assert "people.csv" in str(caught.value)

@@ -31,6 +31,20 @@ def _find_seams(*files: pl.DataFrame, **options: Any) -> list[tuple[Any, ...]]:
     return [tuple(None if pd.isna(value) else value for value in row) for row in frame[names].itertuples(index=False)]
 
 
+def _find_gaps(*files: pl.DataFrame, **options: Any) -> list[tuple[Any, ...]]:
+    """Return file, file before, days, months and cents of each gap."""
+    rows = pl.concat(files)
+    problems = reconcile(rows, describe_files(rows, **options)).problems
+    gaps = [problem for problem in problems if problem.code == "gap"]
+    return [(gap.file, gap.other_file, *gap.details[:2], gap.cents) for gap in gaps]
+
+
+def _find_doubles(*files: pl.DataFrame) -> list[tuple[Any, ...]]:
+    rows = pl.concat(files)
+    problems = reconcile(rows, describe_files(rows)).problems
+    return [(each.file, each.other_file, each.details) for each in problems if each.code == "possible_double"]
+
+
 JANUARY = make_file("january", [500, -200], opening=1000, closing=1300, start=_day(1, 30))
 FEBRUARY = make_file("february", [-300], opening=1300, closing=1000, start=_day(2, 5))
 MARCH = make_file("march", [40, 2], opening=1000, closing=1042, start=_day(3, 5))
@@ -46,54 +60,46 @@ def test_files_that_connect() -> None:
 
 def test_a_missing_file() -> None:
     """Without February the balance falls by 3.00 between the two files, and a month has no rows."""
-    assert _find_seams(JANUARY, MARCH)[1] == (
-        "march",
-        "january",
-        -300,
-        (
-            "1 month without rows after the file before: a file may be missing. "
-            "The balance changed by -3.00 USD between the file before and this one: rows are missing."
-        ),
-    )
+    assert _find_seams(JANUARY, MARCH)[1] == ("march", "january", -300, None)
+    assert _find_gaps(JANUARY, MARCH) == [("march", "january", 0, 1, -300)]
 
 
 def test_periods_that_the_files_name() -> None:
     """Days between two periods are counted, both ends included; a named period has quiet months without remark."""
     named = {"january": (_day(1), _end(1, 31)), "march": (_day(3), _end(3, 31))}
-    note = _find_seams(JANUARY, MARCH, periods=named)[1][3]
-    assert note.startswith("29 days between the file before and this one are in neither. The balance changed")
+    assert _find_gaps(JANUARY, MARCH, periods=named) == [("march", "january", 29, 0, -300)]
     named["january"] = (_day(1), _end(2, 29))
-    assert _find_seams(JANUARY, MARCH, periods=named)[1][3].startswith("The balance changed by -3.00 USD")
+    assert _find_gaps(JANUARY, MARCH, periods=named) == [("march", "january", 0, 0, -300)]
+
+
+def _count_days(end: datetime, start: datetime) -> int:
+    """Return how many days the gap between two files has that state these periods."""
+    periods = {"january": (_day(1), end), "december": (start, _end(12, 31))}
+    gaps = _find_gaps(JANUARY, DECEMBER, periods=periods)
+    return gaps[0][2] if gaps else 0
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Asia/Tokyo", "Europe/London"])
 def test_days_between_periods_in_any_zone(zone: str) -> None:
     """One day is left out: 1 February; 23 or 25 hours, or a clock that changes among more days, are days too."""
 
-    def find_note(january: tuple[int, int], december: tuple[int, int]) -> str | None:
+    def count(january: tuple[int, int], december: tuple[int, int]) -> int:
         last = datetime(2024, *january, 23, 59, 59, 999999, ZoneInfo(zone)).astimezone(UTC)
-        first = datetime(2024, *december, tzinfo=ZoneInfo(zone)).astimezone(UTC)
-        periods = {"january": (_day(1), last), "december": (first, _end(12, 31))}
-        note: str | None = _find_seams(JANUARY, DECEMBER, periods=periods)[1][3]
-        return note
+        return _count_days(last, datetime(2024, *december, tzinfo=ZoneInfo(zone)).astimezone(UTC))
 
-    left_out = "between the file before and this one are in neither."
-    assert find_note((1, 31), (2, 1)) is None
-    assert find_note((1, 31), (2, 2)) == left_out.replace("between", "1 day between").replace("are", "is")
-    assert find_note((3, 9), (3, 11)) == find_note((1, 31), (2, 2))
-    assert find_note((3, 9), (3, 10)) is None
-    assert find_note((3, 1), (4, 20)) == f"49 days {left_out}"
-    assert find_note((10, 1), (11, 20)) == f"49 days {left_out}"
+    assert count((1, 31), (2, 1)) == 0
+    assert count((1, 31), (2, 2)) == 1
+    assert count((3, 9), (3, 11)) == 1
+    assert count((3, 9), (3, 10)) == 0
+    assert count((3, 1), (4, 20)) == 49
+    assert count((10, 1), (11, 20)) == 49
 
 
 @pytest.mark.parametrize(("hours", "days"), [(13, 0), (20, 0), (21, 1), (25, 1), (36, 1), (47, 2)])
 def test_hours_between_periods(hours: int, days: int) -> None:
     """Part of a day is no day, except where a clock can have been changed by up to three hours."""
-    first = _end(1, 31) + timedelta(microseconds=1, hours=hours)
-    note = _find_seams(
-        JANUARY, DECEMBER, periods={"january": (_day(1), _end(1, 31)), "december": (first, _end(12, 31))}
-    )
-    assert (note[1][3] or "").partition(" day")[0] == (str(days) if days else "")
+    end = _end(1, 31)
+    assert _count_days(end, end + timedelta(microseconds=1, hours=hours)) == days
 
 
 def test_an_overlap() -> None:
@@ -104,13 +110,7 @@ def test_an_overlap() -> None:
     other = make_file("other", last, opening=1100, closing=1617, start=_day(1, 2))
     assert _find_seams(one, other)[1] == ("other", "one", 0, "2 rows are in the file before too.")
     wrong = make_file("other", last, opening=1117, closing=1634, start=_day(1, 2))
-    assert _find_seams(one, wrong)[1][2:] == (
-        17,
-        (
-            "2 rows are in the file before too. The balance changed by 0.17 USD between the file before and this one: "
-            "rows are missing."
-        ),
-    )
+    assert _find_seams(one, wrong)[1][2:] == (17, "2 rows are in the file before too.")
 
 
 def test_a_payment_that_was_pending_in_the_file_before() -> None:
@@ -142,12 +142,52 @@ def test_a_file_inside_another() -> None:
 
 
 def test_the_same_days_without_a_common_row() -> None:
-    """Files about the same days with different rows cannot follow each other; no gap is computed."""
+    """Files about the same days with different rows cannot follow each other; they can be doubles."""
     one = make_file("one", [1, 2, 3], opening=0, closing=6)
     other = make_file("other", [4, 5, 6], opening=0, closing=15)
-    assert _find_seams(one, other)[1] == (
-        "other", "one", None, "The file before is about the same days, but has none of these rows.",
-    )  # fmt: skip
+    assert _find_seams(one, other)[1] == ("other", "one", None, None)
+    assert _find_doubles(one, other) == _find_doubles(other, one) == [("other", "one", ("days",))]
+    assert _find_doubles(one, other.with_columns(currency=pl.lit("EUR"))) == []
+    assert _find_doubles(one, other.with_columns(account=pl.lit("theo"))) == []
+
+
+@pytest.mark.parametrize(("hours", "is_double"), [(0, False), (24, False), (49, True), (95, True)])
+def test_days_that_two_files_share(hours: int, *, is_double: bool) -> None:
+    """One file has rows of 1 to 5 January, the other begins before them or at the last one, two, three or four.
+
+    Two months may share the boundary day, and a payment that was begun in one can have the date of the next.
+    """
+    start = _day(1, 5) - timedelta(hours=hours)
+    one, other = make_file("one", [1, 2, 3, 4, 5]), make_file("other", [6, 7, 8, 9, 10], start=start)
+    assert bool(_find_doubles(one, other)) == is_double
+
+
+_MOVED = [500, -200, 700, -300]
+
+
+@pytest.mark.parametrize(
+    ("moved", "opening", "is_double"),
+    [
+        (_MOVED, 1000, True),
+        (_MOVED, 1001, False),
+        ([*_MOVED, 5, 6, 7, 8], 1000, True),
+        ([*_MOVED[:2], 5, 6], 1000, False),  # two of four
+        ([500, -500, 500, -500], 1000, False),  # few different balances
+    ],
+)
+def test_the_same_balances_with_other_ids(moved: list[int], opening: int, *, is_double: bool) -> None:
+    """The dates are others, as those of days and months that were taken for each other."""
+    one = make_file("one", moved if len(set(moved)) == 2 else _MOVED, opening=1000)
+    other = make_file("other", moved, opening=opening, start=_day(6))
+    assert _find_doubles(one, other) == ([("other", "one", ("balances",))] if is_double else [])
+    ids = {f"other-{number}": f"one-{number}" for number in range(1, 5)}
+    assert _find_doubles(one, other.with_columns(pl.col("payment_id").replace(ids))) == []
+
+
+def test_balances_that_repeat_each_month() -> None:
+    """Who pays the same persons each month, and is paid by them, has the same balances each month."""
+    months = [make_file(f"{month}", _MOVED, opening=1000, start=_day(month)) for month in (1, 3, 5)]
+    assert _find_doubles(*months) == []
 
 
 def test_accounts_and_currencies_have_seams_of_their_own() -> None:

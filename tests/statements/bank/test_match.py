@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.bank import BANK_MATCHES, match_bank
 from p2p_analytics.bank._assignment import Row, assign
+from p2p_analytics.errors import ConfigurationError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

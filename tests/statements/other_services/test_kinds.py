@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from p2p_analytics.statements.formats import _cash_app, _monzo, _paypal, _revolut, _wise
+from p2p_analytics.statements import list_formats
 from p2p_analytics.statements.formats.fields import match_kinds
 
 _PAYPAL = {
@@ -87,18 +87,19 @@ _WISE = {
     "unknown": ["ACCRUAL"],
 }
 _TABLES = {
-    "paypal": (_paypal.KINDS, _PAYPAL),
-    "cash_app": (_cash_app._KINDS, _CASH_APP),
-    "monzo": (_monzo._KINDS, _MONZO),
-    "revolut": (_revolut._KINDS, _REVOLUT),
-    "wise": (_wise._KINDS, _WISE),
+    "paypal_activity": _PAYPAL,
+    "cash_app": _CASH_APP,
+    "monzo": _MONZO,
+    "revolut": _REVOLUT,
+    "wise": _WISE,
 }
 
 
 @pytest.mark.parametrize("service", _TABLES)
 def test_kinds_of_types(service):
     """Each type has the kind of its meaning; any other type is unknown."""
-    patterns, expected = _TABLES[service]
+    expected = _TABLES[service]
+    patterns = next(each.kinds for each in list_formats() if each.name == service)
     types = [word for words in expected.values() for word in words]
     found = match_kinds(pl.Series(types), patterns)
     assert dict(zip(types, found, strict=True)) == {word: kind for kind, words in expected.items() for word in words}

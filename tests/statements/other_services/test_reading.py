@@ -114,18 +114,21 @@ def test_a_pending_row_is_the_completed_row_of_a_later_file(tmp_path):
 
 def test_equal_rows_of_two_groups_are_two_payments(tmp_path):
     """Rows of one file and of two groups stay apart; the same row of two exports of one group is one."""
-    taxi = "2024-05-01,Taxi,Taxi,10.00,EUR,{0}\n"
+    row, total = "2024-05-01,Taxi,Taxi,10.00,EUR,{0}\n", "2024-06-0{0},Total balance,,,EUR,{1}\n"
+    hotel = "2024-05-09,Hotel,Hotel,60.00,EUR,30.00,-30.00\n"
+    taxi, renamed = row.format("5.00,-5.00"), row.format("5.00,-5.00,0.00")
+    other = _SPLITWISE.replace("Theo Marsh", "Lena Ortiz")
     first, second, later = _write(
         tmp_path,
-        first=f"{_SPLITWISE}\n{taxi.format('5.00,-5.00') * 2}",
-        second=f"{_SPLITWISE.replace('Theo Marsh', 'Lena Ortiz')}\n{taxi.format('5.00,-5.00')}",
-        later=f"{_SPLITWISE} (removed),Imani Cole\n{taxi.format('5.00,-5.00,0.00') * 2}",
+        first=f"{_SPLITWISE}\n{taxi * 2}{total.format(1, '10.00,-10.00')}",
+        second=f"{other}\n{taxi}{hotel}{total.format(1, '35.00,-35.00')}",
+        later=f"{_SPLITWISE} (removed),Imani Cole\n{renamed * 2}{total.format(2, '10.00,-10.00,0.00')}",
     )
     read = {
         name: len(p2p.read_statements(paths, account="Nora Quill").payments)
         for name, paths in {"one": [first], "groups": [first, second], "exports": [first, later]}.items()
     }
-    assert read == {"one": 2, "groups": 3, "exports": 2}
+    assert read == {"one": 2, "groups": 4, "exports": 2}
 
 
 def test_members_with_one_name(tmp_path):

@@ -32,8 +32,8 @@ def test_ambiguous_dates_are_listed_once_for_each_file():
     reading = read_texts({"a.csv": ambiguous, "b.csv": british})
     assert [(moment.month, moment.day) for moment in reading.rows["date"]] == [(2, 3), (4, 5), (3, 2), (3, 31)]
     (problem,) = reading.problems
-    assert problem[:5] == ("a.csv", 2, None, "date", "02/03/2024 10:00:00")
-    assert problem.problem == "has no day above 12 in its file: read as month/day/year"
+    assert problem[:6] == ("ambiguous_date", "a.csv", 2, None, "date", "02/03/2024 10:00:00")
+    assert problem.sentence == "has no day above 12 in its file: read as month/day/year"
 
 
 def test_the_language_of_the_header_decides_ambiguous_dates():
@@ -64,7 +64,7 @@ def test_amounts_with_both_decimal_signs_are_not_guessed():
     reading = read_text(_ACTIVITY + row.format("10.50", "A1") + row.format("10,50", "A2"))
     assert reading.rows["flow_cents"].to_list() == [1050, None]
     assert reading.rows["moved_cents"].to_list() == [1050, None]
-    assert _list_problems(reading) == [("sample.csv", 3, "gross", "10,50"), ("sample.csv", 3, "net", "10,50")]
+    assert _list_problems(reading) == [("sample.csv", 3, "amount", "10,50"), ("sample.csv", 3, "net", "10,50")]
 
 
 def test_an_unknown_zone_is_a_problem_and_the_date_stays():
@@ -193,7 +193,7 @@ def test_an_expense_with_several_payers_names_nobody():
 )  # fmt: skip
 def test_headers_in_other_languages(header, name):
     """Formats are found by names in several languages, whatever their case, spaces or byte order mark."""
-    found, _ = find_format(header.split(","))
+    found, *_ = find_format(header.split(","))
     assert found.name == name
 
 

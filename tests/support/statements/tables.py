@@ -33,7 +33,7 @@ def read_texts(texts: dict[str, str], *, tz="UTC", account=None) -> Reading:
             if any(row):
                 rows.append((name, line, row))
             line = reader.line_num + 1
-    statement_format, positions = find_format(header)
+    statement_format, positions, _ = find_format(header)
     columns = [
         pl.Series(str(position), [row[position] or None for *_, row in rows], pl.String)
         for position in range(len(header))
@@ -46,4 +46,4 @@ def read_texts(texts: dict[str, str], *, tz="UTC", account=None) -> Reading:
     )
     names = tuple(name.strip() for name in header)
     extras = {names[at]: columns[at] for at in range(len(names)) if at not in positions.values()}
-    return statement_format.read(Table(cells, {}, names, extras, ZoneInfo(tz), account))
+    return statement_format.read_table(Table(cells, {}, names, extras, ZoneInfo(tz), account))

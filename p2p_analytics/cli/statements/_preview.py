@@ -1,0 +1,91 @@
+"""Transactions as tables of text: what an import would bring, and what an undo would take away."""
+
+from __future__ import annotations
+
+from p2p_analytics.cli import _output
+
+TYPE_CHECKING = False  # importing typing would slow --help down
+if TYPE_CHECKING:
+    from typing import Final
+
+    import pandas as pd
+
+_MOST_LINES: Final = 20
+_LONGEST_NOTE: Final = 60
+
+
+def describe_payments(payments: pd.DataFrame, rows: int) -> list[str]:
+    """Return the lines of a dry run: the sums of settled transactions by month and person, then the first rows."""
+    return [*_describe_months(payments), *describe_rows(payments, rows)] if len(payments) else []
+
+
+def describe_rows(payments: pd.DataFrame, most: int) -> list[str]:
+    """Return a table of the first transactions, and how many more there are."""
+    from p2p_analytics.display import clean_line
+
+    if not most or payments.empty:
+        return []
+    shown = _name_columns(payments.head(most))
+    table = [("Date", "Person", "Amount", "Kind", "Note")]
+    table += [
+        (row["date"], row["person"], _format_cents(row["flow_cents"], row["currency"]), row["state"], row["note"])
+        for row in shown.to_dict("records")
+    ]
+    lines = _output.align_rows([(*row[:-1], clean_line(row[-1])[:_LONGEST_NOTE]) for row in table])
+    rest = len(payments) - len(shown)
+    return ["", *lines, *([f"... and {rest:,} more"] if rest > 0 else [])]
+
+
+def _describe_months(payments: pd.DataFrame) -> list[str]:
+    """Return a table of sums by month and person, the last month first, then the largest sum."""
+    import pandas as pd
+
+    named = _name_columns(payments)
+    flows = pd.to_numeric(named["flow_cents"]).fillna(0).where(named["is_settled"], 0)
+    sums = (
+        named.assign(month=named["date"].str[:7], received=flows.clip(lower=0), sent=-flows.clip(upper=0), count=1)
+        .groupby(["month", "person", "currency"], sort=False)[["count", "received", "sent"]]
+        .sum()
+        .reset_index()
+    )
+    sums = sums.assign(moved=sums["received"] + sums["sent"]).sort_values(
+        ["month", "moved", "person"], ascending=[False, False, True], kind="stable"
+    )
+    table = [("Month", "Person", "Rows", "Received", "Sent")]
+    table += [
+        (
+            row["month"], row["person"], str(row["count"]),
+            *(_format_cents(row[name], row["currency"]) if row[name] else "-" for name in ("received", "sent")),
+        )
+        for row in sums.head(_MOST_LINES).to_dict("records")
+    ]  # fmt: skip
+    rest = len(sums) - _MOST_LINES
+    return ["", *_output.align_rows(table), *([f"... and {rest:,} more"] if rest > 0 else [])]
+
+
+def _name_columns(payments: pd.DataFrame) -> pd.DataFrame:
+    """Return date, person, state and note of each transaction as text, beside its flow and currency."""
+    from p2p_analytics.display import NO_NAME
+    from p2p_analytics.frames.schema import KIND_PAYMENT
+    from p2p_analytics.vocabulary import Status
+
+    text = payments.astype(object).where(payments.notna(), None)
+    kind = text["kind"].fillna(KIND_PAYMENT)
+    is_settled = text["status"] == Status.SETTLED.value
+    nobody = kind.where(kind != KIND_PAYMENT, NO_NAME)  # a transfer has no other person
+    return text[["flow_cents"]].assign(
+        date=payments["date_created"].dt.strftime("%Y-%m-%d").astype(object).fillna("no date"),
+        person=text["counterparty_name"].fillna(text["counterparty_username"]).fillna(nobody),
+        state=kind.where(is_settled, kind + ", " + text["status"].fillna("unknown")),
+        note=text["note"].fillna(""),
+        currency=text["currency"].fillna(""),
+        is_settled=is_settled,
+    )
+
+
+def _format_cents(cents: float | None, currency: str) -> str:
+    from decimal import Decimal
+
+    from p2p_analytics.display import format_money
+
+    return format_money(None if cents is None else Decimal(int(cents)) / 100, currency=currency or None)

@@ -1,0 +1,74 @@
+"""The command ``undo``: take the last import of statement files back."""
+
+from __future__ import annotations
+
+import sys
+
+from p2p_analytics.cli import _arguments, _output
+from p2p_analytics.cli.statements import _preview
+
+TYPE_CHECKING = False  # importing typing would slow --help down
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+    from typing import Final
+
+_FEW_ROWS: Final = 5
+
+
+def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add ``undo`` to a command line."""
+    undo = _arguments.add_archive_command(
+        add_parser,
+        "undo",
+        "take the last import back",
+        "Take the last import of statement files back, after a question that shows what goes. What a sync has loaded "
+        "stays.",
+    )
+    undo.add_argument("--yes", action="store_true", help="undo without a question, as in a script or with --json")
+    _arguments.add_json(undo)
+    undo.set_defaults(command=_undo)
+
+
+def _undo(options: argparse.Namespace) -> int:
+    """Show what the last import of an archive has added, ask, and take it back; return the exit code."""
+    from p2p_analytics.archive import open_archive
+    from p2p_analytics.display import format_count, join_first
+
+    archive = open_archive(options.archive)
+    if not options.yes:
+        plan = archive.preview_undo()
+        if options.json or not _output.is_terminal():
+            raise _arguments.WrongUseError(
+                "Nothing was undone, because no question can be asked here: add --yes to take import "
+                f"{plan.number} back ({join_first(plan.files)})."
+            )
+        rows = format_count(len(plan.payments), "transaction goes", "transactions go")
+        changed = f", {plan.changed:,} get their earlier values back" if plan.changed else ""
+        back = format_count(plan.restored, "transaction", "transactions")
+        restored = f", {back} that it removed will be back" if plan.restored else ""
+        lines = [
+            f"Import {plan.number} of {join_first(plan.files)}: {rows}{changed}{restored}",
+            *_preview.describe_rows(plan.payments, _FEW_ROWS),
+        ]
+        sys.stdout.write("\n".join([*lines, ""]))
+        if _output.ask(f"Take it back out of {options.archive}? [y/N] ").strip().casefold() not in {"y", "yes"}:
+            sys.stdout.write("Nothing was undone.\n")
+            return 1
+    (undone,) = archive.undo().to_dict("records")
+    left = len(archive.imports)
+    files = undone["files"].split("; ")
+    counts = [format_count(undone["new"], "new transaction", "new transactions")]
+    counts += [f"{undone['changed']:,} changed"] if undone["changed"] else []
+    _output.print_summary(
+        options,
+        f"Import {undone['number']} of {join_first(files)} ({', '.join(counts)}) is undone, in {options.archive}: "
+        f"{format_count(left, 'import is', 'imports are')} left",
+        archive=options.archive,
+        number=undone["number"],
+        files=files,
+        new=undone["new"],
+        changed=undone["changed"],
+        left=left,
+    )
+    return 0

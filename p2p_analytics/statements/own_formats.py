@@ -1,0 +1,222 @@
+"""Formats of a user's own without Python: a TOML file, and a draft of one made from a statement file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import tomllib
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from p2p_analytics import settings
+from p2p_analytics.display import clean_line
+from p2p_analytics.errors import ConfigurationError, StatementError, describe_os_error
+from p2p_analytics.files import NotRegularFileError, open_regular, to_path
+from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, SERVICE_COLUMNS
+from p2p_analytics.statements.formats.cells import ORDERS, list_orders, parse_instants, parse_money
+from p2p_analytics.statements.formats.column_format import FIELDS, ColumnFormat
+from p2p_analytics.statements.formats.format import normalize_name
+from p2p_analytics.statements.reading.registry import HeaderFinder
+from p2p_analytics.statements.reading.sources import read_bounded, show_name
+from p2p_analytics.statements.reading.text import to_utf8
+from p2p_analytics.times import find_zone
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+_KEYS: Final = tuple(each.name for each in fields(ColumnFormat) if each.init and each.name != "adjust")
+_DELIMITERS: Final = (",", ";", "\t", "|")
+_HEAD_LINES: Final = 50
+_SAMPLE_ROWS: Final = 200
+_SHOWN_ROWS: Final = 3
+_LONGEST_CELL: Final = 60
+_YEAR_LAST: Final = r"^\s*[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}"
+_UTC: Final = find_zone("UTC")
+_NAMES: Final = {
+    normalize_name(name): {"debit": "out", "credit": "in"}.get(field, field)
+    for field, names in {**BANK_COLUMNS, **SERVICE_COLUMNS, "id": ("ID", "Transaction ID")}.items()
+    for name in names
+}
+
+
+@dataclass(frozen=True)
+class FileDescription:
+    """The columns of a file, its first rows and a draft of a format; as text, all of these.
+
+    Attributes
+    ----------
+    file : str
+        The path.
+    format : str or None
+        The name of the known format that reads the file.
+    columns : tuple of str
+        The names in the header.
+    rows : tuple of tuple of str
+        The first three rows.
+    toml : str
+        A draft of a format, to correct, save and read with `read_format`.
+    """
+
+    file: str
+    format: str | None
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    toml: str
+
+    def __str__(self) -> str:
+        """Return columns, rows and draft, for people."""
+        width = max(map(len, self.columns), default=0)
+        lines = [f"{self.file} is read with the format {self.format!r}." if self.format else f"{self.file}:", ""]
+        for at, name in enumerate(self.columns):
+            cells = [clean_line(row[at])[:_LONGEST_CELL] if at < len(row) else "" for row in self.rows]
+            lines.append(f"  {name:<{width}}  {' | '.join(cells)}".rstrip())
+        if self.format is None:
+            lines += ["", "Save this as a file such as mybank.toml, and correct it:", "", self.toml]
+        return "\n".join(lines)
+
+
+def read_format(path: str | os.PathLike[str]) -> ColumnFormat:
+    """Return the format that a TOML file describes, with the keys of `ColumnFormat`.
+
+    Register it with `register_format`; `read_statements` then finds it by the header of a file.
+
+    Raises
+    ------
+    ConfigurationError
+        The file cannot be read, or a key or its value is not one of a format.
+    """
+    name = show_name(to_path(path))
+    try:
+        given = tomllib.loads(_read_bytes(path, ConfigurationError).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{name} is not a TOML file: {error}.") from None
+    for key in given:
+        if key not in _KEYS:
+            raise ConfigurationError(f"{name} has the unknown key {key!r}: use one of {', '.join(_KEYS)}.")
+    for key in ("name", "columns"):
+        if key not in given:
+            raise ConfigurationError(f"{name} has no {key}: write the name of the format, and a table [columns].")
+    try:
+        return ColumnFormat(**given)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{name}: {error}") from None
+
+
+def describe_file(path: str | os.PathLike[str]) -> FileDescription:
+    """Return the columns of a CSV file, three rows, and the draft of a format, as TOML.
+
+    Columns are guessed by their names in many languages, and by their cells.
+
+    Raises
+    ------
+    StatementError
+        The file cannot be read, or has no header.
+    ConfigurationError
+        Privacy mode is on: the rows would be shown.
+    """
+    if settings.privacy():
+        raise ConfigurationError(f"Rows of a file are not shown in privacy mode: set {settings.PRIVACY_VARIABLE}=0.")
+    name = show_name(to_path(path))
+    text = to_utf8(_read_bytes(path, StatementError), name).utf8.decode()
+    header, rows = max((_split(text, delimiter) for delimiter in _DELIMITERS), key=lambda found: _score(found[0]))
+    if len([cell for cell in header if cell]) < 2:  # noqa: PLR2004 - a date and an amount
+        raise StatementError(f"{name} has no header of columns: download it as CSV.")
+    finder = HeaderFinder()
+    finder.learn([header, *rows[:1]])
+    known = finder.find(header)
+    cells = {
+        column: pl.Series([(row[at : at + 1] or [""])[0].strip() or None for row in rows], dtype=pl.String)
+        for at, column in enumerate(header)
+        if column
+    }
+    title = to_path(path).stem.lower().replace(" ", "_")
+    return FileDescription(
+        name, known and known.format.name, header, tuple(map(tuple, rows[:_SHOWN_ROWS])), _draft(title, cells)
+    )
+
+
+def _read_bytes(path: str | os.PathLike[str], kind: type[StatementError | ConfigurationError]) -> bytes:
+    name = show_name(to_path(path))
+    try:
+        with open_regular(to_path(path).expanduser()) as file:
+            return read_bounded(file, name)
+    except OSError as error:
+        reason = error.reason if isinstance(error, NotRegularFileError) else describe_os_error(error)
+        raise kind(f"{name} cannot be read: {reason}.") from None
+
+
+def _split(text: str, delimiter: str) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Return the header and rows of a text; the header is the line with the most known names, then cells."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    rows = []
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                rows.append(row)
+            if len(rows) >= _SAMPLE_ROWS:
+                break
+    except csv.Error:
+        return (), []
+    head = [tuple(cell.strip() for cell in row) for row in rows[:_HEAD_LINES]]
+    best = max(range(len(head)), key=lambda at: _score(head[at]), default=0)
+    return (head[best], rows[best + 1 :]) if head else ((), [])
+
+
+def _score(header: Sequence[str]) -> tuple[int, int]:
+    texts = [cell for cell in header if cell and not cell[:1].isdigit()]
+    return sum(normalize_name(cell) in _NAMES for cell in texts), len(texts)
+
+
+def _draft(title: str, cells: dict[str, pl.Series]) -> str:
+    """Return the TOML of a format, with comments at uncertain values."""
+    columns = {name: field for name in reversed(cells) if (field := _NAMES.get(normalize_name(name)))}
+    columns = {field: name for name, field in columns.items()}
+    free = [name for name in cells if name not in columns.values()]
+    for field, has_value in (("date", _is_date), ("amount", _is_amount)):
+        if field not in columns and not (field == "amount" and {"out", "in"} & set(columns)):
+            found = next((name for name in free if has_value(cells[name])), None)
+            columns[field] = found or f"the {field} column"
+            free = [name for name in free if name != found]
+    if free and not {"note", "description"} & set(columns):
+        columns["note"] = free.pop(0)
+    lines = [f"name = {_quote(title)}"]
+    if "currency" not in columns and not any(name.rstrip().endswith(")") for name in columns.values()):
+        lines.append('currency = "EUR"  # of all rows: correct it')
+    dates = cells.get(columns["date"], pl.Series([], dtype=pl.String))
+    if dates.str.contains(_YEAR_LAST).any():
+        orders = list_orders(dates)
+        lines.append(f'order = "{orders[0]}"' if len(orders) == 1 else 'order = "dmy"  # or "mdy": the month is first')
+    amounts = [cells[columns[key]] for key in ("amount", "out", "in") if columns.get(key) in cells]
+    has_comma = any(cell.str.contains(r",[0-9]{1,2}[^0-9]*$").any() for cell in amounts)
+    lines.append(f'decimal = "{"," if has_comma else "."}"')
+    if "sign" in columns and columns["sign"] in cells:
+        words = cells[columns["sign"]].drop_nulls().unique(maintain_order=True).to_list()
+        lines.append(f"signs = {{ out = {json.dumps(words[:1])}, in = {json.dumps(words[1:2])} }}  # correct them")
+    lines += ["", "[columns]", *(f"{field} = {_quote(columns[field])}" for field in FIELDS if field in columns)]
+    lines += [f"# not used: {_quote(name)}" for name in free]
+    if "type" in columns and columns["type"] in cells:
+        words = cells[columns["type"]].drop_nulls().unique(maintain_order=True).head(20).to_list()
+        lines += ["", "[kinds]  # payment, transfer, merchant, fee, ...: patterns of types, in lower case"]
+        lines += [f"payment = {_quote('|'.join(map(re.escape, words)).lower())}"] if words else []
+    return "\n".join(lines) + "\n"
+
+
+def _is_date(cells: pl.Series) -> bool:
+    texts = cells.drop_nulls()
+    read = [parse_instants(texts, tz=_UTC, order=order) for order in ORDERS]
+    return bool(len(texts)) and any(not values.has_nulls() for values in read)
+
+
+def _is_amount(cells: pl.Series) -> bool:
+    texts = cells.drop_nulls()
+    read = [parse_money(texts, decimal_comma=comma) for comma in (False, True)]
+    return bool(len(texts)) and any(not values.has_nulls() for values in read)
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

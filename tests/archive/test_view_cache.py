@@ -1,0 +1,136 @@
+"""Cached tables of a view: they may be missing, damaged or not writable, and readers see the same payments."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.archive._folder import ArchiveFolder
+from p2p_analytics.errors import ConfigurationError
+from support.archives.statements import row, statements_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from p2p_analytics.archive import Archive
+
+TABLES = ("payments", "problems", "people")
+
+
+@pytest.fixture
+def archive(tmp_path, history_of, payment) -> Archive:
+    """Return an archive of one payment that the service listed, and two that only a statement has."""
+    filled = p2p.open_archive(tmp_path / "archive")
+    filled.merge(history_of(payment(1)))
+    filled.import_(statements_of(row(2, account_id="7"), row(3, account_id="7", currency=None)))
+    return filled
+
+
+def list_views(archive: Archive) -> list[Path]:
+    """Return the files of cached tables."""
+    return sorted(archive.path.glob("view_*"))
+
+
+def assert_same(found: p2p.History, expected: p2p.History) -> None:
+    """Assert that two histories have the same tables."""
+    for name in TABLES:
+        pd.testing.assert_frame_equal(getattr(found, name), getattr(expected, name))
+    assert (found.me, found.fetched_at) == (expected.me, expected.fetched_at)
+
+
+def test_a_cached_view_is_the_derived_one(archive) -> None:
+    """The second reader takes the files of the first, and gets the same rows, dtypes and holder."""
+    expected, balances = archive.history(), archive.reconciliation()
+    files = {path: path.stat().st_mtime_ns for path in list_views(archive)}
+    assert {path.name.partition("-")[0] for path in files} >= {f"view_{name}" for name in TABLES}
+    assert_same(archive.history(), expected)
+    pd.testing.assert_frame_equal(archive.reconciliation(), balances)
+    assert {path: path.stat().st_mtime_ns for path in list_views(archive)} == files
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"broken"])
+def test_a_cached_table_that_is_gone_or_damaged_is_derived_again(archive, damage) -> None:
+    """Each of them alone, and all together; a damaged one is no broken file of the archive."""
+    expected, balances = archive.history(), archive.reconciliation()
+    whole = list_views(archive)
+    for files in [*([path] for path in whole), whole]:
+        for path in files:
+            path.unlink(missing_ok=True) if damage is None else path.write_bytes(damage)
+        assert_same(archive.history(), expected)
+        pd.testing.assert_frame_equal(archive.reconciliation(), balances)
+        scan = archive.scan("pandas").set_index("payment_id").sort_index()
+        pd.testing.assert_frame_equal(
+            scan[expected.payments.columns[1:]], expected.payments.set_index("payment_id").sort_index()
+        )
+    assert archive.import_(statements_of(row(4, account_id="7"))).new == 1
+
+
+def test_a_folder_that_cannot_be_written_is_read(archive, monkeypatch) -> None:
+    """A full disk or a folder that is only readable: no reader fails, and no file is left over."""
+    expected, balances, people = archive.history(), archive.reconciliation(), archive.people
+    for path in list_views(archive):
+        path.unlink()
+    before = sorted(archive.path.iterdir())
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert_same(archive.history(), expected)
+    pd.testing.assert_frame_equal(archive.reconciliation(), balances)
+    pd.testing.assert_frame_equal(archive.people, people)
+    assert set(archive.scan("pandas")["payment_id"]) == {"1", "2", "3"}
+    assert set(archive.scan("polars").collect()["payment_id"]) == {"1", "2", "3"}
+    assert set(archive.scan("duckdb").to_arrow_table()["payment_id"].to_pylist()) == {"1", "2", "3"}
+    assert sorted(archive.path.iterdir()) == before
+
+
+def test_a_cached_table_may_go_while_it_is_read(archive, monkeypatch) -> None:
+    """A writer removes it after the reader has listed the folder."""
+    expected = archive.history()
+    listed = ArchiveFolder.list_own_files
+
+    def list_and_remove(folder: ArchiveFolder):
+        paths = [*listed(folder)]
+        for path in list_views(archive):
+            path.unlink()
+        return iter(paths)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ArchiveFolder, "list_own_files", list_and_remove)
+        assert_same(archive.history(), expected)
+
+
+@pytest.mark.parametrize("name", ["merge", "import", "people.csv", "undo"])
+def test_a_view_of_earlier_inputs_is_not_shown(archive, history_of, payment, name) -> None:
+    """Each input of a view changes what is read at once."""
+    archive.history()
+    expected = {"1", "2", "3"}
+    if name == "merge":
+        archive.merge(history_of(payment(9)))
+        expected |= {"9"}
+    elif name == "import":
+        archive.import_(statements_of(row(9, account_id="7")))
+        expected |= {"9"}
+    elif name == "undo":
+        archive.undo()
+        expected = {"1"}
+    else:
+        (archive.path / "people.csv").write_text("alias,person\nBo,Bea\n")
+        names = archive.history().payments.set_index("payment_id")["counterparty_name"]
+        assert names.loc[["2", "3"]].tolist() == ["Bea", "Bea"]
+    assert set(archive.history().payments["payment_id"]) == expected
+
+
+def test_a_forked_process_reads_no_statements(archive, monkeypatch) -> None:
+    """Polars, which derives them, would hang there: every call that needs it is refused."""
+    history = archive.history()
+    monkeypatch.setattr("p2p_analytics.forks.is_marked", lambda: True)
+    for call in (lambda: archive.people, lambda: archive.merge(history), archive.history, archive.write_people):
+        with pytest.raises(ConfigurationError, match="forked"):
+            call()

@@ -1,0 +1,211 @@
+"""Formats of the user's own as declarations, in Python and in TOML, and the draft of one."""
+
+from __future__ import annotations
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ConfigurationError, StatementError
+from p2p_analytics.statements.reading import registry
+
+_CLUB = (
+    "Kasse 2024\n\nTag;Mitglied;Betrag;Zweck\n"
+    "03.02.2024;Theo Marsh;12,50;Beitrag\n05.02.2024;Lena Ortiz;-4,00;Kreide\n29.02.2024;Kasse;8,50;\n"
+)
+_COLUMNS = {"date": "Tag", "name": "Mitglied", "amount": "Betrag", "note": "Zweck"}
+_TOML = """
+name = "club"
+currency = "EUR"
+order = "dmy"
+decimal = ","
+opening = 0
+closing = "^kasse$"
+
+[columns]
+date = "Tag"
+name = "Mitglied"
+amount = "Betrag"
+note = "Zweck"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_formats(monkeypatch):
+    monkeypatch.setattr(registry, "_FORMATS", {})
+
+
+def _write(folder, name: str, text: str):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _read(folder, text: str, **declaration) -> p2p.Statements:
+    p2p.register_format(p2p.ColumnFormat(**{"name": "club", "currency": "EUR", **declaration}))
+    return p2p.read_statements(_write(folder, "file.csv", text))
+
+
+def _list_rows(statements: p2p.Statements, *columns: str) -> list[list[object]]:
+    return statements.payments[::-1][list(columns)].astype(object).to_numpy().tolist()
+
+
+def test_a_declaration_in_python(tmp_path):
+    """The last row states the balance, which the others explain from 0."""
+    found = _read(tmp_path, _CLUB, columns=_COLUMNS, closing="^kasse$", opening=0)
+    assert _list_rows(found, "counterparty_name", "kind", "flow_cents", "note") == [
+        ["Theo Marsh", "payment", 1250, "Beitrag"],
+        ["Lena Ortiz", "payment", -400, "Kreide"],
+    ]
+    assert found.reconciliation[["opening_cents", "closing_cents"]].to_numpy().tolist() == [[0, 850]]
+    assert found.reconciliation["reconciled"].tolist() == [True]
+    assert found.files["notice"].tolist() == [1]
+
+
+def test_the_same_in_toml(tmp_path):
+    """The file has the keys of the declaration, and gives an equal format."""
+    own = p2p.read_format(_write(tmp_path, "club.toml", _TOML))
+    assert own == p2p.ColumnFormat(
+        name="club", currency="EUR", order="dmy", decimal=",", opening=0, closing="^kasse$", columns=_COLUMNS
+    )
+    p2p.register_format(own)
+    assert p2p.read_statements(_write(tmp_path, "club.csv", _CLUB)).reconciliation["reconciled"].tolist() == [True]
+
+
+def test_signs_kinds_statuses_and_persons(tmp_path):
+    """A word distinguishes in and out; patterns of types, words of states and texts with names are declared."""
+    text = (
+        "Datum,Af Bij,Bedrag,Soort,Toestand,Tekst\n"
+        '13-02-2024,Af,"1.250,00",Tikkie,klaar,Betaald aan Theo Marsh\n'
+        '14-02-2024,Bij,"4,00",Tikkie,bezig,Ontvangen van Lena Ortiz\n'
+        '15-02-2024,Af,"2,00",Winkel,klaar,Betaald aan de bakker\n'
+    )
+    found = _read(
+        tmp_path,
+        text,
+        columns={
+            "date": "Datum", "sign": "Af Bij", "amount": "Bedrag", "type": "Soort", "status": "Toestand",
+            "description": "Tekst",
+        },
+        signs={"out": "Af", "in": ["Bij"]},
+        kinds={"payment": "tikkie", "merchant": "winkel"},
+        statuses={"settled": "klaar", "pending": ["bezig"]},
+        persons=["^(?:Betaald aan|Ontvangen van) (.+)$"],
+    )  # fmt: skip
+    assert _list_rows(found, "counterparty_name", "kind", "status", "flow_cents") == [
+        ["Theo Marsh", "payment", "settled", -125000],
+        ["Lena Ortiz", "payment", "pending", 400],
+        ["Betaald aan de bakker", "merchant", "settled", -200],
+    ]
+    assert found.problems.empty
+
+
+@pytest.mark.parametrize(("fee", "flow"), [("inside", -1000), ("added", -1050), ("taken off", -950)])
+def test_what_a_fee_means(tmp_path, fee, flow):
+    """The amount contains it, or it is added with its sign, or taken off."""
+    text = "Day,Who,Sum,Cost\n2024-02-13,Theo Marsh,-10.00,-0.50\n"
+    columns = {"date": "Day", "name": "Who", "amount": "Sum", "fee": "Cost"}
+    assert _list_rows(_read(tmp_path, text, columns=columns, fee=fee), "flow_cents", "fee_cents") == [[flow, 50]]
+
+
+def test_two_columns_for_in_and_out(tmp_path):
+    """The currency is in the header; the balance after each row is checked."""
+    text = "Day,Who,Out (SEK),In (SEK),Left (SEK)\n2024-02-13,Theo Marsh,10.00,,90.00\n2024-02-14,Lena Ortiz,,5,95\n"
+    columns = {"date": "Day", "name": "Who"} | {
+        field: f"{name} (currency)" for field, name in {"out": "Out", "in": "In", "balance": "Left"}.items()
+    }
+    found = _read(tmp_path, text, columns=columns, currency=None)
+    assert _list_rows(found, "flow_cents", "currency", "balance_cents") == [[-1000, "SEK", 9000], [500, "SEK", 9500]]
+    assert found.reconciliation["reconciled"].tolist() == [True]
+
+
+def test_an_unknown_sign_is_a_problem(tmp_path):
+    """The amount is then unknown."""
+    text = "Day,Who,Sum,CR/DR\n2024-02-13,Theo Marsh,10.00,?\n2024-02-14,Theo Marsh,10.00,CR\n"
+    columns = {"date": "Day", "name": "Who", "amount": "Sum", "sign": "CR/DR"}
+    found = _read(tmp_path, text, columns=columns, signs={"in": "cr", "out": "dr"})
+    assert found.payments["flow_cents"].isna().tolist() == [False, True]
+    assert found.problems[["code", "value"]].to_numpy().tolist() == [["unknown_sign", "?"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nonsense = 1\n" + _TOML, "has the unknown key 'nonsense': use one of name, columns, required, "),
+        (_TOML + 'amuont = "Betrag"\n', "The format 'club' has the unknown field 'amuont': use one of id, "),
+        (_TOML.replace('"dmy"', '"ymd"'), "The format 'club' has the wrong order 'ymd': write 'mdy' or 'dmy'."),
+        (_TOML.replace('order = "dmy"', "order = []"), "has the wrong order []: write 'mdy' or 'dmy'."),
+        (_TOML.replace('"EUR"', "978"), "The format 'club' has the wrong currency 978: write a code such as 'EUR'."),
+        (_TOML.replace('"club"', "7"), "The format 7 has the wrong name 7: write a text."),
+        (_TOML.replace("^kasse$", "("), "The format 'club' has the wrong closing '(': write a regular expression."),
+        (_TOML + '\n[kinds]\ngift = "x"\n', "The format 'club' has the wrong kinds {'gift': 'x'}: write a table with "),
+        (_TOML + '\n[statuses]\ndone = "x"\n', "has the wrong statuses {'done': 'x'}: write a table "),
+        (_TOML.replace('amount = "Betrag"', ""), "The format 'club' needs the column of a date, and of an amount "),
+        (_TOML.replace('amount = "Betrag"', "amount = 5"), "The format 'club' has the wrong columns "),
+        ('name = "club"\n', "has no columns: write the name of the format, and a table [columns]."),
+        ("name = \n", "is not a TOML file: "),
+    ],
+)
+def test_a_wrong_file(tmp_path, text, message):
+    """One sentence names the file, the key and the allowed values."""
+    with pytest.raises(ConfigurationError) as error:
+        p2p.read_format(_write(tmp_path, "club.toml", text))
+    assert message in str(error.value)
+    assert "club.toml" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_file(tmp_path):
+    """The error contains the reason."""
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        p2p.read_format(tmp_path / "none.toml")
+
+
+def test_a_description_is_a_draft(tmp_path):
+    """Columns, three rows, and a format that reads the file when it is saved."""
+    path = _write(tmp_path, "club.csv", _CLUB)
+    described = p2p.describe_file(path)
+    assert described.columns == ("Tag", "Mitglied", "Betrag", "Zweck")
+    assert described.rows[0] == ("03.02.2024", "Theo Marsh", "12,50", "Beitrag")
+    assert described.format is None
+    assert described.toml in str(described)
+    p2p.register_format(p2p.read_format(_write(tmp_path, "club.toml", described.toml)))
+    assert _list_rows(p2p.read_statements(path), "counterparty_name", "flow_cents", "note")[0] == [
+        "Theo Marsh", 1250, "Beitrag",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Fecha,Concepto,Importe,Divisa,Saldo\n13/02/2024,Bizum de Ana Ruiz,"1.000,00",EUR,"1.000,00"\n',
+        "Datum;Naam / Omschrijving;Af Bij;Bedrag (EUR)\n13-02-2024;Theo Marsh;Af;12,50\n14-02-2024;Lena;Bij;3,00\n",
+        "x,y,z\n2024-02-13,Theo Marsh,-12.50\n",
+        'Date\tType\tDebit\tCredit\n02/13/2024\tCard (EUR) "x"\t12.50\t\n02/14/2024\tSent\t\t3\n',
+    ],
+    ids=["spanish", "dutch", "unknown names", "tabs and two columns"],
+)
+def test_drafts_of_other_files(tmp_path, text):
+    """A draft is valid as it is, and finds the date and the amount by their names or cells."""
+    path = _write(tmp_path, "file.csv", text)
+    own = p2p.read_format(_write(tmp_path, "own.toml", p2p.describe_file(path).toml))
+    p2p.register_format(own)
+    found = p2p.read_statements(path)
+    assert found.payments["flow_cents"].notna().all()
+    assert found.payments["date_created"].notna().all()
+
+
+def test_a_known_file_is_described(tmp_path):
+    """It needs no format."""
+    text = "Date,Description,Category,Cost,Currency,Nora Quill,Theo Marsh\n2024-05-01,Tea,Tea,3,EUR,1.50,-1.50\n"
+    described = p2p.describe_file(_write(tmp_path, "group.csv", text))
+    assert described.format == "splitwise"
+    assert "is read with the format 'splitwise'" in str(described)
+
+
+def test_files_that_cannot_be_described(tmp_path, monkeypatch):
+    """An empty file has no header; in privacy mode no row is shown."""
+    with pytest.raises(StatementError, match=r"empty\.csv has no header of columns"):
+        p2p.describe_file(_write(tmp_path, "empty.csv", "\n"))
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    with pytest.raises(ConfigurationError, match="privacy mode"):
+        p2p.describe_file(_write(tmp_path, "club.csv", _CLUB))

@@ -1,0 +1,130 @@
+"""Forms without a sample file: Revolut in other languages and before 2021, shorter downloads, names inside texts."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.statements import list_formats
+from support.statements.tables import read_text
+
+_HUNGARIAN = (
+    "Típus,Termék,Kezdés dátuma,Befejezés dátuma,Leírás,Összeg,Díj,Pénznem,Állapot,Egyenleg\n"
+    "Feltöltés,Folyószámla,2026-05-07 19:28:23,2026-05-07 19:29:02,Feltöltés,1500.00,0.00,HUF,BEFEJEZVE,1500.00\n"
+    "Átutalás,Folyószámla,2026-05-08 10:00:00,2026-05-08 10:00:01,Jan Kowalski,-100.00,0.50,HUF,BEFEJEZVE,1399.50\n"
+    "Kártyás fizetés,Folyószámla,2026-05-09 10:00:00,,Kiosk,-23.40,0.00,HUF,FÜGGŐBEN,\n"
+)
+_TO_2021 = (
+    "Completed Date ; {text} ; Paid Out (RON) ; Paid In (RON) ; Exchange Out; Exchange In; Balance (RON); Category; "
+    "Notes\n"
+    "{0} ; Premium plan fee ; 29.99 ;  ;  ;  ; 13.09; general;\n"
+    "{1} ; From Theo Marsh ;  ; 1.42 ;  ;  ; 43.08; transfers; tea\n"
+    "{2} ; Corner Bakery ; 1,002.00 ;  ;  ;  ; 41.66; food;\n"
+)
+_REVOLUT = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance\n"
+_MOMENTS = "2026-05-08 10:00:00,2026-05-08 10:00:01"
+
+
+def _read(folder, text: str) -> p2p.Statements:
+    path = folder / "sample.csv"
+    path.write_text(text, encoding="utf-8")
+    return p2p.read_statements(path, account="ada")
+
+
+def test_revolut_in_a_language_that_no_column_is_known_in(tmp_path):
+    """Ten columns with two moments, amounts and a currency in their places are Revolut's; an unknown word is listed."""
+    found = _read(tmp_path, _HUNGARIAN)
+    frame = found.payments.sort_values("line")
+    assert frame["kind"].tolist() == ["transfer", "payment", "merchant"]
+    assert frame["flow_cents"].tolist() == [150000, -10050, -2340]
+    assert found.reconciliation["reconciled"].tolist() == [True]
+    assert found.problems[["line", "value"]].to_numpy().tolist() == [[4, "FÜGGŐBEN"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "dates"),
+    [
+        ("Description", ("Apr 2, 2019", "Apr 1, 2019", "Mar 30, 2019")),
+        ("Reference", ("2 Apr 2019", "1 Apr 2019", "30 Mar 2019")),
+    ],
+)
+def test_revolut_before_2021(tmp_path, text, dates):
+    """The currency is in the header, months are words, and the newest row is first."""
+    found = _read(tmp_path, _TO_2021.format(*dates, text=text))
+    frame = found.payments
+    assert frame["date_created"].dt.strftime("%Y-%m-%d").tolist() == ["2019-04-02", "2019-04-01", "2019-03-30"]
+    assert frame["kind"].tolist() == ["fee", "payment", "merchant"]
+    assert frame["counterparty_name"].fillna("").tolist() == ["", "Theo Marsh", "Corner Bakery"]
+    assert set(frame["currency"]) == {"RON"}
+    assert found.reconciliation["reconciled"].tolist() == [True]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("To Theo Marsh", "Theo Marsh"),
+        ("Bizum enviado a Ana Ruiz", "Ana Ruiz"),
+        ("Do Jan Kowalski", "Jan Kowalski"),
+        ("Przelew od Jan Kowalski", "Jan Kowalski"),
+        ("Überweisung an Theo Marsh", "Theo Marsh"),
+        ("Theo Marsh", "Theo Marsh"),
+        ("Toni Marsh", "Toni Marsh"),
+    ],
+)
+def test_a_person_inside_of_a_text(text, name):
+    """The person is the name alone; the text of a purchase is never cut."""
+    row = "{0},Current," + _MOMENTS + ",{1},-5.00,0.00,EUR,COMPLETED,5.00\n"
+    reading = read_text(_REVOLUT + row.format("TRANSFER", text) + row.format("CARD_PAYMENT", "To Go Bakery"))
+    assert reading.rows["counterparty_name"].to_list() == [name, "To Go Bakery"]
+
+
+def test_a_short_selection_of_paypal():
+    """Without Total, the amount is what moved; without a status, rows are settled."""
+    header = "Date,Time,Time zone,Name,Type,Currency,Amount,Transaction ID\n"
+    reading = read_text(header + "14/02/2026,15:25:46,GMT,Lena Ortiz,Mobile Payment,GBP,45.00,A1\n")
+    assert reading.rows.select("kind", "status", "flow_cents", "moved_cents").rows() == [
+        ("payment", "settled", 4500, 4500)
+    ]
+
+
+@pytest.mark.parametrize("verb", ["SENT", "REVERSED", "RETURNED", "DECLINED", "CANCELED", "WAITING", "HELD", "EXPIRED"])
+def test_the_verb_of_a_status_of_cash_app_decides(verb):
+    """Whatever the noun is."""
+    header = "Transaction ID,Date,Transaction Type,Currency,Amount,Fee,Net Amount,Asset Type,Status\n"
+    row = "{0},2024-03-01 10:00:00 CST,Cash out,USD,-$5,$0,-$5,,{1} {2}\n"
+    reading = read_text(header + row.format("a1", "TRANSFER", verb) + row.format("a2", "CARD", verb))
+    status = {
+        "DECLINED": "failed", "CANCELED": "cancelled", "WAITING": "pending", "HELD": "pending", "EXPIRED": "expired",
+    }.get(verb, "settled")  # fmt: skip
+    assert reading.rows["status"].to_list() == [status, status]
+    assert reading.problems == []
+
+
+@pytest.mark.parametrize("word", ["Card fee", "ATM fee"])
+def test_a_fee_of_cash_app(word):
+    """A fee is a fee, whatever it is for."""
+    header = "Transaction ID,Date,Transaction Type,Currency,Amount,Fee,Net Amount,Asset Type,Status\n"
+    reading = read_text(header + f"a1,2024-03-01 10:00:00 CST,{word},USD,-$5,$0,-$5,,CARD CHARGED\n")
+    assert reading.rows["kind"].to_list() == ["fee"]
+
+
+def test_transfers_of_paypal():
+    """Reversals of deposits and withdrawals are transfers, not refunds."""
+    header = "Date,Time,TimeZone,Name,Type,Status,Currency,Gross,Fee,Net,Transaction ID\n"
+    row = "14/02/2026,15:25:46,GMT,,{0},Completed,GBP,1.00,0.00,1.00,{1}\n"
+    types = ["Reversal of ACH Deposit", "Reversal of ACH Withdrawal Transaction"]
+    reading = read_text(header + "".join(row.format(word, at) for at, word in enumerate(types)))
+    assert reading.rows["kind"].to_list() == ["transfer", "transfer"]
+
+
+def test_formats_of_the_service_are_in_utc():
+    """Its zone is known, so that the zone of the caller cannot move a date; other formats take the caller's."""
+    zones = {each.name: each.zone for each in list_formats()}
+    assert {name for name, zone in zones.items() if zone == "UTC"} == {
+        *(f"statement_{letter}" for letter in "abcde"), "statement_json",
+    }  # fmt: skip
+    header = "ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination\n"
+    row = "4100000000000000001,2024-01-12T09:10:11,Payment,Complete,x,Nora Quill,Theo Marsh,- $1.00,,,\n"
+    reading = read_text(header + row, tz="America/New_York")
+    assert reading.rows.select(pl.col("date").dt.hour()).to_series().to_list() == [9]
