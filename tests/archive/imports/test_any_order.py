@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import random
 import tempfile
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -200,9 +200,9 @@ def _collect(*paths: Path) -> Collected:
 
 def _join(groups: Iterable[Collected]) -> Collected:
     """Return the rows of groups as an archive that imports these one by one holds them."""
-    first, *others = groups
-    rows = _batches.add_import(_batches.empty_rows(), first, 1)
-    for number, group in enumerate(others, 2):
+    groups = list(groups)
+    rows = _batches.Rows(Collected(groups[0].rows.clear(), (), ()), (), pd.DataFrame(), None)
+    for number, group in enumerate(groups, 1):
         rows = _batches.add_import(rows, group, number)
     return rows.collected
 
@@ -250,7 +250,7 @@ def test_rows_that_are_stored_say_the_same(folder, seed, names) -> None:
         collected = _collect(*paths, *(folder / name for name in names))
         stored = ArchiveFolder(Path(made) / "archive")
         with stored.lock():
-            batch = _batches.write_import(stored, collected, HANDLE, 1, datetime.now(UTC), (0, 0, 0, 0))
+            batch = _batches.write_import(stored, collected, HANDLE, 1, (0, 0, 0, 0))
         loaded = _batches.read_rows(stored, Manifest(batches=(batch,), account=HANDLE)).collected
     assert loaded.rows.columns == collected.rows.columns
     assert loaded.rows.rows() == collected.rows.rows()

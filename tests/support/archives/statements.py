@@ -46,7 +46,7 @@ def row(payment_id: int | str, name: str = "Bo", **fields: Any) -> dict[str, Any
     }  # fmt: skip
 
 
-def statements_of(*rows: dict[str, Any], account: str = "ada", problems: Sequence[Problem] = ()) -> Statements:
+def statements_of(*rows: dict[str, Any], account: str | None = "ada", problems: Sequence[Problem] = ()) -> Statements:
     """Return the statements of an account with these rows, as if a file had them."""
     read = [_to_row(each) for each in rows]
     names = list(dict.fromkeys(each["file"] for each in rows)) or ["empty.csv"]
