@@ -141,7 +141,7 @@ def write_import(
 
 
 def recover_statements(folder: ArchiveFolder, *, set_aside: bool = True) -> Manifest:
-    """Return a manifest of the statements whose files can be read, without a manifest; others may be set aside."""
+    """Return a manifest of the statements in readable files, where there is no manifest; others may be set aside."""
     batches: dict[int, Batch] = {}
     edits: dict[int, list[tuple[int, int, Entry]]] = {}
     for path in list(folder.list_own_files()):

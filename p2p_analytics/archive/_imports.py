@@ -125,7 +125,7 @@ class UndoPlan(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """An import before it is written: the plan, the view after it with its outline, and what is to be stored."""
+    """An import before it is written: the plan, the view after it with its outline, and the rows to store."""
 
     plan: ImportPlan
     view: View

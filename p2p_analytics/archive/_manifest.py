@@ -161,7 +161,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_statements(self) -> bool:
-        """Whether there are rows beside those that the service has listed."""
+        """Whether there are rows beside the service's payments."""
         return bool(self.batches or self.edits)
 
     @property

@@ -306,7 +306,7 @@ def _drop_edited(problems: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
 
 
 def select_stated(payments: pd.DataFrame) -> pd.DataFrame:
-    """Return what statements say of the payments of a history: without what is known of other people.
+    """Return what statements say of the payments of a history: without other people's ids and usernames.
 
     A payment that the service lists, too, is there with the values of both.
     """
@@ -405,7 +405,7 @@ def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: Name
 
 
 def _describe_people(payments: pd.DataFrame, listed: pd.Series[str], persons: pl.DataFrame, owner: str) -> pd.DataFrame:
-    """Return payments of statements with the people of their names, except for those that the service lists."""
+    """Return payments of statements with the people of their names, except for payments that the service lists."""
     if persons.is_empty():
         return payments.assign(**{MATCHED: pd.Series(index=payments.index, dtype=schema.TEXT)})
     rows: Any = pl.from_arrow(table_of(payments))

@@ -34,7 +34,7 @@ _FOLDER_MODE: Final = 0o700
 
 
 class _NewFolder(ArchiveFolder):
-    """A folder whose files are not flushed to the disk: generated data can be made again."""
+    """A folder that does not flush files to the disk: generated data can be made again."""
 
     def replace_file(self, name: str, body: bytes) -> None:
         """Write a file, which must not exist."""

@@ -70,7 +70,7 @@ _SENTENCES: Final = MappingProxyType({
     "wrong_split": "is not the difference of Money In and Money Out",
     "rounded_id": "ends in zeros, as if a spreadsheet had rounded it: compare it with the file that was downloaded",
 })  # fmt: skip
-# What is wrong with a row that explains a difference, by the actions of `ledger.reconcile`.
+# The fault of a row that explains a difference, by the actions of `ledger.reconcile`.
 _ACTIONS: Final = MappingProxyType(
     {
         "without": "is there once too often",

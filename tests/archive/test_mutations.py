@@ -215,7 +215,7 @@ def first(service: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 def batch(manifest: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """Return an import whose rows are a file of another kind."""
+    """Return an import with a file of another kind in place of its rows."""
     counts = dict.fromkeys(("new", "known", "changed", "refused"), 0)
     rows = manifest["service"]["friends"]
     return {"number": 1, "imported_at": "2024-06-01T12:00:00Z", "files": [], "rows": rows, **counts, **fields}

@@ -108,7 +108,7 @@ def test_a_cached_table_may_go_while_it_is_read(archive, monkeypatch) -> None:
 
 @pytest.mark.parametrize("name", ["merge", "import", "people.csv", "undo"])
 def test_a_view_of_earlier_inputs_is_not_shown(archive, history_of, payment, name) -> None:
-    """Each input of a view changes what is read at once."""
+    """A change of each input of a view shows at once."""
     archive.history()
     expected = {"1", "2", "3"}
     if name == "merge":

@@ -99,7 +99,7 @@ def test_our_own_mistakes_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> Non
     ],
 )
 def test_suggestions(words: list[str], program: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A mistyped command, option or value gets a suggestion first, then the command whose help lists the right ones."""
+    """A mistyped command, option or value gets a suggestion first, then the help command that lists the right ones."""
     with pytest.raises(SystemExit) as caught:
         cli.main(words)
     assert caught.value.code == 2

@@ -89,7 +89,7 @@ class ColumnFormat(StatementFormat):
         Name in the column ``format`` of `Statements.files`.
     columns : mapping of str to str or sequence of str
         The header name of each field, or several names; `FIELDS` lists the fields. "Balance (currency)" stands for
-        "Balance (EUR)" and the like. A name that begins with "x_" is a column that is only required.
+        "Balance (EUR)" and the like. A name that begins with ``x_`` is a column that is only required.
     required : sequence of str
         Fields that the header of this format always has; by default all.
     order : {"mdy", "dmy"}, optional

@@ -87,7 +87,7 @@ class View(NamedTuple):
     payments : DataFrame
         PAYMENTS and STATEMENT, one row per transaction, newest first.
     problems : list of Problem
-        The problems of the files, and those that the rows have together.
+        The problems of the files, and of all rows together.
     reconciliation : DataFrame
         `reconcile.RECONCILIATION`.
     files : DataFrame

@@ -389,7 +389,7 @@ def _describe_difference(balance: Balance) -> Problem:
 
 
 def _describe_gap(balance: Balance, seam: Seam) -> Problem | None:
-    """Return the problem of a seam; the days are those that no file is about, else the last and first day in one."""
+    """Return the problem of a seam; the days are days that no file is about, else the last and first day in one."""
     cents = None if seam.is_filled else seam.gap_cents or None
     if seam.before is None or seam.is_overlap or not (seam.days or seam.months or cents):
         return None

@@ -51,7 +51,7 @@ def with_balance(line: dict[str, object], balance_cents: int) -> p2p.statements.
     return statements_of(line, closing | dict.fromkeys(("flow_cents", "action", "direction", "status")))
 
 
-def edited(statements: p2p.statements.Statements, **columns: object) -> p2p.statements.Statements:
+def edit(statements: p2p.statements.Statements, **columns: object) -> p2p.statements.Statements:
     """Return statements with other values in their payments."""
     return replace(statements, payments=statements.payments.assign(**columns))
 
@@ -235,7 +235,7 @@ def test_what_the_user_edits_is_imported(tmp_path) -> None:
 def test_a_broken_file_of_edits(tmp_path) -> None:
     """The error names it and the option; with repair, the values of the files are there again."""
     archive = p2p.open_archive(tmp_path / "new")
-    archive.import_(edited(statements_of(row(1)), note="edited"))
+    archive.import_(edit(statements_of(row(1)), note="edited"))
     assert column(archive.history(), "note") == {"1": "edited"}
     (file,) = archive.path.glob("edits-*")
     file.write_bytes(b"broken")
@@ -297,8 +297,8 @@ def test_statements_of_the_accounts_username_or_id(archive, account, in_file) ->
         (statements_of(row(3), row(4, account_id="bob")), r"2 accounts \(ada, bob\), and an archive holds one"),
         (_WITHOUT_ACCOUNT, r"name no account: .*account=\"ada\""),
         (replace(statements_of(row(3)), private=True), "privacy mode hold invented names"),
-        (edited(statements_of(row(3)), payment_id=None), "without an id"),
-        (edited(statements_of(row(3), row(4)), payment_id="3"), "payment_id 3 is repeated"),
+        (edit(statements_of(row(3)), payment_id=None), "without an id"),
+        (edit(statements_of(row(3), row(4)), payment_id="3"), "payment_id 3 is repeated"),
     ],
     ids=["another account", "two accounts", "no account", "private", "no id", "an id twice"],
 )

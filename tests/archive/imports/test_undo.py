@@ -1,4 +1,4 @@
-"""Undoing imports: the archive is as before, and what is derived from its files is derived again."""
+"""Undoing imports: the archive is as before, and its view is derived again."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_a_dry_run_shows_what_would_come(folder, tmp_path, capsys) -> None:
 
 
 def test_undo_shows_what_goes_and_asks(folder, capsys, monkeypatch) -> None:
-    """Only yes undoes; nobody else is asked, and JSON has no place for a question."""
+    """Only yes undoes; no other answer does, and JSON has no place for a question."""
     for file in ("gen_c_2021.csv", "gen_d_2024.csv"):
         assert cli.main(["import", folder, str(SAMPLES / file)]) == 0
     capsys.readouterr()
@@ -120,7 +120,7 @@ def test_a_read_only_archive_stays_read_only(folder, capsys) -> None:
 
 
 def test_the_next_writer_removes_what_a_killed_import_left(folder) -> None:
-    """A temporary file is of no use to anybody."""
+    """A temporary file is of no use."""
     assert cli.main(["import", folder, str(SAMPLES / "gen_c_2021.csv")]) == 0
     left = Path(folder) / ".p2p-archive-a1b2c3d4.part"
     left.write_bytes(b"half")

@@ -70,7 +70,7 @@ def break_manifest(archive: Archive) -> None:
 
 
 @pytest.fixture
-def filled(tmp_path: Path) -> Archive:
+def full_archive(tmp_path: Path) -> Archive:
     """Return an archive of statements, of which some are edited and some are merged."""
     archive = p2p.open_archive(tmp_path / "statements")
     fill(archive)
@@ -79,23 +79,23 @@ def filled(tmp_path: Path) -> Archive:
 
 
 @pytest.mark.parametrize("damage", [lose_manifest, break_manifest])
-def test_an_import_recovers_edited_and_merged_payments(filled, damage: Callable[[Archive], None]) -> None:
+def test_an_import_recovers_edited_and_merged_payments(full_archive, damage: Callable[[Archive], None]) -> None:
     """Without the manifest, their files state what they are; of two merges, the later one counts."""
-    damage(filled)
-    planned = filled.import_(statements_of(row(9, file="july.csv")), dry_run=True)
-    assert filled.import_(statements_of(row(9, file="july.csv")))[:4] == planned[:4] == (1, 0, 0, 0)
-    assert notes(filled) == NOTES | {"9": "note 9"}
-    filled.undo()
-    assert notes(filled) == NOTES
-    filled.undo()  # what an import has edited goes with it, and what a merge has added stays
-    assert notes(filled) == {key: note for key, note in NOTES.items() if key != "3"}
+    damage(full_archive)
+    planned = full_archive.import_(statements_of(row(9, file="july.csv")), dry_run=True)
+    assert full_archive.import_(statements_of(row(9, file="july.csv")))[:4] == planned[:4] == (1, 0, 0, 0)
+    assert notes(full_archive) == NOTES | {"9": "note 9"}
+    full_archive.undo()
+    assert notes(full_archive) == NOTES
+    full_archive.undo()  # what an import has edited goes with it, and what a merge has added stays
+    assert notes(full_archive) == {key: note for key, note in NOTES.items() if key != "3"}
 
 
-def test_a_merge_recovers_them_too(filled, history_of, payment) -> None:
+def test_a_merge_recovers_them_too(full_archive, history_of, payment) -> None:
     """The payments of the service come with it."""
-    lose_manifest(filled)
-    filled.merge(replace(history_of(payment(8)), me=Me(user=User(id="7", username="ada", display_name="Ada"))))
-    assert notes(filled) == NOTES | {"8": "note 8"}
+    lose_manifest(full_archive)
+    full_archive.merge(replace(history_of(payment(8)), me=Me(user=User(id="7", username="ada", display_name="Ada"))))
+    assert notes(full_archive) == NOTES | {"8": "note 8"}
 
 
 @pytest.fixture
@@ -136,47 +136,47 @@ def test_an_import_does_not_replace_what_only_a_sync_can_repair(service, archive
 
 
 @pytest.mark.parametrize("kind", ["rows", "edits"])
-def test_a_broken_file_beside_a_lost_manifest_is_set_aside(filled, kind) -> None:
+def test_a_broken_file_beside_a_lost_manifest_is_set_aside(full_archive, kind) -> None:
     """It is not removed; a dry run leaves it."""
-    file = min(filled.path.glob(f"{kind}-*"), key=lambda path: path.stat().st_mtime_ns)
+    file = min(full_archive.path.glob(f"{kind}-*"), key=lambda path: path.stat().st_mtime_ns)
     file.write_bytes(b"broken")
-    lose_manifest(filled)
-    before = content(filled)
-    filled.import_(statements_of(row(9, file="july.csv")), dry_run=True)
-    assert content(filled) == before
-    filled.import_(statements_of(row(9, file="july.csv")))
-    (aside,) = filled.path.glob(f"{file.name}.corrupt-*")
+    lose_manifest(full_archive)
+    before = content(full_archive)
+    full_archive.import_(statements_of(row(9, file="july.csv")), dry_run=True)
+    assert content(full_archive) == before
+    full_archive.import_(statements_of(row(9, file="july.csv")))
+    (aside,) = full_archive.path.glob(f"{file.name}.corrupt-*")
     assert aside.read_bytes() == b"broken"
-    assert notes(filled).keys() == (NOTES.keys() - ({"1", "2"} if kind == "rows" else {})) | {"9"}
+    assert notes(full_archive).keys() == (NOTES.keys() - ({"1", "2"} if kind == "rows" else {})) | {"9"}
 
 
-def test_a_broken_file_of_edits(filled) -> None:
+def test_a_broken_file_of_edits(full_archive) -> None:
     """Those of an import and those of merges: named with the option, which keeps all other payments."""
-    manifest = filled._folder.read_manifest()
-    for path in filled.path.glob("view_*"):
+    manifest = full_archive._folder.read_manifest()
+    for path in full_archive.path.glob("view_*"):
         path.unlink()
     for entry in (manifest.batches[1].edits, manifest.edits):
-        (filled.path / entry.name).write_bytes(b"broken")
-        for call in (filled.history, lambda: filled.import_(statements_of(row(9, file="july.csv")))):
+        (full_archive.path / entry.name).write_bytes(b"broken")
+        for call in (full_archive.history, lambda: full_archive.import_(statements_of(row(9, file="july.csv")))):
             with pytest.raises(ArchiveError, match=rf"{entry.name} is broken .*--repair"):
                 call()
-        filled.import_(statements_of(row(1), row(2)), repair=True)
-        assert (filled.path / entry.name).exists() is False
-        assert len(list(filled.path.glob(f"{entry.name}.corrupt-*"))) == 1
-    assert notes(filled) == {"1": "note 1", "2": "note 2", "3": "note 3"}
+        full_archive.import_(statements_of(row(1), row(2)), repair=True)
+        assert (full_archive.path / entry.name).exists() is False
+        assert len(list(full_archive.path.glob(f"{entry.name}.corrupt-*"))) == 1
+    assert notes(full_archive) == {"1": "note 1", "2": "note 2", "3": "note 3"}
 
 
-def test_broken_problems_of_merged_histories(filled) -> None:
+def test_broken_problems_of_merged_histories(full_archive) -> None:
     """Before the first sync, the next import sets them aside."""
-    file = filled.path / filled._folder.read_manifest().problems.name
-    assert filled.history().problems["problem"].tolist() == ["once", "twice"]
-    for path in [file, *filled.path.glob("view_*")]:
+    file = full_archive.path / full_archive._folder.read_manifest().problems.name
+    assert full_archive.history().problems["problem"].tolist() == ["once", "twice"]
+    for path in [file, *full_archive.path.glob("view_*")]:
         path.write_bytes(b"broken")
     with pytest.raises(ArchiveError, match=rf"{file.name} is broken .*import all your statement files again, which"):
-        filled.history()
-    filled.import_(statements_of(row(9, file="july.csv")))
-    assert filled.history().problems.empty
-    assert notes(filled) == NOTES | {"9": "note 9"}
+        full_archive.history()
+    full_archive.import_(statements_of(row(9, file="july.csv")))
+    assert full_archive.history().problems.empty
+    assert notes(full_archive) == NOTES | {"9": "note 9"}
 
 
 def test_broken_problems_of_merged_histories_beside_the_service(service, both) -> None:
