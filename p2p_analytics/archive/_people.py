@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import difflib
 import io
-import itertools
 import re
 import unicodedata
 from bisect import bisect_left
@@ -33,6 +32,7 @@ _NEEDED: Final = ("alias", "person")  # what a user types; the evidence is ours
 _OPEN: Final = "?"  # before a person who is only suggested
 _BY_USERNAME: Final = "user:"  # not "@", with which a spreadsheet begins a formula
 _ROUNDED: Final = re.compile(r"\d[.,]\d+[eE]\+?\d+")
+_LAST: Final = "\U0010ffff"  # behind all letters
 _MOST_COMPARED: Final = 20  # lines for which the nearest name is looked for
 _PEOPLE: Final = dict.fromkeys(("alias", "person", "username", "matched", "evidence"), schema.TEXT)
 
@@ -178,7 +178,7 @@ def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[
         persons = {other for other in alike if other in known.ids}
         if alike and len(set().union(*(known.ids[each] for each in persons))) <= 1:  # of several, one stays
             other = min(persons or alike, key=_rank)
-            found.append(Alias(name, _OPEN + other, f"{other} differs in case, accents or blanks alone"))
+            found.append(Alias(name, _OPEN + other, f"{other} differs in case, accents, signs or order of words alone"))
             continue
         full = full_names.find(folded[name])
         if len(full) == 1 and spellings[full[0]].isdisjoint(united):
@@ -205,8 +205,8 @@ def list_unused(
 
 
 def _rank(name: str) -> tuple[bool, str]:
-    """Return the order in which one of two spellings stays: the one of capitals is the other's alias."""
-    return name.isupper(), name
+    """Return the order in which one of two spellings stays: one in capitals or with a comma is the other's alias."""
+    return name.isupper() or "," in name, name
 
 
 def list_people(
@@ -331,27 +331,33 @@ def _read_decisions(
 
 
 def _fold(name: str) -> str:
-    """Return a name without case, accents and repeated blanks."""
-    plain = "".join(each for each in unicodedata.normalize("NFKD", name) if not unicodedata.combining(each))
-    return " ".join(plain.casefold().split())
+    """Return the words of a name in one order, without case, accents and signs; a name of signs alone as it is."""
+    plain = (each for each in unicodedata.normalize("NFKD", name).casefold() if not unicodedata.combining(each))
+    return " ".join(sorted("".join(each if each.isalnum() else " " for each in plain).split())) or name
 
 
 class _FullNames:
-    """Folded names of several words, to find those of which another is short, as "ada l." is for "ada lovelace"."""
+    """Folded names of several words, to find those with a longer word, as "ada lovelace" has for "ada l"."""
 
     def __init__(self, folded: Iterable[str]) -> None:
-        self._last_words: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)  # by the words before
+        self._words: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)  # by the other words of the name
         for name in folded:
-            before, _, last = name.rpartition(" ")
-            if before:
-                self._last_words[before].append((last.removesuffix("."), name))
-        for words in self._last_words.values():
+            for word, others in _split(name):
+                self._words[others].append((word, name))
+        for words in self._words.values():
             words.sort()
 
     def find(self, short: str) -> list[str]:
-        """Return the names of which a name is short: with a longer last word that begins with its last word."""
-        before, _, last = short.rpartition(" ")
-        cut = last.removesuffix(".")
-        words = self._last_words.get(before, []) if cut else []
-        found = itertools.takewhile(lambda each: each[0].startswith(cut), words[bisect_left(words, (cut, "")) :])
-        return [name for last_word, name in found if last_word != cut]
+        """Return the names of which a name is short: with a longer word in place of one that it begins with."""
+        found = set()
+        for cut, others in _split(short):
+            words = self._words.get(others, [])
+            first, end = (bisect_left(words, (each, "")) for each in (cut, cut + _LAST))
+            found |= {name for word, name in words[first:end] if word != cut}
+        return sorted(found)
+
+
+def _split(name: str) -> list[tuple[str, str]]:
+    """Return each word of a folded name of several words, with the others."""
+    words = name.split()
+    return [(word, " ".join(words[:at] + words[at + 1 :])) for at, word in enumerate(words) if len(words) > 1]

@@ -18,7 +18,7 @@ from p2p_analytics.frames.merge_sources import select_edits
 from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, list_files_after_gaps, list_wrong_files, parse_dtype
 from p2p_analytics.handles import fold_name, normalize_account
 from p2p_analytics.history import History
-from p2p_analytics.privacy import NOT_SHOWN, Mask, is_masked
+from p2p_analytics.privacy import Mask, is_masked
 from p2p_analytics.statements.collect import collect
 from p2p_analytics.statements.formats.cells import has_zone
 from p2p_analytics.statements.ledger.derive import derive
@@ -369,14 +369,11 @@ class Statements:
             return self
         mask = Mask(key, strict=strict)
         holders = {name: mask.me(me) for name, me in self._holders.items()}
-        # The reasons of skipped and refused files quote names and columns.
-        is_unread = self.problems["code"].isin([SKIPPED, REFUSED])
-        sentences = self.problems["problem"].mask(is_unread, self.problems["code"] + f": {NOT_SHOWN}")
         return replace(
             self,
             payments=mask.frame(self.payments),
             reconciliation=mask.frame(self.reconciliation),
-            problems=mask.frame(self.problems.assign(problem=sentences)),
+            problems=mask.frame(self.problems),
             files=mask.frame(self.files),
             private=True,
             strict=strict,
@@ -410,7 +407,7 @@ class Statements:
     def _count(self) -> list[str]:
         people = int((self.payments["kind"] == KIND_PAYMENT).sum())
         problems = len(_select_row_problems(self.problems))
-        skipped, refused = (int((self.problems["code"] == code).sum()) for code in (SKIPPED, REFUSED))
+        counts = {code: int((self.problems["code"] == code).sum()) for code in (SKIPPED, REFUSED)}
         return [
             format_count(self.files["file"].nunique(), "file", "files"),
             format_count(len(self._holders), "account", "accounts"),
@@ -418,8 +415,7 @@ class Statements:
             f"{people:,} between people",
             describe_balances(self.reconciliation),
             format_count(problems, "problem", "problems"),
-            *([f"{format_count(skipped, 'file', 'files')} skipped"] if skipped else []),
-            *([f"{format_count(refused, 'file', 'files')} refused"] if refused else []),
+            *(f"{format_count(count, 'file', 'files')} {code}" for code, count in counts.items() if count),
         ]
 
     def _choose(self, account: str | None) -> str:
@@ -430,11 +426,8 @@ class Statements:
             found = [name for name in self._holders if name == account or normalize_account(clean_line(name)) == wanted]
             # Otherwise it can be the name of a holder.
             folded = fold_name(clean_line(account))
-            found = found or [
-                name
-                for name, me in self._holders.items()
-                if folded and fold_name(clean_line(me.user.display_name or "")) == folded
-            ]
+            names = {name: fold_name(clean_line(me.user.display_name or "")) for name, me in self._holders.items()}
+            found = found or [name for name in names if folded and names[name] == folded]
             if account in found or len(found) == 1:
                 return account if account in found else found[0]
         if not self._holders:

@@ -8,6 +8,7 @@ import json
 import re
 import tomllib
 from dataclasses import dataclass, fields
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -153,13 +154,8 @@ def _read_bytes(path: str | os.PathLike[str], kind: type[StatementError | Config
 def _split(text: str, delimiter: str) -> tuple[tuple[str, ...], list[list[str]]]:
     """Return the header and rows of a text; the header is the line with the most known names, then cells."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    rows = []
     try:
-        for row in reader:
-            if any(cell.strip() for cell in row):
-                rows.append(row)
-            if len(rows) >= _SAMPLE_ROWS:
-                break
+        rows = list(islice((row for row in reader if any(map(str.strip, row))), _SAMPLE_ROWS))
     except csv.Error:
         return (), []
     head = [tuple(cell.strip() for cell in row) for row in rows[:_HEAD_LINES]]

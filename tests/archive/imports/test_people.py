@@ -248,18 +248,32 @@ def test_columns_of_the_user_stay(archive) -> None:
             '"alias","person","evidence","Since",""',
             '"Cy D.","?Cy Di","my guess","2019",""',
             '"Bo","Bob","","2020","at work"',
-            '"BO","?Bo","Bo differs in case, accents or blanks alone","",""',
+            '"BO","?Bo","Bo differs in case, accents, signs or order of words alone","",""',
         ]
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("Marsh, Theo", "Theo Marsh"), ("THEO MARSH", "Theo Marsh"), ("Theo Marsh \N{SPARKLES}", "Theo Marsh"),
+        ("Theo Marsh", "Theodore Marsh"), ("T. Marsh", "Theo Marsh"), ("Theo M.", "Theo Marsh"),
+    ],
+)  # fmt: skip
+def test_other_forms_of_a_name_are_suggested(name, other) -> None:
+    """A name in another order, in capitals, with an emoji or with a short word; "Theo Hale" is another person."""
+    known = people_module.NamesOfPeople(frame_from_rows([], PEOPLE), [])
+    found = people_module.suggest_people([name, other, "Theo Hale"], known, {})
+    assert [(each.alias, each.person) for each in found] == [(name, f"?{other}")]
 
 
 def test_suggestions_fold_each_name_once(monkeypatch) -> None:
     """So the time grows with the number of names, not with its square."""
-    folds = []
-    monkeypatch.setattr(people_module, "_fold", lambda name: folds.append(name) or name.casefold())
-    names = [f"Name{number} {last}" for number in range(100) for last in ("L.", "Lovelace")]
+    folds, fold = [], people_module._fold
+    monkeypatch.setattr(people_module, "_fold", lambda name: folds.append(name) or fold(name))
+    names = [f"Name{number:03} {last}" for number in range(100) for last in ("L.", "Lovelace")]
     known = people_module.NamesOfPeople(frame_from_rows([], PEOPLE), [])
     found = people_module.suggest_people(names, known, {})
-    assert [(each.alias, each.person) for each in found][:1] == [("Name0 L.", "?Name0 Lovelace")]
+    assert [(each.alias, each.person) for each in found][:1] == [("Name000 L.", "?Name000 Lovelace")]
     assert (len(found), len(folds)) == (100, 200)
 
 

@@ -37,7 +37,7 @@ def test_names_and_people_are_a_table(folder, capsys) -> None:
     assert capsys.readouterr().out.splitlines() == [
         "Name  Person  Evidence",
         "Bo    @u0     1 payment is known from both sides",
-        "BO    Bo ?    Bo differs in case, accents or blanks alone",
+        "BO    Bo ?    Bo differs in case, accents, signs or order of words alone",
         "1 name matched to people, 1 with suggestions; 1 other is known by name only: Nobody",
         f"Suggestions are in {folder}/people.csv: remove the ? before a person to accept one.",
         f"To decide yourself, add a line to {folder}/people.csv: the name, a comma, and who it is ({WAYS}).",
