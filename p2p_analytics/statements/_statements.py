@@ -426,8 +426,8 @@ class Statements:
             found = [name for name in self._holders if name == account or normalize_account(clean_line(name)) == wanted]
             # Otherwise it can be the name of a holder.
             folded = fold_name(clean_line(account))
-            names = {name: fold_name(clean_line(me.user.display_name or "")) for name, me in self._holders.items()}
-            found = found or [name for name in names if folded and names[name] == folded]
+            holders = {name: fold_name(clean_line(me.user.display_name or "")) for name, me in self._holders.items()}
+            found = found or [name for name in holders if folded and holders[name] == folded]
             if account in found or len(found) == 1:
                 return account if account in found else found[0]
         if not self._holders:

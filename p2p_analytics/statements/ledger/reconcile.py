@@ -81,29 +81,13 @@ def reconcile(
 ) -> Reconciled:
     """Return whether the balances of each file agree with its rows, and with those of the file before.
 
-    Parameters
-    ----------
-    rows : polars.DataFrame
-        ROWS of all files, before payments that are in several files are united, with ``payment_id`` filled.
-    files : iterable of FileInfo
-        The files. Only files about one balance, of a service and product, follow each other. A file that adds up
-        replaces those of its format that do not.
-    others : iterable of OtherRow
-        Rows that come from elsewhere. A change of the balance that they explain to the cent is no gap.
-    books : mapping of str to Book
-        The groups that files are snapshots of: each has a balance of its own.
+    ``rows`` are ROWS of all files with ``payment_id``, before payments that are in several files are united. Only files
+    about one balance follow each other: that of a service, product and, if ``books`` has it, group. A file that adds up
+    replaces those of its format that do not. A change of the balance that ``others`` explain to the cent is no gap.
 
-    Returns
-    -------
-    Reconciled
-        The table has one row per file, account and currency, with the columns and dtypes of `RECONCILIATION`; ordered
-        by account, currency, service and period. ``opening_cents`` and ``closing_cents`` are those of the file, or
-        follow from the balances that it states in its rows. ``difference_cents`` is closing - opening - moved.
-        ``reconciled`` is null where a balance is not known, or where the only one is that of a single row.
-        ``suggestion`` lists the ids in the smallest sets of rows that explain the difference, if that is hardly an
-        accident. ``follows`` is the file before, and ``gap_cents`` the change of the balance between the two that
-        neither has; 0 if they connect, and null where it is not known. ``note`` states, in sentences, how many rows the
-        file before has too, and why a file is not reconciled although its balances are known.
+    The table is ordered by account, currency, service and period. Opening and closing balance follow from the balances
+    that the rows state, if the file states none. ``reconciled`` is null where a balance is not known, or where the only
+    one is that of a single row.
     """
     joined = join_files(_check_groups(rows, {info.file: info for info in files}, books), others)
     return Reconciled(_frame_joined(joined), [balance for balance, _ in joined], _list_problems(joined))

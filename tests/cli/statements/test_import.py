@@ -179,7 +179,7 @@ def test_other_files_of_a_pattern_are_skipped(folder, tmp_path, capsys) -> None:
     assert capsys.readouterr().out.startswith("The report of 3 payments, in ")
     assert "shop.csv" not in (tmp_path / "r.html").read_text("utf-8")
     assert cli.main(["import", folder, str(other)]) == 1
-    assert f"{other} is no statement: " in capsys.readouterr().err
+    assert f"{other} is not a statement (columns: Shop, Total). " in capsys.readouterr().err
 
 
 def test_an_undone_first_import_can_be_repeated(folder, capsys) -> None:
