@@ -116,5 +116,5 @@ def test_a_token_in_a_note_is_quoted_by_nothing(tmp_path: Path, caplog, capfd) -
     assert cli.main(["undo", str(archive), "--yes", "--json"]) == 0
     assert find_canary_files(archive) == []
     shown += [caplog.text, *capfd.readouterr()]
-    assert "1 file, 1 of 1 balance reconciled" in "".join(shown)
+    assert "1 Venmo file, 1 of 1 balance reconciled" in "".join(shown)
     assert CANARY not in "".join(shown)
