@@ -1,6 +1,7 @@
 """Changes archives in processes that are killed: reads a line of JSON for each, and writes its exit code.
 
-It loads the libraries once and forks for each line, which is fast. Run by the fixture `change_archive`.
+It loads libraries once and forks for each line, which is fast. Only Polars is loaded in each fork, which would not have
+its threads. Run by the fixture `change_archive`.
 """
 
 from __future__ import annotations
@@ -19,16 +20,14 @@ import pyarrow.compute
 import pyarrow.parquet  # noqa: F401 - likewise
 
 import p2p_analytics as p2p
-from p2p_analytics import forks
 
 sys.path.append(str(Path(__file__).parents[1]))
-from support.archives.statements import row, statements_of
 from support.archives.steps import act_before_each_step
 
 if TYPE_CHECKING:
     import contextlib
 
-LOADED = (p2p.Client, p2p.History, p2p.load_history, p2p.open_archive)  # before the forks too
+LOADED = (p2p.Client, p2p.History, p2p.load_history)  # before the forks too
 
 
 def die() -> None:
@@ -51,26 +50,28 @@ def die_before(number: int) -> contextlib.AbstractContextManager[None]:
 
 def work(order: dict[str, Any]) -> None:
     """Change an archive as the order says, unless the process is killed first."""
+    from support.archives.statements import row, statements_of  # loads Polars
+
+    def change() -> None:
+        """Change an archive as the order says."""
+        archive = p2p.open_archive(order["archive"])
+        if "statements" in order:
+            archive.import_(statements_of(*(row(**fields) for fields in order["statements"])))
+        elif "undo" in order:
+            archive.undo()
+        elif "other" in order:
+            archive.merge(p2p.open_archive(order["other"]).history())
+        else:
+            with p2p.Client(order["token"], base_url=order["base_url"], cache_dir=False) as client:
+                archive.sync(client, refresh=order.get("refresh", False))
+
+    assert p2p.open_archive, "loaded before the time begins"
     if "step" in order:
         with die_before(order["step"]):
-            change(order)
+            change()
     else:
         threading.Timer(order["seconds"], die).start()
-        change(order)
-
-
-def change(order: dict[str, Any]) -> None:
-    """Change an archive as the order says."""
-    archive = p2p.open_archive(order["archive"])
-    if "statements" in order:
-        archive.import_(statements_of(*(row(**fields) for fields in order["statements"])))
-    elif "undo" in order:
-        archive.undo()
-    elif "other" in order:
-        archive.merge(p2p.open_archive(order["other"]).history())
-    else:
-        with p2p.Client(order["token"], base_url=order["base_url"], cache_dir=False) as client:
-            archive.sync(client, refresh=order.get("refresh", False))
+        change()
 
 
 gc.freeze()  # a collection in a fork would copy the memory of all these libraries
@@ -78,7 +79,6 @@ for line in sys.stdin:
     child = os.fork()
     if child == 0:
         try:
-            forks._marked.clear()  # Polars has started no threads, because no query was run before the forks
             work(json.loads(line))
         except BaseException as error:  # noqa: BLE001 - a fork must never go on as its parent
             sys.stderr.write(f"{error!r}\n")
