@@ -476,9 +476,8 @@ class Archive(Scannable):
         is_new = ~is_among(edits["payment_id"], every["payment_id"])
         added, changed = int((is_new & ~is_listed).sum()), int((~is_new).sum())
         if len(edits):
-            holder = Holder(history.me, history.fetched_at)
-            if rows.holder and rows.holder.fetched_at > holder.fetched_at:
-                holder = rows.holder
+            holders = [Holder(history.me, history.fetched_at), *([rows.holder] if rows.holder else [])]
+            holder = max(holders, key=lambda each: each.fetched_at)
             named = [each for each in (rows.holder, holder) if each and each.me.user.username]
             if named:  # a file without a handle shows no username
                 holder = Holder(replace(holder.me, user=named[0].me.user), holder.fetched_at)

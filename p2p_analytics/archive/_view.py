@@ -311,7 +311,7 @@ def select_stated(payments: pd.DataFrame) -> pd.DataFrame:
     A payment that the service lists, too, is there with the values of both.
     """
     is_own = payments["source"] == schema.SOURCE_STATEMENT
-    is_shared = ~is_own & payments["file"].notna() if "file" in payments else ~is_own & False
+    is_shared = ~is_own & (payments["file"].notna() if "file" in payments else False)
     stated = payments[is_own | is_shared]
     is_matched = stated[MATCHED].notna() if MATCHED in stated else pd.Series(data=False, index=stated.index)
     names_other = is_matched | is_shared[stated.index]
