@@ -355,29 +355,35 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
     refused = after.refused[is_among(after.refused[_KEY], pd.Series(given.to_list()))]
     wrong = after.problems[after.problems["code"] == CONTRADICTS].groupby(_KEY)["field"].agg(", ".join)
     refused = refused.assign(fields=refused[_KEY].map(wrong))
-    both = own.join(before.payments.select(_KEY, pl.col("digest").alias("before")), on=_KEY, how="left")
+    both = own.join(before.payments.rename({"digest": "before"}), on=_KEY, how="left")
     is_refused = pl.col(_KEY).is_in(refused[_KEY].tolist())
     is_given = pl.col(_KEY).is_in(given.implode())
     held = both.filter(pl.col("before").is_not_null() & ~is_refused)
     changed = _list_changes(folder, manifest, view, held.filter(pl.col("digest") != pl.col("before"))[_KEY])
     new = both.filter(is_given & pl.col("before").is_null())
     known = held.filter(is_given).join(changed, on=_KEY, how="anti")
-    removed = before.payments.clear()
+    removed = view.payments.iloc[:0]
     if both["before"].count() < len(before.payments):
-        removed = before.payments.join(own, on=_KEY, how="anti")
+        removed = _select_payments(read_view(folder, manifest), before.payments.join(own, on=_KEY, how="anti")[_KEY])
     columns = ["file", "line", _KEY, "kind", "fields"]
     parts = {
         "changed": changed.select(columns).to_pandas(),
         "refused": refused[columns],
-        "removed": removed.with_columns(fields=pl.lit("")).select(columns).to_pandas(),
+        "removed": removed.assign(fields="")[columns],
     }
     details = pd.concat(part.assign(outcome=outcome).astype(object) for outcome, part in parts.items())
-    kinds = {"new": new, "known": known, "changed": changed}
-    counts = {name: dict(part["kind"].value_counts().iter_rows()) for name, part in kinds.items()}
-    counts["refused"] = {str(kind): int(count) for kind, count in refused["kind"].value_counts().items()}
+    payments = _select_payments(view, new[_KEY])
+    counted = {
+        "new": payments,
+        "known": _select_payments(view, known[_KEY]),
+        "changed": parts["changed"],
+        "refused": refused,
+    }
+    counts = {
+        name: {str(kind): int(n) for kind, n in part["kind"].value_counts().items()} for name, part in counted.items()
+    }
     problems = _select_problems(before.problems, view.problems, labels)
     details = details.sort_values(["file", "line", _KEY], ignore_index=True)[[*_DETAILS]].astype(_DETAILS)
-    payments = view.payments[is_among(view.payments[_KEY], pd.Series(new[_KEY].to_list()))].reset_index(drop=True)
     others = list_other_accounts(problems, view.payments)
     numbers = len(new), len(known), len(changed), len(refused)
     return ImportPlan(
@@ -388,9 +394,8 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
 def _list_changes(folder: ArchiveFolder, manifest: Manifest, view: View, ids: pl.Series) -> pl.DataFrame:
     """Return the payments of some ids that have another value than before, and the names of these columns."""
     names = [name for name in (*PAYMENTS, *STATEMENT) if name not in NOT_COMPARED]
-    before = read_view(folder, manifest).payments if len(ids) else view.payments
-    wanted = pd.Series(ids.to_list(), dtype=TEXT)
-    own, earlier = (to_polars(table[is_among(table[_KEY], wanted)]) for table in (view.payments, before))
+    before = read_view(folder, manifest) if len(ids) else view
+    own, earlier = (to_polars(_select_payments(each, ids)) for each in (view, before))
     both = own.join(earlier, on=_KEY, how="inner", suffix="_before", maintain_order="left")
     values = {name: pl.col(f"{name}_before") for name in names}
     # A value that was not known before is not a change.
@@ -399,6 +404,12 @@ def _list_changes(folder: ArchiveFolder, manifest: Manifest, view: View, ids: pl
     words = (pl.when(each).then(pl.lit(name)) for name, each in differs.items())
     fields = pl.concat_str(*words, separator=", ", ignore_nulls=True)
     return both.filter(pl.any_horizontal(*differs.values())).select(_KEY, "file", "line", "kind", fields=fields)
+
+
+def _select_payments(view: View, ids: pl.Series) -> pd.DataFrame:
+    """Return the payments of some ids."""
+    is_wanted = is_among(view.payments[_KEY], pd.Series(ids.to_list(), dtype=TEXT))
+    return view.payments[is_wanted].reset_index(drop=True)
 
 
 def _count_kinds(counts: dict[str, dict[str, int]]) -> pd.DataFrame:

@@ -102,7 +102,7 @@ class Names(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """What shows the difference of two views: ``payment_id``, place, kind and digest of each payment, and problems."""
+    """What shows the difference of two views: ``payment_id`` and ``digest`` of each payment, and the problems."""
 
     payments: pl.DataFrame
     problems: pd.DataFrame
@@ -163,7 +163,7 @@ def read_outline(folder: ArchiveFolder, manifest: Manifest) -> Outline:
 
 
 def outline(payments: pd.DataFrame) -> pl.DataFrame:
-    """Return ``payment_id``, ``file``, ``line``, ``kind``, and a digest of the compared columns of each payment."""
+    """Return ``payment_id``, and as ``digest`` one of the compared columns of each payment."""
     rows = to_polars(payments)
     digests = rows.select(name for name in _COLUMNS if name not in NOT_COMPARED).hash_rows()
     return rows.with_columns(digest=digests.reinterpret(signed=True)).select(*SCHEMAS["view_outline"])

@@ -31,10 +31,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     "rows": {name: _DTYPES[kind] for name, kind in stored.ROWS.items()},
     "edits": {**schema.PAYMENTS, **schema.STATEMENT},
     "view_payments": {**schema.PAYMENTS, **schema.STATEMENT, MATCHED: schema.TEXT, **MICROSECONDS},
-    "view_outline": {
-        **dict.fromkeys(("payment_id", "file", "kind"), schema.TEXT),
-        **dict.fromkeys(("line", "digest"), schema.WHOLE),
-    },
+    "view_outline": {"payment_id": schema.TEXT, "digest": schema.WHOLE},
     "view_problems": schema.PROBLEMS,
     "view_people": schema.PEOPLE,
     "view_reconciliation": RECONCILIATION,

@@ -21,7 +21,7 @@ from p2p_analytics.history import History
 from p2p_analytics.privacy import Mask, is_masked
 from p2p_analytics.statements.collect import collect
 from p2p_analytics.statements.formats.cells import has_zone
-from p2p_analytics.statements.ledger.derive import derive
+from p2p_analytics.statements.ledger.derive import View, derive
 from p2p_analytics.statements.problems import OTHER_ACCOUNTS, REFUSED, SKIPPED, frame_problems
 from p2p_analytics.statements.rows import Collected
 from p2p_analytics.times import EPOCH, find_zone
@@ -144,13 +144,14 @@ def build_statements(collected: Collected) -> Statements:
     """Return what follows from the rows of files."""
     view = derive(collected)
     return Statements(
-        view.payments,
+        view.payments.copy(deep=False),  # the view keeps its own, so that edits show
         view.reconciliation,
         frame_problems(view.problems),
         view.files,
         _holders=view.holders,
         _unnamed=view.unnamed,
         _collected=collected,
+        _view=view,
     )
 
 
@@ -254,6 +255,7 @@ class Statements:
     _holders: Mapping[str, Me] = field(default_factory=dict, repr=False)
     _unnamed: frozenset[str] = field(default=frozenset(), repr=False)
     _collected: Collected | None = field(default=None, repr=False)  # what was read; None in privacy mode
+    _view: View | None = field(default=None, repr=False)  # what followed from it
 
     @property
     def accounts(self) -> list[str]:
@@ -324,6 +326,7 @@ class Statements:
         others = self.payments.loc[self.payments["account_id"] != chosen, "payment_id"]
         is_own = is_among(problems["payment_id"], payments["payment_id"]) | ~is_among(problems["payment_id"], others)
         is_checked = self.reconciliation["account"] == chosen
+        collected, view = self._select_rows(chosen, of_others)
         return replace(
             self,
             payments=payments,
@@ -331,7 +334,8 @@ class Statements:
             problems=problems[is_own].reset_index(drop=True),
             files=self.files[~is_of_other].reset_index(drop=True),
             _holders={chosen: self._holders[chosen]},
-            _collected=self._select_rows(chosen, of_others),
+            _collected=collected,
+            _view=view,
         )
 
     def collect(self) -> tuple[Collected, pd.DataFrame]:
@@ -339,10 +343,9 @@ class Statements:
 
         Rows of transactions that the user has removed from `payments` are left out.
         """
-        collected = self._collected
-        if collected is None:
+        collected, view = self._collected, self._view
+        if collected is None or view is None:
             raise ConfigurationError("These statements do not hold the rows of their files: read the files again.")
-        view = derive(collected)
         is_kept = view.ids["payment_id"].is_null() | view.ids["payment_id"].is_in(self.payments["payment_id"].tolist())
         own = dict(list(self.payments.groupby("account_id", sort=False)))
         read = dict(list(view.payments.groupby("account_id", sort=False)))
@@ -379,6 +382,7 @@ class Statements:
             strict=strict,
             _holders={str(me.user.id): me for me in holders.values()},
             _collected=None,
+            _view=None,
             _unnamed=frozenset(str(me.user.id) for name, me in holders.items() if name in self._unnamed),
         )
 
@@ -442,14 +446,13 @@ class Statements:
             )
         raise ConfigurationError(f"account is one of {names}, not {account!r}.")
 
-    def _select_rows(self, account: str, of_others: set[str]) -> Collected | None:
-        """Return the rows, files and problems of an account."""
-        collected = self._collected
-        if collected is None or len(self._holders) == 1:
-            return collected
-        view = derive(collected)
-        is_own = (view.ids["account"] == account).fill_null(value=False)
-        rows = collected.rows.filter(is_own & ~pl.col("file").cast(pl.String).is_in(list(of_others)))
+    def _select_rows(self, account: str, of_others: set[str]) -> tuple[Collected | None, View | None]:
+        """Return the rows, files and problems of an account, and what followed from them and the other rows."""
+        collected, view = self._collected, self._view
+        if collected is None or view is None or len(self._holders) == 1:
+            return collected, view
+        is_of_other = collected.rows["file"].cast(pl.String).is_in(list(of_others))
+        is_own = (view.ids["account"] == account).fill_null(value=False) & ~is_of_other
         files = tuple(info for info in collected.files if info.file not in of_others)
         problems = tuple(problem for problem in collected.problems if problem.file not in of_others)
-        return Collected(rows, files, problems)
+        return Collected(collected.rows.filter(is_own), files, problems), view._replace(ids=view.ids.filter(is_own))
