@@ -16,8 +16,17 @@ from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder, build_form
 from p2p_analytics.archive._manifest import NAME, BrokenFileError, is_file_name
 from p2p_analytics.archive._people import add_suggestions, list_people, list_unused, suggest_people, write_aliases
 from p2p_analytics.archive._scan import Scannable, Source
-from p2p_analytics.archive._service import Changes, build_baseline, build_rows, write_changes, write_table
-from p2p_analytics.archive._verify import COMPARED, find_differences, limit_to, list_payments
+from p2p_analytics.archive._service import (
+    COMPARED,
+    Changes,
+    build_baseline,
+    build_rows,
+    find_differences,
+    limit_to,
+    list_payments,
+    write_changes,
+    write_table,
+)
 from p2p_analytics.archive._view import derive_statements, match_people, read_file, read_view, select_stated
 from p2p_analytics.archive.tables import empty_frame
 from p2p_analytics.display import format_count

@@ -1,7 +1,8 @@
-"""The service's payments in an archive: which files a merge or sync changes, and what a sync starts from."""
+"""The service's payments in an archive: what a sync starts from, which files it changes, and how they are verified."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -13,30 +14,34 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from p2p_analytics import records
 from p2p_analytics.archive._manifest import Entry, Service, list_starts, matches_name
 from p2p_analytics.archive.tables import arrow_schema, open_parquet, tabulate
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, table_of, with_microseconds
-from p2p_analytics.frames.build import problems_frame
+from p2p_analytics.frames.build import payments_frame, problems_frame
 from p2p_analytics.frames.merge import FETCHED_AT, keep_newest
 from p2p_analytics.frames.people import merge_people
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.history import Baseline, MissingPeriod, merge_problems
-from p2p_analytics.records import Problem
 from p2p_analytics.times import as_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from p2p_analytics.archive._folder import ArchiveFolder
+    from p2p_analytics.client import Client
     from p2p_analytics.history import History
-    from p2p_analytics.records import Me
+    from p2p_analytics.privacy import Mask
+    from p2p_analytics.records import Me, Payments
 
 log = logging.getLogger(__name__)
 
 MOST_ROWS: Final = 18_000  # in one file: a change rewrites less than 2 % of a million rows, with few files
+# Fields of the payment itself; names of its people change independently.
+COMPARED: Final = ("payment_id", "status", "action", "amount_cents", "note", "date_created", "date_completed")
 _USUAL_ROWS: Final = 16_000
 _FRIENDS_VALID: Final = timedelta(days=1)
 _UNLISTED: Final = "is in the archive, but the service does not list it any more; it stays as it was"
@@ -279,7 +284,7 @@ def _add_unlisted(
         log.warning(words, folder.path, count)
     # A payment that was requested by its id has a problem from that request.
     left = sorted(unlisted - {*history.problems["payment_id"]})
-    new = problems_frame(Problem(payment_id, "id", payment_id, _UNLISTED) for payment_id in left)
+    new = problems_frame(records.Problem(payment_id, "id", payment_id, _UNLISTED) for payment_id in left)
     return pd.concat([problems, new], ignore_index=True).drop_duplicates(ignore_index=True)
 
 
@@ -322,3 +327,55 @@ def split_rows(rows: pa.Table, start: date | None) -> list[tuple[date | None, pa
 def _days(rows: pa.Table) -> np.ndarray[Any, Any]:
     found: np.ndarray[Any, Any] = rows["date_created"].to_numpy().astype("datetime64[D]")
     return found
+
+
+def list_payments(
+    client: Client, me: Me, on_progress: Callable[[int, int], object], mask: Mask | None, *, since: datetime | None
+) -> pd.DataFrame:
+    """Return the compared columns of payments, listed once without the cache; raise a RecordError without an id."""
+
+    def iterate_payments() -> Iterator[Payments]:
+        after = None if since is None else since - timedelta(seconds=1)  # the service's bounds are exclusive
+        with contextlib.closing(client.history_pages(after=after, refresh=True, progress=on_progress)) as pages:
+            for page in pages:
+                yield page.items
+
+    def require_ids(found: Sequence[records.Problem]) -> None:
+        nameless = [problem for problem in found if problem.record_id is None]
+        records.raise_unreadable(nameless if mask is None else mask.problems(nameless))
+
+    listed = payments_frame(iterate_payments(), str(me.user.id), require_ids)[[*COMPARED]]
+    return listed if since is None else listed[listed["date_created"] >= since].reset_index(drop=True)
+
+
+def limit_to(archived: pa.Table, since: datetime | None) -> pa.Table:
+    """Return the rows of payments made since a date; without one, all rows."""
+    return archived if since is None else archived.filter(pc.greater_equal(archived["date_created"], since))
+
+
+def find_differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per payment that differs, as `Archive.verify` describes it."""
+    held = frame_of(pa.concat_tables(archived))
+    both = held.merge(listed, on="payment_id", how="outer", suffixes=("", "_listed"), indicator="side")
+    shared = both["side"] == "both"
+    differ = pd.DataFrame({name: shared & ~_is_equal(both[name], both[f"{name}_listed"]) for name in COMPARED[1:]})
+    differs = ~shared | differ.any(axis="columns")
+    found, differ = both[differs], differ[differs]
+    kinds = {"left_only": "extra", "right_only": "missing", "both": "changed"}
+    created = found["date_created_listed"].fillna(found["date_created"])
+    fields = [", ".join(differ.columns[row]) or None for row in differ.to_numpy()]
+    named = pd.DataFrame(
+        {
+            "month": created.dt.strftime("%Y-%m").astype(schema.TEXT),
+            "payment_id": found["payment_id"],
+            "difference": found["side"].astype(schema.TEXT).map(kinds).astype(schema.TEXT),
+            "fields": pd.Series(fields, index=found.index, dtype=schema.TEXT),
+            "created": created,
+        }
+    )
+    return named.sort_values(["created", "payment_id"], ascending=False, ignore_index=True).drop(columns="created")
+
+
+def _is_equal(one: pd.Series[Any], other: pd.Series[Any]) -> pd.Series[bool]:
+    """Return, for each row, whether two columns hold the same value or both a null."""
+    return one.eq(other).fillna(value=False).astype(bool) | (one.isna() & other.isna())

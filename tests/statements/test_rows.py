@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.statements.reading.quick_csv import read_regular
+from p2p_analytics.statements.reading.tables import read_regular
 
 _A = (Path(__file__).parent / "samples/gen_a_2018.csv").read_text("utf-8")
 _B = (Path(__file__).parent / "samples/gen_b_2019.csv").read_text("utf-8")

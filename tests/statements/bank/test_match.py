@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2p_analytics.bank import BANK_MATCHES, match_bank
-from p2p_analytics.bank._assignment import Row, assign
+from p2p_analytics.bank._match import Candidate, assign
 from p2p_analytics.errors import ConfigurationError, SchemaError
 
 if TYPE_CHECKING:
@@ -287,5 +287,5 @@ def test_the_assignment_is_the_best(days: list[int], bank: list[tuple[int, bool]
 def test_a_long_chain_of_equal_transfers() -> None:
     """One transfer a day for 54 years, each at the bank two days later: only rows within reach are compared."""
     days = 20_000
-    pairs = assign(list(range(days)), [Row(day + 2, is_named=True) for day in range(days)], 5)
+    pairs = assign(list(range(days)), [Candidate(day + 2, is_named=True) for day in range(days)], 5)
     assert pairs == [(day, day) for day in range(days)]
