@@ -37,8 +37,8 @@ _NOTICE: Final = "notice"
 _CLOSING: Final = "ending"  # the field of the balance in a closing row
 _EXPORTED: Final = frozenset({"payment_id", "flow_cents"})  # columns that no statement has
 _OF_BANK: Final = (
-    "If they are those of a bank account, p2p.match_bank pairs its rows with the transfers of your statements: import "
-    "the statements without this file."
+    "If it is of a bank, leave it out (p2p.match_bank pairs its rows with your transfers); if it is of a payment service, "
+    "'p2p-analytics describe FILE' drafts a format for it."
 )
 
 
@@ -258,7 +258,7 @@ def _advise(error: StatementError) -> str:
     if not isinstance(error, NoHeaderError) or not error.columns:
         return ""
     if {*error.columns} >= _EXPORTED:
-        return " They are those of payments that p2p_analytics wrote: read them with p2p.read_csv."
+        return " They are those of payments that p2p_analytics wrote: leave the file out, or read it with p2p.read_csv."
     return f" {_OF_BANK if is_bank_header(error.columns) else describe_nearest(error.columns)}"
 
 

@@ -48,7 +48,7 @@ def test_payments_that_were_exported_lead_to_read_csv(tmp_path: Path) -> None:
     """They are no statement, but a file of the package itself."""
     path = tmp_path / "payments.csv"
     p2p.to_csv(pd.DataFrame({"payment_id": ["1"], "flow_cents": [-5], "counterparty_name": ["Ada"]}), path)
-    sentence = " They are those of payments that p2p_analytics wrote: read them with p2p.read_csv."
+    sentence = " They are those of payments that p2p_analytics wrote: leave the file out, or read it with p2p.read_csv."
     assert _refuse(path).endswith(f"(columns: payment_id, flow_cents, counterparty_name).{sentence}")
 
 
@@ -57,7 +57,7 @@ def test_the_file_of_a_bank_leads_to_match_bank(tmp_path: Path) -> None:
     path = tmp_path / "bank.csv"
     path.write_text("Date,Description,Amount\n2024-05-31,VENMO CASHOUT,196.50\n", "utf-8")
     message = _refuse(path)
-    assert "(columns: Date, Description, Amount). If they are those of a bank account, p2p.match_bank" in message
+    assert "(columns: Date, Description, Amount). If it is of a bank, leave it out (p2p.match_bank" in message
     assert "nearest" not in message
 
 

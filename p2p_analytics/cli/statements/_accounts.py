@@ -54,11 +54,13 @@ def describe_others(plan: ImportPlan, statements: Statements, account: str | Non
     return _end_lines(lines, len(plan.other_accounts))
 
 
-def describe_left_out(left_out: dict[str, list[str]]) -> list[str]:
-    """Return a line for the files of each account that are not imported."""
+def describe_left_out(left_out: dict[str, list[str]], unnamed: list[str]) -> list[str]:
+    """Return a line for the files of each account that are not imported; some accounts only have a service's name."""
     from p2p_analytics.display import clean_line, join_first
 
-    lines = [f"left out, of {clean_line(name)}: {join_first(files)}" for name, files in left_out.items() if files]
+    reasons = {name: f"of {clean_line(name)}" for name in left_out}
+    reasons |= {name: f"names no account: if it is yours, import it with --account NAME ({name})" for name in unnamed}
+    lines = [f"left out, {reasons[name]}: {join_first(files)}" for name, files in left_out.items() if files]
     return _end_lines(lines[:_MOST_LINES], len(lines))
 
 

@@ -118,6 +118,7 @@ def _import(options: argparse.Namespace) -> int:
     statements = _reading.read_files(archive, options, progress)
     _reading.refuse_zone(statements, options)
     skipped, refused = list_skipped(statements.problems), list_refused(statements.problems)
+    unnamed = statements.unnamed_accounts
     statements, left_out = _accounts.choose_account(statements, options)
     progress.log(f"Comparing {format_count(len(statements.payments), *_NOUNS)} with {options.archive} ...")
     plan = archive.import_(statements, dry_run=options.dry_run, repair=options.repair)
@@ -139,7 +140,7 @@ def _import(options: argparse.Namespace) -> int:
         *_list_wrong_balances(statements),
         *_list_gaps(plan.problems),
         *_accounts.describe_others(plan, statements, options.account),
-        *_accounts.describe_left_out(left_out),
+        *_accounts.describe_left_out(left_out, unnamed),
         *_describe_services(plan),
         *_describe_details(plan, dry_run=options.dry_run),
         *_describe_problems(plan.problems, options),

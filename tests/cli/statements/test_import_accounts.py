@@ -124,6 +124,14 @@ def test_files_that_name_no_account_get_a_command_of_their_own(folder, tmp_path,
     assert said.endswith(f" ; p2p-analytics import cash_app {tmp_path}/cash.csv --account YOUR-NAME\n")
 
 
+def test_a_left_out_file_without_an_account_can_be_the_users(folder, tmp_path, capsys) -> None:
+    """The files of the chosen account are imported; one that names no account may be of the same person."""
+    (tmp_path / "cash.csv").write_text(CASH, "utf-8")
+    _, printed = _run(capsys, "import", folder, PERSONAL[2], tmp_path / "cash.csv", "--only-account", "nora-quill")
+    line = "left out, names no account: if it is yours, import it with --account NAME (cash_app): cash.csv"
+    assert line in printed.splitlines()
+
+
 def test_an_account_can_be_typed_as_messages_show_it(folder, tmp_path, capsys) -> None:
     """A control character of a name is in no message, so that the command that it gives does not have it either."""
     file = tmp_path / "e.csv"
