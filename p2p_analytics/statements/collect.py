@@ -37,8 +37,8 @@ _NOTICE: Final = "notice"
 _CLOSING: Final = "ending"  # the field of the balance in a closing row
 _EXPORTED: Final = frozenset({"payment_id", "flow_cents"})  # columns that no statement has
 _OF_BANK: Final = (
-    "If it is of a bank, leave it out (p2p.match_bank pairs its rows with your transfers); if it is of a payment service, "
-    "'p2p-analytics describe FILE' drafts a format for it."
+    "If it is of a bank, leave it out (p2p.match_bank pairs its rows with your transfers); if it is of a payment "
+    "service, 'p2p-analytics describe FILE' drafts a format for it."
 )
 
 
