@@ -6,6 +6,7 @@ The file of an import is never changed, and says by itself what it is, so that i
 from __future__ import annotations
 
 import io
+import itertools
 import logging
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -59,7 +60,7 @@ class Holder(msgspec.Struct, frozen=True):
 class Rows(NamedTuple):
     """What an archive stores of statements."""
 
-    # A file that was imported again as it was is there once; another one of the same name has a number behind it.
+    # A file that was imported again is there once, as it was read last; another one of its name has a number behind it.
     collected: Collected
     labels: tuple[dict[str, str], ...]  # of each import, the name of each of its files in ``collected``
     edits: pd.DataFrame  # PAYMENTS and STATEMENT of the payments that the user has edited or merged
@@ -73,7 +74,7 @@ def read_rows(folder: ArchiveFolder, manifest: Manifest) -> Rows:
     rows = Rows(none, (), empty_frame(SCHEMAS[EDITS]), None)
     for batch in manifest.batches:
         said, frame = _read_import(folder, batch.rows)
-        rows = add_import(rows, Collected(frame, said.files, said.problems), said.number)
+        rows = add_import(rows, Collected(frame, said.files, said.problems))
     edits = [batch.edits for batch in manifest.batches if batch.edits]
     if manifest.edits is not None:
         rows = rows._replace(holder=read_holder(folder.open_file(manifest.edits)))
@@ -91,38 +92,31 @@ def add_edits(rows: Rows, edits: pd.DataFrame) -> Rows:
     return rows._replace(edits=set_dtypes(joined.reindex(columns=edits.columns), edits.dtypes.to_dict()))
 
 
-def add_import(rows: Rows, given: Collected, number: int) -> Rows:
-    """Return stored rows with those of a further import."""
-    known = {(info.file, info.digest, info.account): info.file for info in rows.collected.files if info.digest}
-    known |= {
-        (original, info.digest, info.account): info.file
-        for info in rows.collected.files
-        for labels in rows.labels
-        for original, label in labels.items()
-        if label == info.file and info.digest
-    }
-    taken = {info.file for info in rows.collected.files}
-    labels: dict[str, str] = {}
-    files = []
-    for info in given.files:
-        again = known.get((info.file, info.digest, info.account))
-        label, count = info.file, 2
-        while again is None and label in taken:
-            label, count = f"{info.file} ({count})", count + 1
-        labels[info.file] = again or label
-        if again is None:
-            taken.add(label)
-            files.append(replace(info, file=label, batch=number))
-    new = {info.file for info in files}
-    added = {original: label for original, label in labels.items() if label in new}
-    file, own = pl.col("file").cast(pl.String), given.rows
-    if len(added) < len(labels):
-        own = own.filter(file.is_in(list(added)))
-    if any(original != label for original, label in added.items()):
-        own = own.with_columns(file.replace(added).cast(own["file"].dtype).alias("file"))
-    problems = [each._replace(file=added[each.file]) for each in given.problems if each.file in added]
+def add_import(rows: Rows, given: Collected) -> Rows:
+    """Return stored rows with those of a further import; a file that is known counts as it was read last."""
     before = rows.collected
-    joined = Collected(pl.concat([before.rows, own]), (*before.files, *files), (*before.problems, *problems))
+    digests = {info.file: info.digest for info in before.files}
+    known = {(name, digests[label]): label for labels in rows.labels for name, label in labels.items()}
+    labels: dict[str, str] = {}
+    taken = set(digests)
+    for info in given.files:
+        label = known.get((info.file, info.digest)) if info.digest else None
+        names = itertools.chain([info.file], (f"{info.file} ({number})" for number in itertools.count(2)))
+        labels[info.file] = label or next(name for name in names if name not in taken)
+        taken.add(labels[info.file])
+    again = {*labels.values()} & {*digests}
+    file, earlier, own = pl.col("file").cast(pl.String), before.rows, given.rows
+    if again:
+        earlier = earlier.filter(~file.is_in(list(again)))
+    if any(name != label for name, label in labels.items()):
+        own = own.with_columns(file.replace(labels).cast(own["file"].dtype).alias("file"))
+    files = [info for info in before.files if info.file not in again]
+    problems = [problem for problem in before.problems if problem.file not in again]
+    joined = Collected(
+        pl.concat([earlier, own]),
+        (*files, *(replace(info, file=labels[info.file]) for info in given.files)),
+        (*problems, *(each._replace(file=labels[each.file]) for each in given.problems if each.file in labels)),
+    )
     return rows._replace(collected=joined, labels=(*rows.labels, labels))
 
 

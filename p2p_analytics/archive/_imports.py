@@ -285,7 +285,7 @@ def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> 
     key = find_key(folder, manifest)  # before people.csv is read, which the user may change at any time
     given, edited = statements.collect()
     stored = _batches.read_rows(folder, manifest)
-    rows = _batches.add_edits(_batches.add_import(stored, given, manifest.next_number), edited)
+    rows = _batches.add_edits(_batches.add_import(stored, given), edited)
     check = functools.partial(_require_account, folder, statements, manifest)
     after = _view.derive_statements(folder, manifest, rows, check)
     view = _view.derive_view(folder, manifest, after)

@@ -249,6 +249,8 @@ def read_aliases(body: bytes, file: str) -> PeopleFile:
         header = [name.strip().casefold() for name in names]
         if set(_NEEDED) - set(header):
             raise ArchiveError(f"{file} needs the columns {' and '.join(_NEEDED)} in its first line: restore them.")
+        if repeated := [name for name in COLUMNS if header.count(name) > 1]:
+            raise ArchiveError(f"{file} has the column {repeated[0]} more than once: leave all of them out but one.")
         rows = [(reader.line_num, [restore_text(cell) for cell in cells]) for cells in reader]
     except csv.Error as error:
         raise ArchiveError(f"{file}, line {reader.line_num}: {error}; correct the line.") from None

@@ -15,7 +15,7 @@ import polars as pl
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ConfigurationError, StatementError, describe_os_error, describe_type
 from p2p_analytics.files import NotRegularFileError, open_regular, to_path
-from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, find_bank_columns
+from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, OUT_WORDS, find_bank_columns
 from p2p_analytics.statements.formats.cells import ORDERS, list_orders, parse_instants, parse_money
 from p2p_analytics.statements.formats.format import normalize_name
 from p2p_analytics.statements.reading.sources import read_bounded, show_name
@@ -32,7 +32,6 @@ _SHORT_YEAR: Final = r"^\s*(\d{1,2}[/.]\d{1,2}[/.])(\d\d)\s*$"
 _COMPACT: Final = r"^\s*((?:19|20)\d\d)(\d\d)(\d\d)\s*$"
 _DOTTED: Final = re.compile(r"\s*\d{1,2}\.\d{1,2}\.\d{2,4}")
 _IN_BRACKETS: Final = r"^\s*\(([^()a-zA-Z]*)\)\s*$"
-_OUT: Final = frozenset({"d", "dr", "debit", "af", "s", "soll", "out"})
 _UTC: Final = ZoneInfo("UTC")
 
 
@@ -167,7 +166,8 @@ def _read_amounts(sheet: _Sheet) -> list[int | None]:
         cents = _read_money(sheet, "amount")
         signs = [normalize_name(sign or "") for sign in sheet.columns.get("sign", [])]
         if signs and not any((amount or 0) < 0 for amount in cents):
-            cents = [-amount if amount and sign in _OUT else amount for amount, sign in zip(cents, signs, strict=True)]
+            pairs = zip(cents, signs, strict=True)
+            cents = [-amount if amount and sign in OUT_WORDS else amount for amount, sign in pairs]
         return cents
     empty: list[int | None] = [None] * len(sheet.lines)
     debits, credits_ = (_read_money(sheet, name) if name in sheet.columns else empty for name in ("debit", "credit"))

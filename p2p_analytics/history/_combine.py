@@ -53,9 +53,9 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
     -------
     History or DataFrame
         Newest payment first. User, balance and friends of a history are those of the one that was fetched last,
-        but not from statements if there are others;
-        "data as of" is the oldest, because nothing newer is known of the payments that only that history holds;
-        problems of a payment are those of the last history that holds it.
+        but not from statements if there are others; the balance is unknown if all are of statements and have no
+        payment in common, as those of two services. "Data as of" is the oldest, because nothing newer is known of the
+        payments that only that history holds; problems of a payment are those of the last history that holds it.
 
     Raises
     ------
@@ -153,8 +153,12 @@ def _combine_histories(histories: Sequence[History]) -> History:
         problems = pd.concat([problems, refused], ignore_index=True).drop_duplicates(ignore_index=True)
     # Statements list no friends.
     latest = ([each for each in ordered if not _is_of_statements(each)] or ordered)[-1]
+    me, filled = latest.me, [each for each in ordered if len(each.payments)]
+    if len(filled) > 1 and _is_of_statements(latest) and len(payments) == sum(len(each.payments) for each in filled):
+        me = msgspec.structs.replace(me, balance_cents=None)  # they can be of several balances
     return replace(
         latest,
+        me=me,
         payments=payments,
         friends=latest.friends.copy(),
         fetched_at=moments[0],

@@ -259,7 +259,7 @@ def _advise(error: StatementError) -> str:
         return ""
     if {*error.columns} >= _EXPORTED:
         return " They are those of payments that p2p_analytics wrote: leave the file out, or read it with p2p.read_csv."
-    return f" {_OF_BANK if is_bank_header(error.columns) else describe_nearest(error.columns)}"
+    return f" {describe_nearest(error.columns, _OF_BANK if is_bank_header(error.columns) else None)}"
 
 
 def _join_parts(parts: list[Part], tz: ZoneInfo, account: str | None, member: str | None) -> Table:

@@ -17,26 +17,32 @@ from p2p_analytics import settings
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ConfigurationError, StatementError, describe_os_error
 from p2p_analytics.files import NotRegularFileError, open_regular, to_path
-from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, SERVICE_COLUMNS
+from p2p_analytics.frames.schema import KINDS
+from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, OUT_WORDS, SERVICE_COLUMNS
 from p2p_analytics.statements.formats.cells import ORDERS, list_orders, parse_instants, parse_money
 from p2p_analytics.statements.formats.column_format import FIELDS, ColumnFormat
+from p2p_analytics.statements.formats.fields import STATUSES
 from p2p_analytics.statements.formats.format import normalize_name
 from p2p_analytics.statements.reading.registry import HeaderFinder
 from p2p_analytics.statements.reading.sources import read_bounded, show_name
 from p2p_analytics.statements.reading.text import to_utf8
 from p2p_analytics.times import find_zone
+from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
 _KEYS: Final = tuple(each.name for each in fields(ColumnFormat) if each.init and each.name != "adjust")
+_NO_FIELDS: Final = {*_KEYS} - {*FIELDS, *KINDS}
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _HEAD_LINES: Final = 50
 _SAMPLE_ROWS: Final = 200
 _SHOWN_ROWS: Final = 3
 _LONGEST_CELL: Final = 60
 _YEAR_LAST: Final = r"^\s*[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}"
+_CODE: Final = r"^[A-Z]{3}$"
+_MOST_WORDS: Final = 20
 _UTC: Final = find_zone("UTC")
 _NAMES: Final = {
     normalize_name(name): {"debit": "out", "credit": "in"}.get(field, field)
@@ -93,9 +99,16 @@ def read_format(path: str | os.PathLike[str]) -> ColumnFormat:
     """
     name = show_name(to_path(path))
     try:
-        given = tomllib.loads(_read_bytes(path, ConfigurationError).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{name} is not a TOML file: {error}.") from None
+        given = tomllib.loads(_read_bytes(path, ConfigurationError).decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{name} is not in UTF-8: save it as a text file in UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(
+            f"{name} is not a TOML file: {error}; texts need quotes, and a key can be there only once."
+        ) from None
+    for title, table in ((title, table) for title, table in given.items() if isinstance(table, dict)):
+        if misplaced := sorted(set(table) & _NO_FIELDS):
+            raise ConfigurationError(f"{name} has {misplaced[0]!r} below [{title}]: move it above the first table.")
     for key in given:
         if key not in _KEYS:
             raise ConfigurationError(f"{name} has the unknown key {key!r}: use one of {', '.join(_KEYS)}.")
@@ -168,18 +181,27 @@ def _score(header: Sequence[str]) -> tuple[int, int]:
     return sum(normalize_name(cell) in _NAMES for cell in texts), len(texts)
 
 
-def _draft(title: str, cells: dict[str, pl.Series]) -> str:
-    """Return the TOML of a format, with comments at uncertain values."""
-    columns = {name: field for name in reversed(cells) if (field := _NAMES.get(normalize_name(name)))}
-    columns = {field: name for name, field in columns.items()}
+def _find_fields(cells: dict[str, pl.Series]) -> tuple[dict[str, str], list[str]]:
+    """Return the column of each field, by names and by cells, and the other columns."""
+    named = {name: field for name in reversed(cells) if (field := _NAMES.get(normalize_name(name)))}
+    columns = {field: name for name, field in named.items() if field != "currency"}
     free = [name for name in cells if name not in columns.values()]
-    for field, has_value in (("date", _is_date), ("amount", _is_amount)):
+    # "Valuta" is a currency or a date.
+    for field, has_value in (("currency", _is_code), ("date", _is_date), ("amount", _is_amount)):
         if field not in columns and not (field == "amount" and {"out", "in"} & set(columns)):
             found = next((name for name in free if has_value(cells[name])), None)
-            columns[field] = found or f"the {field} column"
+            columns |= {field: found or f"the {field} column"} if found or field != "currency" else {}
             free = [name for name in free if name != found]
-    if free and not {"note", "description"} & set(columns):
-        columns["note"] = free.pop(0)
+    texts = [name for name in free if not any(has(cells[name]) for has in (_is_code, _is_date, _is_amount))]
+    if texts and not {"note", "description"} & set(columns):
+        columns["note"] = texts[0]
+        free.remove(texts[0])
+    return columns, free
+
+
+def _draft(title: str, cells: dict[str, pl.Series]) -> str:
+    """Return the TOML of a format, with comments at uncertain values."""
+    columns, free = _find_fields(cells)
     lines = [f"name = {_quote(title)}"]
     if "currency" not in columns and not any(name.rstrip().endswith(")") for name in columns.values()):
         lines.append('currency = "EUR"  # of all rows: correct it')
@@ -191,15 +213,26 @@ def _draft(title: str, cells: dict[str, pl.Series]) -> str:
     has_comma = any(cell.str.contains(r",[0-9]{1,2}[^0-9]*$").any() for cell in amounts)
     lines.append(f'decimal = "{"," if has_comma else "."}"')
     if "sign" in columns and columns["sign"] in cells:
-        words = cells[columns["sign"]].drop_nulls().unique(maintain_order=True).to_list()
-        lines.append(f"signs = {{ out = {json.dumps(words[:1])}, in = {json.dumps(words[1:2])} }}  # correct them")
+        words = _list_words(cells[columns["sign"]])
+        outs = [word for word in words if normalize_name(word) in OUT_WORDS] or words[:1]
+        ins = [word for word in words if word not in outs]
+        lines.append(f"signs = {{ out = {_quote_all(outs)}, in = {_quote_all(ins)} }}  # correct them")
+    if "fee" in columns:
+        lines.append('fee = "inside"  # the amount; or "taken off", where the balance falls by amount and fee')
     lines += ["", "[columns]", *(f"{field} = {_quote(columns[field])}" for field in FIELDS if field in columns)]
     lines += [f"# not used: {_quote(name)}" for name in free]
-    if "type" in columns and columns["type"] in cells:
-        words = cells[columns["type"]].drop_nulls().unique(maintain_order=True).head(20).to_list()
+    if columns.get("status") in cells:
+        words = [word for word in _list_words(cells[columns["status"]]) if word.casefold() not in STATUSES]
+        lines += ["", f"[statuses]  # {', '.join(Status)}", f"settled = {_quote_all(words)}"] if words else []
+    if columns.get("type") in cells:
+        words = _list_words(cells[columns["type"]])
         lines += ["", "[kinds]  # payment, transfer, merchant, fee, ...: patterns of types, in lower case"]
         lines += [f"payment = {_quote('|'.join(map(re.escape, words)).lower())}"] if words else []
     return "\n".join(lines) + "\n"
+
+
+def _is_code(cells: pl.Series) -> bool:
+    return bool(cells.count()) and bool(cells.drop_nulls().str.contains(_CODE).all())
 
 
 def _is_date(cells: pl.Series) -> bool:
@@ -212,6 +245,14 @@ def _is_amount(cells: pl.Series) -> bool:
     texts = cells.drop_nulls()
     read = [parse_money(texts, decimal_comma=comma) for comma in (False, True)]
     return bool(len(texts)) and any(not values.has_nulls() for values in read)
+
+
+def _list_words(cells: pl.Series) -> list[str]:
+    return list(cells.drop_nulls().unique(maintain_order=True).head(_MOST_WORDS))
+
+
+def _quote_all(words: Sequence[str]) -> str:
+    return json.dumps(list(words), ensure_ascii=False)
 
 
 def _quote(text: str) -> str:

@@ -94,8 +94,6 @@ class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
         Whether rows of the file with one id and different amounts are different transactions.
     digest : str
         The digest of the file's bytes.
-    batch : int
-        The number of the import, in an archive.
     """
 
     file: str
@@ -110,7 +108,6 @@ class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
     is_broken: bool = False
     repeats_ids: bool = False
     digest: str = ""
-    batch: int = 0
 
 
 class Collected(NamedTuple):

@@ -254,3 +254,17 @@ def test_a_refused_row_of_a_statement_takes_the_place_of_no_other(history_of, pa
     found = p2p.combine([*(reversed(stated) if turned else stated), listed])
     assert list_values(found.payments["fee_cents"]) == [10]
     assert found.problems[["payment_id", "field", "value"]].to_numpy().tolist() == [["1", "amount_cents", "9900"]]
+
+
+def test_the_balance_of_statements_without_a_common_payment_is_unknown() -> None:
+    """Files of two services have a balance each, and those of overlapping months one."""
+    head = "Date,Time,TimeZone,Name,Type,Status,Currency,Gross,Fee,Net,Balance,Transaction ID"
+    rows = [
+        f"0{month}/14/2024,15:25:46,PST,Bo,Mobile Payment,Completed,USD,8.20,0,8.20,{month}.20,A{month}"
+        for month in (1, 2, 3)
+    ]
+    files = ["\n".join([head, *rows[:2]]), "\n".join([head, *rows[1:]]), "\n".join([head, rows[2]])]
+    first, overlapping, apart = (p2p.read_statements(each.encode(), account="ada").history() for each in files)
+    assert first.me.balance_cents == 220
+    assert p2p.combine([first, overlapping]).me.balance_cents == 320
+    assert p2p.combine([first, apart]).me.balance_cents is None

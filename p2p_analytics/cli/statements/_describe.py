@@ -32,7 +32,9 @@ def _describe(options: argparse.Namespace) -> None:
 
     found = describe_file(options.file)
     command = f"p2p-analytics import ARCHIVE {shlex.quote(options.file)}"
-    advice = f"Then: {command} --format mybank.toml" if found.format is None else f"Import it: {command}"
+    advice = (
+        f"Then: {command} --format mybank.toml --account YOUR-NAME" if found.format is None else f"Import it: {command}"
+    )
     _output.print_summary(
         options,
         f"{found}\n{advice}",

@@ -22,6 +22,7 @@ from p2p_analytics.statements.formats.fields import (
     blank_notices,
     find_day_first,
     match_kinds,
+    require_amounts,
 )
 from p2p_analytics.statements.formats.format import Reading, StatementFormat
 from p2p_analytics.statements.ledger.sides import find_owners
@@ -79,8 +80,6 @@ _BUSINESS: Final = {
     "date": ("Date",), "time": ("Time (UTC)",), "donor_email": ("Donor email",), "net": ("Amount (net)",),
 }  # fmt: skip
 _ALL: Final = tuple(_TRANSACTION | _BALANCES | _TIPS | _TAXES | _BUSINESS)
-_SEVERAL: Final = 3
-_LONGEST: Final = 30  # characters of a cell in an error
 _NONE: Final = "(None)"
 _BRACKETS: Final = r"^\s*(\$?)\s*\(([^-+()]*)\)\s*$"
 _DECIMALS: Final = r"^(?<id>[0-9]{1,14})\.0$"  # a short id that a program saved as a number, which is exact
@@ -170,28 +169,10 @@ def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
                 _require_decimals(cells, is_only & ~text.str.contains(DECIMAL_COMMA), name)
                 cents = with_comma.zip_with(is_only, cents)
         if name == "total":
-            _require_readable(cells, cents)
+            texts = cells.select("file", "line", text=pl.col(name).str.strip_chars())
+            require_amounts(texts.filter(texts["text"] != ""), cents.filter(texts["text"] != ""))
         columns.append(cents.alias(f"{name}_cents"))
     return columns
-
-
-def _require_readable(cells: pl.DataFrame, cents: pl.Series) -> None:
-    """Refuse a file of several rows of which no amount can be read."""
-    if cents.null_count() < _SEVERAL:
-        return
-    given = cells.select("file", "line", text=pl.col("total").str.strip_chars()).with_columns(cents.alias("cents"))
-    given = given.filter(pl.col("text") != "")
-    counts = given.group_by("file", maintain_order=True).agg(
-        pl.len(), pl.col("cents").count(), pl.first("line", "text")
-    )
-    unread = counts.filter(pl.col("cents") == 0, pl.col("len") >= _SEVERAL)
-    _refuse(
-        unread.with_columns(pl.col("text").str.slice(0, _LONGEST)),
-        "{!r} is not an amount of US dollars, and none of the {:,} amounts of the file is: download the file again and "
-        "do not save it with a spreadsheet.",
-        "text",
-        "len",
-    )
 
 
 def _require_decimals(cells: pl.DataFrame, is_open: pl.Series, name: str) -> None:

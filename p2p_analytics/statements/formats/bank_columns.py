@@ -55,6 +55,8 @@ SERVICE_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "currency": BANK_COLUMNS["currency"],
     "balance": ("Balance", "Running Balance", "Kontostand", "Guthaben", "Solde", "Saldo"),
 }  # fmt: skip
+# Words of money out, in the column of the sign.
+OUT_WORDS: Final = frozenset({"d", "dr", "debit", "af", "s", "soll", "out"})
 
 
 def is_bank_header(header: Sequence[str]) -> bool:

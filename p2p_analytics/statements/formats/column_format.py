@@ -26,9 +26,10 @@ from p2p_analytics.statements.formats.fields import (
     read_dates,
     read_money,
     read_statuses,
+    require_amounts,
 )
 from p2p_analytics.statements.formats.format import Reading, StatementFormat, normalize_name
-from p2p_analytics.statements.problems import list_problems
+from p2p_analytics.statements.problems import Problem, list_problems
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from p2p_analytics.statements.formats.cells import Order
     from p2p_analytics.statements.formats.format import Table
-    from p2p_analytics.statements.problems import Problem
 
 FIELDS: Final[Mapping[str, str]] = MappingProxyType({
     "id": "id of the transaction",
@@ -71,6 +71,7 @@ FIELDS: Final[Mapping[str, str]] = MappingProxyType({
     "via": "the holder's own card or account: what paid, or where the money went",
 })  # fmt: skip
 _MONEY: Final = ("amount", "out", "in", "fee", "net", "tax", "balance")
+_AMOUNTS: Final = ("net", "amount", "in", "out")
 _BITCOIN: Final = "BTC"
 _SYMBOLS: Final = {"€": "EUR", "£": "GBP"}
 _CODE: Final = re.compile(r"\(([A-Z]{3})\)$")
@@ -158,10 +159,9 @@ class ColumnFormat(StatementFormat):
     def __post_init__(self) -> None:
         """Check the declaration, and complete it."""
         for key, (is_allowed, allowed) in _ALLOWED.items():
-            if not is_allowed(getattr(self, key)):
-                raise ConfigurationError(
-                    f"The format {self.name!r} has the wrong {key} {getattr(self, key)!r}: write {allowed}."
-                )
+            if not is_allowed(value := getattr(self, key)):
+                wrong = _find_wrong(value, is_allowed)
+                raise ConfigurationError(f"The format {self.name!r} has the wrong {key} {wrong!r}: write {allowed}.")
         has_type = "type" in self.columns
         words = {word.casefold(): key for key, given in self.statuses.items() for word in _as_tuple(given)}
         changes: dict[str, object] = {
@@ -190,6 +190,10 @@ class ColumnFormat(StatementFormat):
             raise ConfigurationError(
                 f"The format {self.name!r} needs the column of a date, and of an amount (or of in and out)."
             )
+        if "sign" in self.columns and not self.signs and self.adjust is None:
+            raise ConfigurationError(
+                f"The format {self.name!r} has the field 'sign' without signs: write its words of 'in' and of 'out'."
+            )
 
 
 def _as_tuple(value: str | Sequence[str]) -> tuple[str, ...]:
@@ -207,6 +211,13 @@ def _is_table(value: object, *words: str) -> bool:
     return all(isinstance(texts, str) or _is_list(texts) for texts in value.values())
 
 
+def _find_wrong(value: Any, is_allowed: Callable[[Any], bool]) -> object:  # noqa: ANN401 - what a user wrote
+    """Return the first part of a table or list that is not allowed by itself, else all of it."""
+    parts: list[Any] = [[each] for each in value] if isinstance(value, list | tuple) else []
+    parts += [{key: each} for key, each in value.items()] if isinstance(value, Mapping) else []
+    return next((part for part in parts if not is_allowed(part)), value)
+
+
 def _is_pattern(value: object) -> bool:  # a query of Polars would start its threads when the formats are imported
     try:
         return isinstance(value, str) and not re.search(r"\(\?<?[=!]|\\[1-9]", value) and bool(re.compile(value))
@@ -214,11 +225,19 @@ def _is_pattern(value: object) -> bool:  # a query of Polars would start its thr
         return False
 
 
+def _is_lower_pattern(value: object) -> bool:
+    return _is_pattern(value) and not re.search("[A-Z]", re.sub(r"\\.", "", str(value)))
+
+
+def _has_group(value: object) -> bool:
+    return _is_pattern(value) and re.compile(str(value)).groups == 1
+
+
 def _are_kinds(value: object) -> bool:
     pairs = list(value.items()) if isinstance(value, Mapping) else value
     if not isinstance(pairs, list | tuple) or not all(_is_list(pair) and len(pair) == 2 for pair in pairs):  # noqa: PLR2004
         return False
-    return all(kind in _WORDS and _is_pattern(pattern) for kind, pattern in pairs)
+    return all(kind in _WORDS and _is_lower_pattern(pattern) for kind, pattern in pairs)
 
 
 _WORDS: Final = (*KINDS, "refund")  # a service's function makes another kind of it
@@ -238,16 +257,19 @@ _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "symbols": (_is_table, "a table with the code of each symbol"),
     "fee": (lambda value: value in ("inside", "added", "taken off"), "'inside', 'added' or 'taken off'"),
     "signs": (lambda value: _is_table(value, "in", "out"), "a table with the words of 'in' and 'out'"),
-    "kinds": (_are_kinds, f"a table with a regular expression for kinds, which are {', '.join(KINDS)}"),
+    "kinds": (_are_kinds, f"a regular expression in lower case for each kind, which is one of {', '.join(KINDS)}"),
     "kind": (lambda value: value is None or value in KINDS, f"one of {', '.join(KINDS)}"),
     "statuses": (lambda value: _is_table(value, *Status), f"a table with the words of {', '.join(Status)}"),
     **dict.fromkeys(
         ("unmoved", "main_product", "closing"),
-        (lambda value: value is None or _is_pattern(value), "a regular expression"),
+        (lambda value: value is None or _is_lower_pattern(value), "a regular expression in lower case"),
     ),
-    "persons": (lambda value: _is_list(value) and all(map(_is_pattern, value)), "a list of regular expressions"),
+    "persons": (
+        lambda value: _is_list(value) and all(map(_has_group, value)), "regular expressions with one group, the name"
+    ),
     "opening": (
-        lambda value: value is None or _is_pattern(value) or type(value) is int, "a regular expression, or cents"
+        lambda value: value is None or _is_lower_pattern(value) or type(value) is int,
+        "a regular expression in lower case, or cents",
     ),
 }  # fmt: skip
 
@@ -259,13 +281,32 @@ def read_columns(own: ColumnFormat, table: Table) -> Reading:
     table = replace(table, cells=table.cells.with_columns(absent))
     problems: list[Problem] = []
     frame = _read_values(own, table, problems)
+    if own.decimal is not None:
+        texts = table.cells.select("file", "line", text=pl.coalesce(name for name in _AMOUNTS if name in own.columns))
+        require_amounts(texts, frame["flow_cents"], f"the format says decimal = {own.decimal!r}")
     if own.adjust is not None:
-        frame, found = own.adjust(frame)
+        frame, found = _adjust(own, frame)
         problems += found
     subaccounts: dict[str, str] = {}
     if "product" in own.columns:
         frame, subaccounts = _fold_products(own, frame)
     return build_reading(_fill_rows(own, frame), problems, subaccounts)
+
+
+def _adjust(own: ColumnFormat, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
+    """Return what the function of a format makes of a frame, and its problems; raise if that is something else."""
+    try:
+        adjusted, found = own.adjust(frame)  # type: ignore[misc]
+        is_right = adjusted["flow_cents"].dtype == pl.Int64 and all(isinstance(each, Problem) for each in found)
+    except (TypeError, ValueError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ConfigurationError(f"adjust of the format {own.name!r} failed: {reason}") from error
+    if not is_right:
+        raise ConfigurationError(
+            f"adjust of the format {own.name!r} must return a Polars frame, with flow_cents as whole cents, and a list "
+            "of Problem."
+        )
+    return adjusted, found
 
 
 def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl.DataFrame:
@@ -276,7 +317,7 @@ def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl
     names = [name for name in _MONEY if name in own.columns]
     in_cents = replace(table, cells=cells.with_columns(pl.when(~is_bitcoin).then(pl.col(names)).name.keep()))
     money = read_money(in_cents, names, problems, decimal=own.decimal)
-    amount = next(name for name in ("net", "amount", "in", "out") if name in own.columns)
+    amount = next(name for name in _AMOUNTS if name in own.columns)
     problems += list_problems(list_places(table), is_bitcoin, cells[amount], field=amount, code="bitcoin_amount")
     dates = _read_moments(own, table, problems)
     status = pl.repeat(str(Status.SETTLED), len(cells), eager=True).alias("status")
@@ -302,7 +343,7 @@ def _read_currencies(own: ColumnFormat, table: Table, problems: list[Problem]) -
         return pl.repeat(own.currency, len(table.cells), eager=True).alias("currency")
     codes = {code[1] for name in table.header if (code := _CODE.search(name))}
     symbols = "|".join(map(re.escape, own.symbols))
-    symbol = pl.coalesce("net", "amount", "in", "out").str.extract(f"({symbols})")
+    symbol = pl.coalesce(_AMOUNTS).str.extract(f"({symbols})")
     given = [pl.col("currency"), symbol.replace_strict(dict(own.symbols), default=None, return_dtype=pl.String)]
     of_header = pl.lit(codes.pop() if len(codes) == 1 else None, pl.String)
     texts = table.cells.select(pl.coalesce(*given, of_header).alias("currency")).to_series()

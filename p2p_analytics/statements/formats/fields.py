@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from p2p_analytics.currencies import WITH_MILLS
+from p2p_analytics.errors import StatementError
 from p2p_analytics.statements.formats.cells import list_orders, parse_instants, parse_money
 from p2p_analytics.statements.formats.format import Reading, normalize_name
 from p2p_analytics.statements.problems import NOT_A_DATE, NOT_AN_AMOUNT, list_problems, list_unreadable
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 UNKNOWN: Final = "unknown"
 _ENGLISH: Final = frozenset({"currency", "amount", "gross", "cost"})  # names of columns in no other language
+_AGAIN: Final = "download the file again and do not save it with a spreadsheet"
+_SEVERAL: Final = 3  # amounts of a file
+_LONGEST: Final = 40  # characters of a cell in a message
 DECIMAL_COMMA: Final = r",[0-9]{1,2}[^0-9]*$"
 DECIMAL_POINT: Final = r"\.[0-9]{1,2}[^0-9]*$"
 YEAR_LAST: Final = r"^\s*[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}"
@@ -114,6 +118,20 @@ def read_money(
         problems += list_unreadable(list_places(table), cells[name], values, field=name, code=NOT_AN_AMOUNT)
         read[name] = values.alias(name)
     return pl.DataFrame(read)
+
+
+def require_amounts(texts: pl.DataFrame, cents: pl.Series, advice: str = _AGAIN) -> None:
+    """Raise a StatementError about a file with several amounts of which none can be read.
+
+    ``texts`` has the columns file, line and text.
+    """
+    given = texts.with_columns(cents=cents).drop_nulls("text").group_by("file", maintain_order=True)
+    counts = given.agg(pl.first("line", "text"), pl.len(), pl.count("cents"))
+    for file, line, text, count, _ in counts.filter(pl.col("cents") == 0, pl.col("len") >= _SEVERAL).head(1).rows():
+        raise StatementError(
+            f"{file}, line {line}: {text[:_LONGEST]!r} is not an amount, and none of the {count:,} amounts of the file "
+            f"is: {advice}."
+        )
 
 
 def _shorten_mills(cells: pl.DataFrame, name: str) -> pl.Series:

@@ -75,18 +75,22 @@ def find_format(header: Sequence[str]) -> Header | None:
     return max(matches, key=lambda match: (len(match.positions), match.format.name in _FORMATS), default=None)
 
 
-def describe_nearest(header: Sequence[str]) -> str:
-    """Return a sentence about the format that shares most columns with a header, or about all formats."""
+def describe_nearest(header: Sequence[str], advice: str | None = None) -> str:
+    """Return a sentence about the format that shares most columns with a header, first the caller's own.
+
+    Where none of the caller's own is near, it is the advice if that is given; and one about all formats if none is.
+    """
     known = {normalize_name(name) for name in header}
-    nearest: tuple[int, str] = (1, "")
+    nearest: tuple[tuple[bool, int], str] = ((False, 1), "")
     for each in list_formats():
         spellings = {field: each.columns[field] for field in each.required}
         missing = [names[0] for names in spellings.values() if known.isdisjoint(map(normalize_name, names))]
-        shared = len(spellings) - len(missing)
-        if shared > nearest[0]:
+        shared, is_own = len(spellings) - len(missing), each.name in _FORMATS
+        if shared > 1 and (is_own or advice is None) and (is_own, shared) > nearest[0]:
             lacks = ", ".join(map(repr, missing))
-            nearest = shared, f"The nearest format is {each.name}, which also has the columns {lacks}."
-    return nearest[1] or f"The known formats are {', '.join(dict.fromkeys(each.name for each in list_formats()))}."
+            nearest = (is_own, shared), f"The nearest format is {each.name}, which also has the columns {lacks}."
+    every = f"The known formats are {', '.join(dict.fromkeys(each.name for each in list_formats()))}."
+    return nearest[1] or advice or every
 
 
 def find_service(name: str) -> str:

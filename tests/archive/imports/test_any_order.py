@@ -202,8 +202,8 @@ def _join(groups: Iterable[Collected]) -> Collected:
     """Return the rows of groups as an archive that imports these one by one holds them."""
     groups = list(groups)
     rows = _batches.Rows(Collected(groups[0].rows.clear(), (), ()), (), pd.DataFrame(), None)
-    for number, group in enumerate(groups, 1):
-        rows = _batches.add_import(rows, group, number)
+    for group in groups:
+        rows = _batches.add_import(rows, group)
     return rows.collected
 
 

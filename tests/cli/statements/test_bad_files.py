@@ -171,7 +171,8 @@ def test_describe(folder, capsys, monkeypatch) -> None:
     monkeypatch.setattr(statements, "describe_file", lambda _path: found, raising=False)
     assert cli.main(["describe", "my bank.csv"]) == 0
     assert capsys.readouterr().out == (
-        "my bank.csv:\n  Day  2024-01-02\nThen: p2p-analytics import ARCHIVE 'my bank.csv' --format mybank.toml\n"
+        "my bank.csv:\n  Day  2024-01-02\n"
+        "Then: p2p-analytics import ARCHIVE 'my bank.csv' --format mybank.toml --account YOUR-NAME\n"
     )
     assert cli.main(["describe", "my bank.csv", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {

@@ -136,8 +136,13 @@ def test_an_unknown_sign_is_a_problem(tmp_path):
         (_TOML.replace('order = "dmy"', "order = []"), "has the wrong order []: write 'mdy' or 'dmy'."),
         (_TOML.replace('"EUR"', "978"), "The format 'club' has the wrong currency 978: write a code such as 'EUR'."),
         (_TOML.replace('"club"', "7"), "The format 7 has the wrong name 7: write a text."),
-        (_TOML.replace("^kasse$", "("), "The format 'club' has the wrong closing '(': write a regular expression."),
-        (_TOML + '\n[kinds]\ngift = "x"\n', "The format 'club' has the wrong kinds {'gift': 'x'}: write a table with "),
+        (_TOML.replace("^kasse$", "("), "The format 'club' has the wrong closing '(': write a regular expression "),
+        (_TOML.replace("^kasse$", "^Kasse$"), "wrong closing '^Kasse$': write a regular expression in lower case."),
+        ('persons = ["to .+"]' + _TOML, "wrong persons ['to .+']: write regular expressions with one group, the name."),
+        (_TOML + '\n[kinds]\ngift = "x"\n', "has the wrong kinds {'gift': 'x'}: write a regular expression in "),
+        (_TOML + '\n[kinds]\nfee = "x"\nmerchant = "("\n', "has the wrong kinds {'merchant': '('}: write a "),
+        (_TOML + '\n[statuses]\nsettled = "x"\nopening = 5\n', "has 'opening' below [statuses]: move it above the "),
+        (_TOML + 'sign = "S/H"\n', "has the field 'sign' without signs: write its words of 'in' and of 'out'."),
         (_TOML + '\n[statuses]\ndone = "x"\n', "has the wrong statuses {'done': 'x'}: write a table "),
         (_TOML.replace('amount = "Betrag"', ""), "The format 'club' needs the column of a date, and of an amount "),
         (_TOML.replace('amount = "Betrag"', "amount = 5"), "The format 'club' has the wrong columns "),
@@ -152,6 +157,46 @@ def test_a_wrong_file(tmp_path, text, message):
     assert message in str(error.value)
     assert "club.toml" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_file_of_a_text_editor(tmp_path):
+    """It may begin with a mark of its encoding; another encoding is named."""
+    path = tmp_path / "club.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + _TOML.encode())
+    assert p2p.read_format(path).name == "club"
+    path.write_bytes(_TOML.replace("Betrag", "Geb\u00fchr").encode("latin-1"))
+    with pytest.raises(ConfigurationError, match=r"club\.toml is not in UTF-8: save it as a text file in UTF-8\.$"):
+        p2p.read_format(path)
+
+
+def test_a_wrong_decimal_refuses_the_file(tmp_path):
+    """None of the three amounts 12,50, -4,00 and 8,50 can be read with a decimal point."""
+    with pytest.raises(StatementError, match=r"line 4: '12,50' is not an amount, .* of the 3 .* decimal = '\.'\.$"):
+        _read(tmp_path, _CLUB, columns=_COLUMNS, decimal=".")
+
+
+def test_a_column_that_the_file_lacks_is_named(tmp_path):
+    """The caller's own format is the nearest one, also of a file that looks like a bank's."""
+    columns = {"date": "Date", "note": "Description", "amount": "Amount", "balance": "Left"}
+    with pytest.raises(StatementError, match=r"The nearest format is club, which also has the columns 'Left'\.$"):
+        _read(tmp_path, "Date,Description,Amount\n2024-02-13,Tea,-3.00\n", columns=columns)
+
+
+@pytest.mark.parametrize(
+    "adjust",
+    [
+        lambda frame: frame,
+        lambda frame: (frame.to_pandas(), []),
+        lambda frame: (frame, ["text"]),
+        lambda frame: (frame.with_columns(flow_cents=frame["flow_cents"] / 2), []),
+        5,
+    ],
+    ids=["no pair", "pandas", "no problems", "half cents", "no function"],
+)
+def test_a_function_that_returns_something_else(tmp_path, adjust):
+    """One sentence names the format; nothing is rounded."""
+    with pytest.raises(ConfigurationError, match="adjust of the format 'club'"):
+        _read(tmp_path, _CLUB, columns=_COLUMNS, adjust=adjust)
 
 
 def test_a_missing_file(tmp_path):
@@ -192,6 +237,22 @@ def test_drafts_of_other_files(tmp_path, text):
     found = p2p.read_statements(path)
     assert found.payments["flow_cents"].notna().all()
     assert found.payments["date_created"].notna().all()
+
+
+def test_a_draft_takes_words_and_codes_from_the_cells(tmp_path):
+    """The column Valuta has dates, and H brings money in; the word of the status is unknown."""
+    path = _write(
+        tmp_path,
+        "bank.csv",
+        "Buchungstag;Valuta;W\u00e4hrung;Betrag;S/H;Geb\u00fchr;Status\n"
+        "13.02.2024;13.02.2024;EUR;12,50;H;0;gebucht\n14.02.2024;15.02.2024;EUR;3,00;S;0;gebucht\n",
+    )
+    lines = p2p.describe_file(path).toml.splitlines()
+    assert 'signs = { out = ["S"], in = ["H"] }  # correct them' in lines
+    assert 'currency = "W\u00e4hrung"' in lines
+    assert '# not used: "Valuta"' in lines
+    assert 'settled = ["gebucht"]' in lines
+    assert any(line.startswith('fee = "inside"') for line in lines)
 
 
 def test_a_known_file_is_described(tmp_path):

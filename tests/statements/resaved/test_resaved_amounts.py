@@ -75,7 +75,7 @@ def test_an_amount_with_two_meanings_is_refused(tmp_path, others) -> None:
 def test_a_file_of_which_no_amount_can_be_read_is_refused(tmp_path) -> None:
     """Three amounts in euros, which the service does not write; one of three stays a row with a problem."""
     with pytest.raises(
-        StatementError, match=r"re\.csv, line 2: '- 68,00 €' is not an amount of US dollars, and none of"
+        StatementError, match=r"re\.csv, line 2: '- 68,00 €' is not an amount, and none of the 3 amounts"
     ):
         p2p.read_statements(_write(tmp_path, "- 68,00 €", "- 1,00 €", "- 2,00 €"))
     found = p2p.read_statements(_write(tmp_path, "- 68,00 €", "- $1.00", "- $2.00"))
