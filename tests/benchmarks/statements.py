@@ -1,4 +1,4 @@
-"""Reading 1,000 statement files with a million rows, against pandas.read_csv on the same bytes.
+"""Reading 1,000 statement files with a million rows, against pandas.read_csv on the same bytes; and one import more.
 
 Each measurement is a process of its own, so that its peak memory is that of one reader. The peer gives the text of the
 cells only; `read_statements` gives cents, instants, directions, one row for each payment, and reconciled balances.
@@ -38,23 +38,42 @@ FIRST_ID = 3_970_000_000_000_000_301
 def measure(add_row: AddRow) -> None:
     """Add the rows of statement files to the table, each with its target."""
     with tempfile.TemporaryDirectory() as folder:
-        write_files(Path(folder))
+        write_files(Path(folder), FILES, ROWS)
         rounds = [(_run("ours", folder), _run("peer", folder)) for _ in range(ROUNDS)]
     name = f"{FILES:,} files with {FILES * ROWS:,} rows"
     for number, (what, wanted) in enumerate(
         ((f"time of {name}", "3x or less"), ("CPU time of that", "3x or less"), ("peak memory of that", "1.5x or less"))
     ):
         add_row(what, "pandas.read_csv", [ours[number] / peer[number] for ours, peer in rounds], wanted=wanted)
+    what = "CPU time of one import more, 2,000 rows to 200,000"
+    add_row(what, "history() without a cache", [_import_one_more() for _ in range(ROUNDS)], wanted="1.2x or less")
 
 
-def write_files(folder: Path) -> None:
+def _import_one_more() -> float:
+    """Return the CPU time of an import, compared with that of deriving all payments of the archive after it."""
+    import p2p_analytics as p2p
+
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(Path(folder), 101, 2_000)
+        *files, last = sorted(Path(folder).iterdir())
+        archive = p2p.open_archive(Path(folder) / "archive")
+        archive.import_(p2p.read_statements(files))
+        one = p2p.read_statements(last)
+        before = time.process_time()
+        archive.import_(one)
+        between = time.process_time()
+        assert len(archive.history().payments) == 101 * 2_000  # the import has left no view of all payments
+        return (between - before) / (time.process_time() - between)
+
+
+def write_files(folder: Path, files: int, rows: int) -> None:
     """Write files of one account, each with the balance that the one before ends with."""
     chance = random.Random(3)  # noqa: S311 - the same data each time
     cents, moment, number = 125_000, datetime(2000, 1, 1, tzinfo=UTC), FIRST_ID
-    for file in range(FILES):
+    for file in range(files):
         lines = ["Account Statement - (@nora-quill)" + "," * 21, "Account Activity" + "," * 21, HEADER]
         lines.append(f',,,,,,,,,,,,,,,,"{_spell(cents)}",,,,,')
-        for _ in range(ROWS):
+        for _ in range(rows):
             other, amount = f"Person {chance.randrange(400)}", chance.randrange(100, 500_000)
             sign, sides = ("-", f"Nora Quill,{other}") if chance.random() < 0.5 else ("+", f"{other},Nora Quill")
             cents += amount if sign == "+" else -amount
