@@ -93,8 +93,14 @@ def add_edits(rows: Rows, edits: pd.DataFrame) -> Rows:
 
 
 def add_import(rows: Rows, given: Collected) -> Rows:
-    """Return stored rows with those of a further import; a file that is known counts as it was read last."""
+    """Return stored rows with those of a further import; each line of a file counts as it was read last.
+
+    Files with the same content are read alike, whatever their names are. Its account stays until another is named.
+    """
     before = rows.collected
+    accounts = {info.digest: info.account for info in before.files}
+    files = tuple(replace(info, account=info.account or accounts.get(info.digest)) for info in given.files)
+    given = given._replace(files=files)
     digests = {info.file: info.digest for info in before.files}
     known = {(name, digests[label]): label for labels in rows.labels for name, label in labels.items()}
     labels: dict[str, str] = {}
@@ -104,20 +110,36 @@ def add_import(rows: Rows, given: Collected) -> Rows:
         names = itertools.chain([info.file], (f"{info.file} ({number})" for number in itertools.count(2)))
         labels[info.file] = label or next(name for name in names if name not in taken)
         taken.add(labels[info.file])
-    again = {*labels.values()} & {*digests}
-    file, earlier, own = pl.col("file").cast(pl.String), before.rows, given.rows
+    own = [_relabel(given, labels)]
+    read_again = {info.digest: info.file for info in given.files if info.digest}
+    again = {label: read_again[digest] for label, digest in digests.items() if digest in read_again}
+    own += [_relabel(given, {name: label}) for label, name in again.items() if label not in labels.values()]
+    earlier = before.rows
     if again:
-        earlier = earlier.filter(~file.is_in(list(again)))
-    if any(name != label for name, label in labels.items()):
-        own = own.with_columns(file.replace(labels).cast(own["file"].dtype).alias("file"))
-    files = [info for info in before.files if info.file not in again]
-    problems = [problem for problem in before.problems if problem.file not in again]
+        earlier = earlier.join(pl.concat([each.rows for each in own]), on=["file", "line"], how="anti")
     joined = Collected(
-        pl.concat([earlier, own]),
-        (*files, *(replace(info, file=labels[info.file]) for info in given.files)),
-        (*problems, *(each._replace(file=labels[each.file]) for each in given.problems if each.file in labels)),
+        pl.concat([earlier, *(each.rows for each in own)]),
+        (*(info for info in before.files if info.file not in again), *(info for each in own for info in each.files)),
+        (
+            *(each for each in before.problems if each.file not in again),
+            *(one for each in own for one in each.problems),
+        ),
     )
     return rows._replace(collected=joined, labels=(*rows.labels, labels))
+
+
+def _relabel(given: Collected, labels: dict[str, str]) -> Collected:
+    """Return the files that have a label, with their labels as names."""
+    rows, file = given.rows, pl.col("file").cast(pl.String)
+    if len(labels) < len(given.files):
+        rows = rows.filter(file.is_in(list(labels)))
+    if any(name != label for name, label in labels.items()):
+        rows = rows.with_columns(file.replace(labels).cast(rows["file"].dtype).alias("file"))
+    return Collected(
+        rows,
+        tuple(replace(info, file=labels[info.file]) for info in given.files if info.file in labels),
+        tuple(each._replace(file=labels[each.file]) for each in given.problems if each.file in labels),
+    )
 
 
 def write_import(

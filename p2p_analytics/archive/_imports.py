@@ -81,7 +81,8 @@ class ImportPlan(NamedTuple):
         The files that name another account than the one with which the statements were read: ``file``, ``account``
         and ``transactions``, the number of its transactions that count as those of the archive's account.
     removed : int
-        Number of transactions of earlier files that a newer snapshot of their group does not have any more.
+        Number of transactions of earlier files that a newer snapshot of their group, or the file as it was read again,
+        does not have any more.
     payments : DataFrame
         PAYMENTS and STATEMENT of the new transactions, newest first.
     """

@@ -45,8 +45,16 @@ from p2p_analytics.frames.people import merge_people, people_frame
 from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import set_dtypes
 from p2p_analytics.records import Me, User
-from p2p_analytics.statements import RECONCILIATION, SERVICE, OtherRow, Problem, derive, frame_problems, strip_label
-from p2p_analytics.times import EPOCH
+from p2p_analytics.statements import (
+    RECONCILIATION,
+    SERVICE,
+    OtherRow,
+    Problem,
+    derive,
+    find_end,
+    frame_problems,
+    strip_label,
+)
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
@@ -69,7 +77,7 @@ NOT_COMPARED: Final = frozenset({
     "payment_id", "file", "line", "account_id", "actor_id", "actor_username", "target_user_id", "target_user_username",
 })  # fmt: skip
 PEOPLE_LINE: Final = "people_line"  # the code of a line of people.csv that is left out
-_VERSION: Final = b"1"  # of the derivation: another one derives again
+_VERSION: Final = b"2"  # of the derivation: another one derives again
 _COLUMNS: Final = {**schema.PAYMENTS, **schema.STATEMENT}
 _MERGED: Final = {**_COLUMNS, MATCHED: schema.TEXT}
 _TABLES: Final = ("payments", "problems", "people", "reconciliation")
@@ -230,7 +238,8 @@ def derive_statements(
         merged = folder.read_frame(manifest.problems)
         in_files = pd.Series(view.ids["payment_id"].drop_nulls().unique().to_list(), dtype=schema.TEXT)
         problems = _add_problems(problems, merged[~is_among(merged["payment_id"], in_files)])
-    fetched_at = service.fetched_at if service else _find_end(view, payments, rows)
+    merged_at = [rows.holder.fetched_at] if rows.holder else []
+    fetched_at = service.fetched_at if service else find_end(view.files, payments, *merged_at)
     left_out = payments[~is_among(payments["payment_id"], kept["payment_id"])] if len(refused) else payments.iloc[:0]
     return Statements(me, fetched_at, listed, kept, left_out, problems, view)
 
@@ -343,13 +352,6 @@ def _find_holder(view: StatementView, rows: Rows) -> Me:
             return Me(user=user, balance_cents=rows.holder.me.balance_cents)
         return replace(holder, user=user)
     return rows.holder.me if rows.holder else Me(user=User(id="unknown"))
-
-
-def _find_end(view: StatementView, payments: pd.DataFrame, rows: Rows) -> datetime:
-    """Return the end of the last file; a payment can be after the period that its file states."""
-    ends = (view.files["period_end"].max(), payments["date_created"].max())
-    known = [end.to_pydatetime() for end in ends if not pd.isna(end)]
-    return max([*known, *([rows.holder.fetched_at] if rows.holder else [])], default=EPOCH)
 
 
 def _list_other_rows(listed: pd.DataFrame, collected: Collected) -> list[OtherRow]:

@@ -127,7 +127,8 @@ def lay_over(payments: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
         return payments
     edits = edits.drop_duplicates("payment_id", ignore_index=True)
     places = pd.Index(payments["payment_id"]).get_indexer(pd.Index(edits["payment_id"]))
-    known, new = edits[places >= 0], edits[places < 0]
+    # A value that was edited has no account: without the payment, which was read in another way since, it has no place.
+    known, new = edits[places >= 0], edits[(places < 0) & edits["account_id"].notna()]
     under = payments.iloc[places[places >= 0]]
     values = known.set_axis(under.index)
     values = values.assign(kind=values["kind"].where(is_decided(values)))

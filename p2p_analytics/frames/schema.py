@@ -103,6 +103,7 @@ UNEXPECTED: Final = "unexpected"
 # Codes of problems of statement files: the balances and the rows do not agree, or something is missing before a file.
 DOES_NOT_ADD_UP: Final = "does_not_add_up"
 GAP: Final = "gap"
+CUT_OFF: Final = "cut_off"
 
 # The values of the columns source and kind.
 SOURCE_API: Final = "api"
@@ -222,6 +223,11 @@ def list_wrong_files(problems: pd.DataFrame) -> list[str]:
 def list_files_after_gaps(problems: pd.DataFrame) -> list[str]:
     """Return the statement files before which a file or rows may be missing, in their order."""
     return _list_files(problems, GAP)
+
+
+def list_cut_off_files(problems: pd.DataFrame) -> list[str]:
+    """Return the statement files without their last rows, in their order."""
+    return _list_files(problems, CUT_OFF)
 
 
 def _list_files(problems: pd.DataFrame, code: str) -> list[str]:

@@ -53,9 +53,10 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
     -------
     History or DataFrame
         Newest payment first. User, balance and friends of a history are those of the one that was fetched last,
-        but not from statements if there are others; the balance is unknown if all are of statements and have no
-        payment in common, as those of two services. "Data as of" is the oldest, because nothing newer is known of the
-        payments that only that history holds; problems of a payment are those of the last history that holds it.
+        but not from statements if there are others. Of statements alone, the balance is known if their payments
+        overlap, as those of two services do not, and each history has one. "Data as of" is the oldest, because nothing
+        newer is known of the payments that only that history holds; problems of a payment are those of the last
+        history that holds it.
 
     Raises
     ------
@@ -153,9 +154,9 @@ def _combine_histories(histories: Sequence[History]) -> History:
         problems = pd.concat([problems, refused], ignore_index=True).drop_duplicates(ignore_index=True)
     # Statements list no friends.
     latest = ([each for each in ordered if not _is_of_statements(each)] or ordered)[-1]
-    me, filled = latest.me, [each for each in ordered if len(each.payments)]
-    if len(filled) > 1 and _is_of_statements(latest) and len(payments) == sum(len(each.payments) for each in filled):
-        me = msgspec.structs.replace(me, balance_cents=None)  # they can be of several balances
+    me = latest.me
+    if _is_of_statements(latest) and not _have_one_balance(ordered):
+        me = msgspec.structs.replace(me, balance_cents=None)
     return replace(
         latest,
         me=me,
@@ -166,6 +167,16 @@ def _combine_histories(histories: Sequence[History]) -> History:
         since=_find_start(histories),
         people=merge_people([each.people for each in reversed(ordered)]),
     )
+
+
+def _have_one_balance(histories: Sequence[History]) -> bool:
+    """Return whether the payments of histories overlap, and each history has a balance; of services they do not."""
+    ids = [set(history.payments["payment_id"].dropna()) for history in histories]
+    joined = ids.pop(0)
+    while found := next((each for each in ids if each & joined), None):
+        joined |= found
+        ids.remove(found)
+    return not ids and all(history.me.balance_cents is not None for history in histories)
 
 
 def _find_start(histories: Sequence[History]) -> datetime | None:

@@ -16,6 +16,7 @@ from p2p_analytics.frames.row_currencies import count_currencies, is_in_currency
 from p2p_analytics.frames.schema import (
     PEOPLE,
     PROBLEMS,
+    list_cut_off_files,
     list_files_after_gaps,
     list_wrong_files,
     require,
@@ -159,12 +160,14 @@ class History:
         return describe_start(self.since, has_older=has_older)
 
     def describe_wrong_files(self) -> str:
-        """Return sentences about the statement files that do not add up, or before which a file or rows may be missing.
+        """Return sentences about the statement files that do not add up, are cut off, or are after a gap.
 
         Empty without such files.
         """
         wrong, late = list_wrong_files(self.problems), list_files_after_gaps(self.problems)
         sentences = []
+        if short := list_cut_off_files(self.problems):
+            sentences.append(f"The last rows of {_count_files(short)} may be missing: {_name_files(short)}.")
         if wrong:
             sentences.append(f"The balances and the rows of {_count_files(wrong)} do not add up: {_name_files(wrong)}.")
         if late:

@@ -144,7 +144,7 @@ def build_statements(collected: Collected) -> Statements:
     """Return what follows from the rows of files."""
     view = derive(collected)
     return Statements(
-        view.payments.copy(deep=False),  # the view keeps its own, so that edits show
+        view.payments.copy(),  # the view keeps its own, so that edits show
         view.reconciliation,
         frame_problems(view.problems),
         view.files,
@@ -153,6 +153,12 @@ def build_statements(collected: Collected) -> Statements:
         _collected=collected,
         _view=view,
     )
+
+
+def find_end(files: pd.DataFrame, payments: pd.DataFrame, *others: datetime) -> datetime:
+    """Return the end of the last file, or another date; a payment can be after the period that its file states."""
+    ends = (files["period_end"].max(), payments["date_created"].max())
+    return max([*(end.to_pydatetime() for end in ends if not pd.isna(end)), *others], default=EPOCH)
 
 
 class OtherFile(NamedTuple):
@@ -305,10 +311,9 @@ class Statements:
     def find_end(self, account: str | None = None) -> datetime:
         """Return the end of the last file of an account; a payment can be after the period that its file states."""
         chosen = self._choose(account)
-        ends = self.files.loc[self.files["account"] == chosen, "period_end"]
-        dates = self.payments.loc[self.payments["account_id"] == chosen, "date_created"]
-        known = [end.to_pydatetime() for end in (ends.max(), dates.max()) if not pd.isna(end)]
-        return max(known, default=EPOCH)
+        return find_end(
+            self.files[self.files["account"] == chosen], self.payments[self.payments["account_id"] == chosen]
+        )
 
     def select_account(self, account: str) -> Statements:
         """Return the statements of one account: its payments, its files, and their problems, with the skipped files.

@@ -12,6 +12,7 @@ import msgspec
 import polars as pl
 
 from p2p_analytics.errors import ConfigurationError, MemberNeededError, StatementError
+from p2p_analytics.frames.schema import CUT_OFF
 from p2p_analytics.progress import loading_bar
 from p2p_analytics.statements.formats.bank_columns import is_bank_header
 from p2p_analytics.statements.formats.format import NoHeaderError, Table
@@ -125,7 +126,7 @@ class _Collector:
         digest = hashlib.sha256(source.content).hexdigest()
         for part in parts:
             self._labels[part.file] = source.label + part.file.removeprefix(source.name)  # a file can have two tables
-            self._add_part(part, digest)
+            self._add_part(part, digest + part.file.removeprefix(source.name))
         if self._pending_rows > _BATCH_ROWS or self._pending_parts > _BATCH_PARTS:
             self._flush()
 
@@ -229,7 +230,7 @@ class _Collector:
             is_closing = (pl.col("kind") == _NOTICE) & pl.col("closing_cents").is_not_null()
             closed = set(reading.rows.filter(is_closing)["file"])
             closed |= {problem.file for problem in reading.problems if problem.field == _CLOSING}  # it cannot be read
-            self._problems += [Problem("cut_off", label) for path, label in labels.items() if path not in closed]
+            self._problems += [Problem(CUT_OFF, label) for path, label in labels.items() if path not in closed]
         for path, label in labels.items():
             start, end = reading.periods.get(path, (None, None))
             self._files[label] = msgspec.structs.replace(

@@ -21,7 +21,7 @@ from p2p_analytics.frames.schema import KINDS
 from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, OUT_WORDS, SERVICE_COLUMNS
 from p2p_analytics.statements.formats.cells import ORDERS, list_orders, parse_instants, parse_money
 from p2p_analytics.statements.formats.column_format import FIELDS, ColumnFormat
-from p2p_analytics.statements.formats.fields import STATUSES
+from p2p_analytics.statements.formats.fields import DECIMAL_COMMA, STATUSES, YEAR_LAST
 from p2p_analytics.statements.formats.format import normalize_name
 from p2p_analytics.statements.reading.registry import HeaderFinder
 from p2p_analytics.statements.reading.sources import read_bounded, show_name
@@ -34,13 +34,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _KEYS: Final = tuple(each.name for each in fields(ColumnFormat) if each.init and each.name != "adjust")
-_NO_FIELDS: Final = {*_KEYS} - {*FIELDS, *KINDS}
+_TOP_KEYS: Final = {*_KEYS} - {*FIELDS, *KINDS}
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _HEAD_LINES: Final = 50
 _SAMPLE_ROWS: Final = 200
 _SHOWN_ROWS: Final = 3
 _LONGEST_CELL: Final = 60
-_YEAR_LAST: Final = r"^\s*[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}"
 _CODE: Final = r"^[A-Z]{3}$"
 _MOST_WORDS: Final = 20
 _UTC: Final = find_zone("UTC")
@@ -107,7 +106,7 @@ def read_format(path: str | os.PathLike[str]) -> ColumnFormat:
             f"{name} is not a TOML file: {error}; texts need quotes, and a key can be there only once."
         ) from None
     for title, table in ((title, table) for title, table in given.items() if isinstance(table, dict)):
-        if misplaced := sorted(set(table) & _NO_FIELDS):
+        if misplaced := sorted(set(table) & _TOP_KEYS):
             raise ConfigurationError(f"{name} has {misplaced[0]!r} below [{title}]: move it above the first table.")
     for key in given:
         if key not in _KEYS:
@@ -206,11 +205,11 @@ def _draft(title: str, cells: dict[str, pl.Series]) -> str:
     if "currency" not in columns and not any(name.rstrip().endswith(")") for name in columns.values()):
         lines.append('currency = "EUR"  # of all rows: correct it')
     dates = cells.get(columns["date"], pl.Series([], dtype=pl.String))
-    if dates.str.contains(_YEAR_LAST).any():
+    if dates.str.contains(YEAR_LAST).any():
         orders = list_orders(dates)
         lines.append(f'order = "{orders[0]}"' if len(orders) == 1 else 'order = "dmy"  # or "mdy": the month is first')
     amounts = [cells[columns[key]] for key in ("amount", "out", "in") if columns.get(key) in cells]
-    has_comma = any(cell.str.contains(r",[0-9]{1,2}[^0-9]*$").any() for cell in amounts)
+    has_comma = any(cell.str.contains(DECIMAL_COMMA).any() for cell in amounts)
     lines.append(f'decimal = "{"," if has_comma else "."}"')
     if "sign" in columns and columns["sign"] in cells:
         words = _list_words(cells[columns["sign"]])
@@ -222,8 +221,8 @@ def _draft(title: str, cells: dict[str, pl.Series]) -> str:
     lines += ["", "[columns]", *(f"{field} = {_quote(columns[field])}" for field in FIELDS if field in columns)]
     lines += [f"# not used: {_quote(name)}" for name in free]
     if columns.get("status") in cells:
-        words = [word for word in _list_words(cells[columns["status"]]) if word.casefold() not in STATUSES]
-        lines += ["", f"[statuses]  # {', '.join(Status)}", f"settled = {_quote_all(words)}"] if words else []
+        words = [word for word in _list_words(cells[columns["status"]]) if word.lower() not in STATUSES]
+        lines += ["", f"# [statuses]  # {', '.join(Status)}", f"# settled = {_quote_all(words)}"] if words else []
     if columns.get("type") in cells:
         words = _list_words(cells[columns["type"]])
         lines += ["", "[kinds]  # payment, transfer, merchant, fee, ...: patterns of types, in lower case"]

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 
 from p2p_analytics.display import format_count, format_money
-from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, GAP, PROBLEMS, parse_dtype
+from p2p_analytics.frames.schema import CUT_OFF, DOES_NOT_ADD_UP, GAP, PROBLEMS, parse_dtype
 from p2p_analytics.money import to_units
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ OTHER_ACCOUNTS: Final = frozenset({"other_account", "other_holder", "name_as_han
 _SENTENCES: Final = MappingProxyType({
     SKIPPED: "skipped: {0}",
     REFUSED: "refused: {0}",
-    "cut_off": "the file has no closing row with the ending balance, so it may be cut off: download it again",
+    CUT_OFF: "the file has no closing row with the ending balance, so it may be cut off: download it again",
     "no_rows": "the file has a header and no rows: if there were payments in its period, download it again",
     "not_utf8": "the text is not UTF-8, and was read as Windows-1252",
     "row_width": "the row has {0} cells, the header {1}",

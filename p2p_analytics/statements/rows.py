@@ -93,7 +93,7 @@ class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
     repeats_ids : bool
         Whether rows of the file with one id and different amounts are different transactions.
     digest : str
-        The digest of the file's bytes.
+        The digest of the file's bytes, and the part of the file.
     """
 
     file: str

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pandas as pd
 import polars as pl
 import pytest
+from msgspec.structs import replace as replace_struct
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, SchemaError
@@ -256,15 +257,17 @@ def test_a_refused_row_of_a_statement_takes_the_place_of_no_other(history_of, pa
     assert found.problems[["payment_id", "field", "value"]].to_numpy().tolist() == [["1", "amount_cents", "9900"]]
 
 
-def test_the_balance_of_statements_without_a_common_payment_is_unknown() -> None:
-    """Files of two services have a balance each, and those of overlapping months one."""
+def test_the_balance_of_several_statements() -> None:
+    """Of overlapping files it is the last one; it is unknown if a file can be of another service or lacks it."""
     head = "Date,Time,TimeZone,Name,Type,Status,Currency,Gross,Fee,Net,Balance,Transaction ID"
     rows = [
         f"0{month}/14/2024,15:25:46,PST,Bo,Mobile Payment,Completed,USD,8.20,0,8.20,{month}.20,A{month}"
-        for month in (1, 2, 3)
+        for month in (1, 2, 3, 4)
     ]
-    files = ["\n".join([head, *rows[:2]]), "\n".join([head, *rows[1:]]), "\n".join([head, rows[2]])]
-    first, overlapping, apart = (p2p.read_statements(each.encode(), account="ada").history() for each in files)
+    files = [[head, *rows[:2]], [head, *rows[1:3]], [head, *rows[3:]]]
+    first, next_, apart = (p2p.read_statements("\n".join(each).encode(), account="ada").history() for each in files)
+    unknown = replace(first, me=replace_struct(first.me, balance_cents=None))
     assert first.me.balance_cents == 220
-    assert p2p.combine([first, overlapping]).me.balance_cents == 320
-    assert p2p.combine([first, apart]).me.balance_cents is None
+    assert p2p.combine([first, next_]).me.balance_cents == 320
+    for others in ([apart], [apart, next_], [unknown], [replace(apart, payments=apart.payments.iloc[:0])]):
+        assert p2p.combine([first, *others]).me.balance_cents is None

@@ -37,7 +37,7 @@ BANK_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
         "Credit", "Credit Amount", "Deposit", "Deposits", "Money In", "Paid In", "Haben", "Crédit", "Abono", "Abonos",
         "Accrediti", "Avere", "Entrate", "Crédito", "Bij",
     ),
-    "sign": ("Af Bij", "Soll/Haben", "Debit/credit", "Credit/debit", "Credit or debit", "CR/DR", "DR/CR", "S/H"),
+    "sign": ("Af Bij", "Soll/Haben", "Debit/credit", "Credit/debit", "Credit or debit", "CR/DR", "DR/CR", "D/C", "S/H"),
     "currency": ("Currency", "Währung", "Moneda", "Divisa", "Devise", "Valuta", "Moeda", "Munt", "Waluta"),
 }  # fmt: skip
 

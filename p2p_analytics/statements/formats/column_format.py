@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import KINDS
 from p2p_analytics.statements.formats.cells import has_zone
@@ -163,7 +164,7 @@ class ColumnFormat(StatementFormat):
                 wrong = _find_wrong(value, is_allowed)
                 raise ConfigurationError(f"The format {self.name!r} has the wrong {key} {wrong!r}: write {allowed}.")
         has_type = "type" in self.columns
-        words = {word.casefold(): key for key, given in self.statuses.items() for word in _as_tuple(given)}
+        words = {word.lower(): key for key, given in self.statuses.items() for word in _as_tuple(given)}
         changes: dict[str, object] = {
             "columns": {key: _as_tuple(names) for key, names in self.columns.items()},
             "required": tuple(self.required) or tuple(self.columns),
@@ -208,7 +209,7 @@ def _is_table(value: object, *words: str) -> bool:
     """Return whether a value has a text, or a list of texts, for each name, which is one of the words."""
     if not isinstance(value, Mapping) or (words and not set(value) <= set(words)):
         return False
-    return all(isinstance(texts, str) or _is_list(texts) for texts in value.values())
+    return all(isinstance(texts, str) or (_is_list(texts) and texts) for texts in value.values())
 
 
 def _find_wrong(value: Any, is_allowed: Callable[[Any], bool]) -> object:  # noqa: ANN401 - what a user wrote
@@ -226,7 +227,8 @@ def _is_pattern(value: object) -> bool:  # a query of Polars would start its thr
 
 
 def _is_lower_pattern(value: object) -> bool:
-    return _is_pattern(value) and not re.search("[A-Z]", re.sub(r"\\.", "", str(value)))
+    plain = re.sub(r"\\.|\(\?P?<?\w*[>:)]?", "", str(value))  # without escapes and names of groups
+    return _is_pattern(value) and plain == plain.lower()
 
 
 def _has_group(value: object) -> bool:
@@ -254,7 +256,10 @@ _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "order": (lambda value: value in (None, "mdy", "dmy"), "'mdy' or 'dmy'"),
     "decimal": (lambda value: value in (None, ".", ","), "'.' or ','"),
     "currency": (lambda value: value is None or bool(re.fullmatch("[A-Z]{3}", str(value))), "a code such as 'EUR'"),
-    "symbols": (_is_table, "a table with the code of each symbol"),
+    "symbols": (
+        lambda value: _is_table(value) and all(re.fullmatch("[A-Z]{3}", str(code)) for code in value.values()),
+        "a code such as 'USD' for each symbol",
+    ),
     "fee": (lambda value: value in ("inside", "added", "taken off"), "'inside', 'added' or 'taken off'"),
     "signs": (lambda value: _is_table(value, "in", "out"), "a table with the words of 'in' and 'out'"),
     "kinds": (_are_kinds, f"a regular expression in lower case for each kind, which is one of {', '.join(KINDS)}"),
@@ -276,14 +281,24 @@ _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
 
 def read_columns(own: ColumnFormat, table: Table) -> Reading:
     """Return the rows of a table as a declaration describes them."""
+    try:
+        return _read_columns(own, table)
+    except pl.exceptions.PolarsError as error:  # a pattern that Python knows and Polars does not
+        raise ConfigurationError(f"The format {own.name!r} cannot be used: {clean_line(str(error))}") from error
+
+
+def _read_columns(own: ColumnFormat, table: Table) -> Reading:
     table = blank_cells(table)
     absent = [pl.lit(None, pl.String).alias(name) for name in FIELDS if name not in table.cells.columns]
     table = replace(table, cells=table.cells.with_columns(absent))
     problems: list[Problem] = []
     frame = _read_values(own, table, problems)
     if own.decimal is not None:
-        texts = table.cells.select("file", "line", text=pl.coalesce(name for name in _AMOUNTS if name in own.columns))
-        require_amounts(texts, frame["flow_cents"], f"the format says decimal = {own.decimal!r}")
+        amount = pl.coalesce(name for name in _AMOUNTS if name in own.columns)
+        is_money = (frame["currency"] != _BITCOIN).fill_null(value=True)
+        texts = table.cells.select("file", "line", text=amount).filter(is_money)
+        other = "." if own.decimal == "," else ","
+        require_amounts(texts, frame.select(amount).to_series().filter(is_money), f"write decimal = {other!r}")
     if own.adjust is not None:
         frame, found = _adjust(own, frame)
         problems += found
@@ -298,7 +313,7 @@ def _adjust(own: ColumnFormat, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[
     try:
         adjusted, found = own.adjust(frame)  # type: ignore[misc]
         is_right = adjusted["flow_cents"].dtype == pl.Int64 and all(isinstance(each, Problem) for each in found)
-    except (TypeError, ValueError, AttributeError) as error:
+    except Exception as error:  # a function of the user's
         reason = f"{type(error).__name__}: {error}"
         raise ConfigurationError(f"adjust of the format {own.name!r} failed: {reason}") from error
     if not is_right:
@@ -389,7 +404,7 @@ def _read_amounts(own: ColumnFormat, table: Table, frame: pl.DataFrame, problems
     if own.signs:
         word = pl.col("sign").str.to_lowercase()
         is_out, is_in = (
-            word.is_in([text.casefold() for text in _as_tuple(own.signs.get(key, ()))]) for key in ("out", "in")
+            word.is_in([text.lower() for text in _as_tuple(own.signs.get(key, ()))]) for key in ("out", "in")
         )
         is_unknown = frame.select(~is_out & ~is_in | word.is_null()).to_series().fill_null(value=True)
         problems += list_problems(places, is_unknown, table.cells["sign"], field="sign", code="unknown_sign")

@@ -168,7 +168,7 @@ def _ends_later(balance: Balance, before: Balance) -> bool:
 
 
 def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
-    """Return the balances that another file replaces: a later snapshot, or a file that adds up while they do not.
+    """Return the balances that another file replaces: a later snapshot, or a file that adds up, which they do not show.
 
     The file that adds up has the whole period, and the same format, account, currency and subaccount. A file of the
     same name was read again, and only needs to begin or end with it: a strange row can be before or after the others.
@@ -182,7 +182,7 @@ def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
 
     def is_replaced(balance: Balance) -> bool:
         start, end = (each and each.date() for each in balance.period)
-        if balance.is_superseded or balance.is_reconciled is not False or not start or not end:
+        if balance.is_superseded or balance.is_reconciled or not start or not end:
             return balance.is_superseded
         name = strip_label(balance.file)
         return any(

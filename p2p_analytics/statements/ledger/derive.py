@@ -12,6 +12,7 @@ import pyarrow as pa
 from p2p_analytics.currencies import UNKNOWN_CURRENCY
 from p2p_analytics.frames.arrow import pandas_array, repeat_text
 from p2p_analytics.frames.schema import (
+    CUT_OFF,
     INSTANT,
     KIND_PAYMENT,
     KINDS,
@@ -24,6 +25,7 @@ from p2p_analytics.frames.schema import (
 )
 from p2p_analytics.records import Me, User
 from p2p_analytics.statements.ledger.accounts import name_accounts
+from p2p_analytics.statements.ledger.continuity import find_replaced
 from p2p_analytics.statements.ledger.copies import list_copies
 from p2p_analytics.statements.ledger.ids import GIVEN, fill_ids, find_books, find_replaced_rows
 from p2p_analytics.statements.ledger.order import running_balance
@@ -129,10 +131,13 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
     checked = reconcile(rows, files, others, books)
     rows = running_balance(rows)
     is_replaced = find_replaced_rows(rows, books)
+    if cut_off := _find_replaced_files(collected.problems, checked.balances):
+        is_replaced |= rows["file"].cast(pl.String).is_in(list(cut_off))
     stated = pl.from_pandas(checked.table)
     standing, every, row_problems = _unite(rows, is_replaced, stated)
     listed = _list_files(every, files, stated)
-    problems = [*_settle_problems(collected.problems, rows, standing, is_replaced), *checked.problems]
+    listed_problems = [each for each in collected.problems if each.code != CUT_OFF or each.file not in cut_off]
+    problems = [*_settle_problems(listed_problems, rows, standing, is_replaced), *checked.problems]
     strange = {problem.file for problem in named.problems}
     holders = _list_holders(every, name_holders(standing, strange), checked.balances)
     is_counted = pl.col("kind").ne_missing(NOTICE) & ~is_replaced
@@ -146,6 +151,15 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
     payments = _build_payments(standing, sort_newest_first(standing))
     problems = _list_once(_drop_doubles([*problems, *named.problems, *row_problems]), checked.balances)
     return View(payments, problems, checked.table, listed, holders, named.unnamed, ids)
+
+
+def _find_replaced_files(problems: Sequence[Problem], balances: Sequence[Balance]) -> set[str]:
+    """Return the files that are cut off, and replaced by others that add up."""
+    replaced = {id(balance) for balance in find_replaced(balances)}
+    standing = {balance.file for balance in balances if id(balance) not in replaced}
+    return {problem.file for problem in problems if problem.code == CUT_OFF} & {
+        each.file for each in balances
+    } - standing
 
 
 def _unite(

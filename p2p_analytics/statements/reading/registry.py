@@ -76,21 +76,21 @@ def find_format(header: Sequence[str]) -> Header | None:
 
 
 def describe_nearest(header: Sequence[str], advice: str | None = None) -> str:
-    """Return a sentence about the format that shares most columns with a header, first the caller's own.
+    """Return a sentence about the format with most of its columns in a header; else the advice, or all formats.
 
-    Where none of the caller's own is near, it is the advice if that is given; and one about all formats if none is.
+    With an advice, only the caller's own formats count.
     """
     known = {normalize_name(name) for name in header}
-    nearest: tuple[tuple[bool, int], str] = ((False, 1), "")
-    for each in list_formats():
+    nearest: tuple[tuple[float, bool], str] = ((0, False), "")
+    for each in _FORMATS.values() if advice else list_formats():
         spellings = {field: each.columns[field] for field in each.required}
         missing = [names[0] for names in spellings.values() if known.isdisjoint(map(normalize_name, names))]
         shared, is_own = len(spellings) - len(missing), each.name in _FORMATS
-        if shared > 1 and (is_own or advice is None) and (is_own, shared) > nearest[0]:
+        if shared > 1 and (rank := (shared / len(spellings), is_own)) > nearest[0]:
             lacks = ", ".join(map(repr, missing))
-            nearest = (is_own, shared), f"The nearest format is {each.name}, which also has the columns {lacks}."
-    every = f"The known formats are {', '.join(dict.fromkeys(each.name for each in list_formats()))}."
-    return nearest[1] or advice or every
+            nearest = rank, f"The nearest format is {each.name}, which also has the columns {lacks}."
+    every = ", ".join(dict.fromkeys(each.name for each in list_formats()))
+    return nearest[1] or advice or f"The known formats are {every}; 'p2p-analytics describe FILE' drafts another one."
 
 
 def find_service(name: str) -> str:

@@ -10,7 +10,6 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ArchiveError, ConfigurationError
-from p2p_analytics.statements.reading import registry
 from support.archives.statements import list_stored, row, statements_of
 
 MAY = statements_of(row(1), row(3, tip_cents=5))
@@ -54,29 +53,6 @@ def test_a_first_import(tmp_path) -> None:
         archive.history()
     p2p.open_archive(archive.path).import_(JUNE)
     assert len(archive.history().payments) == 2
-
-
-@pytest.mark.parametrize("account", ["ada", "Ada"])
-def test_a_file_counts_as_it_was_read_last(account, tmp_path, monkeypatch) -> None:
-    """First the signs are the wrong way round; the file is read again, and an undo brings the first reading back."""
-    monkeypatch.setattr(registry, "_FORMATS", {})
-    path = tmp_path / "wallet.csv"
-    path.write_text("No,Day,Who,Sum,S/H\n1,2024-02-03,Theo Marsh,20.00,S\n2,2024-02-04,Lena Ortiz,5.00,H\n", "utf-8")
-    columns = {"id": "No", "date": "Day", "name": "Who", "amount": "Sum", "sign": "S/H"}
-    archive = p2p.open_archive(tmp_path / "new")
-
-    def import_file(account: str, out: str, into: str) -> p2p.ImportPlan:
-        own = p2p.ColumnFormat(name="wallet", columns=columns, currency="EUR", signs={"out": out, "in": into})
-        p2p.register_format(own)
-        return archive.import_(p2p.read_statements(path, account=account))
-
-    import_file("ada", "h", "s")
-    assert archive.history().payments["flow_cents"].tolist() == [-500, 2000]
-    import_file(account, "s", "h")
-    assert archive.history().payments["flow_cents"].tolist() == [500, -2000]
-    assert archive.history().problems.empty
-    archive.undo()
-    assert archive.history().payments["flow_cents"].tolist() == [-500, 2000]
 
 
 def test_imports_one_after_the_other(tmp_path) -> None:

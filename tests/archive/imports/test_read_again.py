@@ -1,0 +1,128 @@
+"""A file that is imported again counts as it was read last, whatever its name is; a whole file replaces a short one."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.statements.reading import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WALLET = "No,Day,Who,Sum,S/H\n1,2024-02-03,Theo Marsh,20.00,S\n2,2024-02-04,Lena Ortiz,5.00,H\n"
+WITHOUT_ID = "Day,Who,Sum,S/H\n2024-02-03,Theo Marsh,20.00,S\n2024-02-04,Lena Ortiz,5.00,H\n"
+
+
+def read(files: Any, signs: Sequence[str], account: str | None = "ada") -> p2p.Statements:
+    """Read wallets with the words of money out and in."""
+    columns = {"id": "No", "date": "Day", "name": "Who", "amount": "Sum", "sign": "S/H"}
+    for name, fields in (("wallet", columns), ("purse", {key: columns[key] for key in columns if key != "id"})):
+        own = p2p.ColumnFormat(
+            name=name, columns=fields, currency="EUR", signs=dict(zip(("out", "in"), signs, strict=True))
+        )
+        p2p.register_format(own)
+    return p2p.read_statements(files, account=account)
+
+
+def list_flows(archive: p2p.Archive) -> list[int]:
+    """Return the flows of an archive, the newest first, after a look at its problems."""
+    history = archive.history()
+    assert history.problems.empty, history.problems.to_dict("records")
+    return history.payments["flow_cents"].tolist()
+
+
+@pytest.fixture
+def archive(tmp_path, monkeypatch) -> p2p.Archive:
+    """Return a new archive, and forget the formats afterwards."""
+    monkeypatch.setattr(registry, "_FORMATS", {})
+    return p2p.open_archive(tmp_path / "new")
+
+
+def _zip(text: str) -> bytes:
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w") as file:
+        file.writestr("folder/wallet.csv", text)
+    return body.getvalue()
+
+
+@pytest.mark.parametrize("text", [WALLET, WITHOUT_ID], ids=["with ids", "without ids"])
+@pytest.mark.parametrize("account", ["ada", "Ada", None])
+@pytest.mark.parametrize("name", ["wallet.csv", "wallet (1).csv", "download.zip"])
+def test_a_file_counts_as_it_was_read_last(archive, text, account, name) -> None:
+    """First the signs are the wrong way round; the browser, or a zip archive, gives the same file another name."""
+    archive.import_(read([("wallet.csv", text.encode())], ("h", "s")))
+    assert list_flows(archive) == [-500, 2000]
+    body = _zip(text) if name.endswith(".zip") else text.encode()
+    archive.import_(read([(name, body)], ("s", "h"), account))
+    assert list_flows(archive) == [500, -2000]
+    assert str(archive.history().me.user.id).lower() == "ada"
+    archive.undo()
+    assert list_flows(archive) == [-500, 2000]
+
+
+def test_files_in_another_order(archive) -> None:
+    """The names that files in memory get by their order do not matter."""
+    first, second = WALLET.encode(), WALLET.replace("1,2024-02", "3,2024-01").replace("2,2024-02", "4,2024-01").encode()
+    archive.import_(read([first, second], ("h", "s")))
+    archive.import_(read([second, first], ("s", "h")))
+    assert list_flows(archive) == [500, 500, -2000, -2000]
+
+
+def test_rows_that_are_left_out_of_a_second_reading_stay(archive) -> None:
+    """The first import has one of two payments, the second import the other one."""
+    statements = read([("wallet.csv", WALLET.encode())], ("s", "h"))
+    for rows in (statements.payments.iloc[:1], statements.payments.iloc[1:]):
+        plan = archive.import_(replace(statements, payments=rows))
+        assert (plan.new, plan.removed) == (1, 0)
+    assert list_flows(archive) == [500, -2000]
+
+
+def test_an_edited_note_of_a_row_that_has_another_id_now(archive) -> None:
+    """Without an id in the file, the amount is in that of the row; the edit makes no payment of its own."""
+    statements = read([("purse.csv", WITHOUT_ID.encode())], ("h", "s"))
+    statements.payments["note"] = "edited"
+    archive.import_(statements)
+    assert archive.history().payments["note"].tolist() == ["edited", "edited"]
+    archive.import_(read([("purse.csv", WITHOUT_ID.encode())], ("s", "h")))
+    assert list_flows(archive) == [500, -2000]
+
+
+def test_an_edit_of_the_array_behind_a_column(archive) -> None:
+    """What was read stays apart from the payments, so that an edit is found however it is made."""
+    statements = read([("wallet.csv", WALLET.encode())], ("s", "h"))
+    statements.payments["flow_cents"].array[0] = 700
+    archive.import_(statements)
+    assert archive.history().payments["flow_cents"].tolist() == [700, -2000]
+
+
+SERVICE = (
+    "Account Statement - (@ada-q),,,,,,,,,,,\nAccount Activity,,,,,,,,,,,\n"
+    "ID,Datetime,Type,Status,Note,From,To,Amount (total),Funding Source,Destination,Beginning Balance,Ending Balance\n"
+    ",,,,,,,,,,$20.00,\n"
+    "101,2024-05-03T10:00:00,Payment,Complete,tea,Ada Q,Bo Lund,- $5.00,Venmo balance,,,\n"
+    "102,2024-05-04T10:00:00,Payment,Complete,taxi,Ada Q,Bo Lund,- $6.00,Venmo balance,,,\n"
+    ",,,,,,,,,,,$9.00\n"
+)
+
+
+@pytest.mark.parametrize("end", [SERVICE.index("102,") + 2, SERVICE.index("taxi"), SERVICE.index(",,,,,,,,,,,$9")])
+@pytest.mark.parametrize("name", ["may.csv", "may (1).csv"])
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_a_whole_file_takes_the_place_of_one_that_is_cut_off(archive, end, name, is_turned) -> None:
+    """A half id, a row without an amount and the problems of the shorter file are gone, in either order."""
+    short, whole = ("may.csv", SERVICE[:end].encode()), (name, SERVICE.encode())
+    first, second = (whole, short) if is_turned else (short, whole)
+    archive.import_(p2p.read_statements([first]))
+    assert archive.history().describe_wrong_files().startswith("The last rows of" if first is short else "")
+    archive.import_(p2p.read_statements([second]))
+    history = archive.history()
+    assert history.payments["payment_id"].tolist() == ["102", "101"]
+    assert history.payments["flow_cents"].tolist() == [-600, -500]
+    assert history.problems.empty, history.problems.to_dict("records")
+    assert history.describe_wrong_files() == ""
