@@ -28,7 +28,7 @@ def test_the_columns_of_another_table_are_listed(tmp_path: Path, monkeypatch: py
     path.write_text("Shop,Total\nMill,3\n", "utf-8")
     message = _refuse(path)
     assert message.startswith("/list.csv is not a statement (columns: Shop, Total). The known")
-    assert message.endswith("splitwise, wise, wise_history.")
+    assert message.endswith("splitwise, wise, wise_history; 'p2p-analytics describe FILE' drafts another one.")
     path.write_text("Date,Category,Cost,Ada,Ben\n2024-01-01,Food,3,3,0\n", "utf-8")
     assert _refuse(path) == (
         "/list.csv is not a statement (columns: Date, Category, Cost, Ada, Ben). "

@@ -14,7 +14,7 @@ from p2p_analytics.display import format_count
 from p2p_analytics.statements.rows import strip_label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from datetime import date
 
     import polars as pl
@@ -167,8 +167,8 @@ def _ends_later(balance: Balance, before: Balance) -> bool:
     return end > earlier or (end == earlier and (balance.closing is not None or before.closing is None))
 
 
-def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
-    """Return the balances that another file replaces: a later snapshot, or a file that adds up, which they do not show.
+def find_replaced(balances: Sequence[Balance], cut_off: Collection[str] = ()) -> list[Balance]:
+    """Return the balances that another file replaces: a later snapshot, or a file that adds up while they do not.
 
     The file that adds up has the whole period, and the same format, account, currency and subaccount. A file of the
     same name was read again, and only needs to begin or end with it: a strange row can be before or after the others.
@@ -182,7 +182,8 @@ def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
 
     def is_replaced(balance: Balance) -> bool:
         start, end = (each and each.date() for each in balance.period)
-        if balance.is_superseded or balance.is_reconciled or not start or not end:
+        is_wrong = balance.is_reconciled is False or balance.file in cut_off
+        if balance.is_superseded or not is_wrong or not start or not end:
             return balance.is_superseded
         name = strip_label(balance.file)
         return any(

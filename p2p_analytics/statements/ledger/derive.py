@@ -155,11 +155,9 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
 
 def _find_replaced_files(problems: Sequence[Problem], balances: Sequence[Balance]) -> set[str]:
     """Return the files that are cut off, and replaced by others that add up."""
-    replaced = {id(balance) for balance in find_replaced(balances)}
-    standing = {balance.file for balance in balances if id(balance) not in replaced}
-    return {problem.file for problem in problems if problem.code == CUT_OFF} & {
-        each.file for each in balances
-    } - standing
+    cut_off = {problem.file for problem in problems if problem.code == CUT_OFF}
+    replaced = {id(balance) for balance in find_replaced(balances, cut_off)} if cut_off else set()
+    return cut_off & {each.file for each in balances} - {each.file for each in balances if id(each) not in replaced}
 
 
 def _unite(

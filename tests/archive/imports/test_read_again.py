@@ -71,7 +71,7 @@ def test_files_in_another_order(archive) -> None:
     first, second = WALLET.encode(), WALLET.replace("1,2024-02", "3,2024-01").replace("2,2024-02", "4,2024-01").encode()
     archive.import_(read([first, second], ("h", "s")))
     archive.import_(read([second, first], ("s", "h")))
-    assert list_flows(archive) == [500, 500, -2000, -2000]
+    assert list_flows(archive) == [500, -2000, 500, -2000]
 
 
 def test_rows_that_are_left_out_of_a_second_reading_stay(archive) -> None:
