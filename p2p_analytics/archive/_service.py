@@ -358,7 +358,13 @@ def find_differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.D
     held = frame_of(pa.concat_tables(archived))
     both = held.merge(listed, on="payment_id", how="outer", suffixes=("", "_listed"), indicator="side")
     shared = both["side"] == "both"
-    differ = pd.DataFrame({name: shared & ~_is_equal(both[name], both[f"{name}_listed"]) for name in COMPARED[1:]})
+    pairs = {name: (both[name], both[f"{name}_listed"]) for name in COMPARED[1:]}
+    differ = pd.DataFrame(
+        {
+            name: shared & ~(one.eq(other).fillna(value=False).astype(bool) | (one.isna() & other.isna()))
+            for name, (one, other) in pairs.items()
+        }
+    )
     differs = ~shared | differ.any(axis="columns")
     found, differ = both[differs], differ[differs]
     kinds = {"left_only": "extra", "right_only": "missing", "both": "changed"}
@@ -374,8 +380,3 @@ def find_differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.D
         }
     )
     return named.sort_values(["created", "payment_id"], ascending=False, ignore_index=True).drop(columns="created")
-
-
-def _is_equal(one: pd.Series[Any], other: pd.Series[Any]) -> pd.Series[bool]:
-    """Return, for each row, whether two columns hold the same value or both a null."""
-    return one.eq(other).fillna(value=False).astype(bool) | (one.isna() & other.isna())

@@ -253,7 +253,11 @@ def derive_view(folder: ArchiveFolder, manifest: Manifest, statements: Statement
     united = merge_sources(listed, stated) if len(listed) else sort_frame(stated)
     payments = set_dtypes(united.reindex(columns=[*_MERGED]), _MERGED)
     parts = [folder.read_frame(service.problems)] if service else []
-    parts += [statements.problems, _frame_faults(names.faults)]
+    faults = frame_problems(
+        [Problem(PEOPLE_LINE, PEOPLE_FILE, each.line or None, field="person") for each in names.faults]
+    )
+    sentences = [f"the line is left out: {each.reason}" if each.line else each.reason for each in names.faults]
+    parts += [statements.problems, faults.assign(problem=pd.array(sentences, dtype=schema.TEXT))]
     problems = pd.concat(parts, ignore_index=True).astype(dict(schema.PROBLEMS))
     reconciliation = statements.view.reconciliation.assign(account=account).astype({"account": schema.TEXT})
     return View(statements.me, statements.fetched_at, payments, problems, reconciliation, names.people)
@@ -333,13 +337,6 @@ def select_stated(payments: pd.DataFrame) -> pd.DataFrame:
     in_file = stated["target_user_display_name"].where(is_actor, stated["actor_display_name"])
     name = stated["counterparty_name"].mask(is_matched & in_file.notna(), in_file)
     return stated.assign(**columns, counterparty_name=name, source=schema.SOURCE_STATEMENT)
-
-
-def _frame_faults(faults: Sequence[Fault]) -> pd.DataFrame:
-    """Return PROBLEMS of lines of the user's file of people."""
-    problems = [Problem(PEOPLE_LINE, PEOPLE_FILE, fault.line or None, field="person") for fault in faults]
-    sentences = [f"the line is left out: {fault.reason}" if fault.line else fault.reason for fault in faults]
-    return frame_problems(problems).assign(problem=pd.array(sentences, dtype=schema.TEXT))
 
 
 def _find_holder(view: StatementView, rows: Rows) -> Me:

@@ -138,15 +138,11 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
     rows.sort(key=lambda row: (row.day, row.description or "", row.line))
     is_named = _compile_names(names)
     matcher = _Matcher(rows, [is_named(row.description) for row in rows], days)
-    matcher.match(movements, _expect_net)
+    # A fee is inside the amount that left the service.
+    matcher.match(movements, lambda each: -each.flow_cents - (each.fee_cents or 0 if each.flow_cents < 0 else 0))
     matcher.match([transfer for transfer in movements if transfer.fee_cents], lambda transfer: -transfer.flow_cents)
     matcher.match(funded, lambda payment: payment.flow_cents, named_only=True)
     return _build_frame(movements, matcher)
-
-
-def _expect_net(transfer: _Movement) -> int:
-    """Return the amount at the bank: a fee is inside the amount that left the service."""
-    return -transfer.flow_cents - (transfer.fee_cents or 0 if transfer.flow_cents < 0 else 0)
 
 
 class _Matcher:

@@ -145,7 +145,8 @@ class _Collector:
         harmless = rows.filter(pl.col("kind") == _NOTICE, ~has_balance).select("file", "line")
         for file in self._irregular.keys() & self._files.keys():
             lines = set(harmless.filter(pl.col("file") == file)["line"])
-            if any(each.line not in lines or _is_overfull(each) for each in self._irregular[file]):
+            irregular = [(each.line, each.details or (0, 0)) for each in self._irregular[file]]
+            if any(line not in lines or cells > width for line, (cells, width) in irregular):
                 self._files[file] = msgspec.structs.replace(self._files[file], is_broken=True)
         return Collected(rows, tuple(self._files.values()), tuple(self._problems))
 
@@ -248,10 +249,6 @@ class _Collector:
 
 def _has_closing_row(header: Header) -> bool:
     return header.format.has_closing_row and _CLOSING in header.positions
-
-
-def _is_overfull(problem: Problem) -> bool:
-    return bool(problem.details) and problem.details[0] > problem.details[1]
 
 
 def _advise(error: StatementError) -> str:

@@ -70,44 +70,20 @@ LABEL: Final = r"^.*/| \(\d+\)$"
 
 
 class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """One file: its format, and what it says apart from its rows.
+    """One file: its format, and what it says apart from its rows."""
 
-    Attributes
-    ----------
-    file : str
-        The name in ROWS.
-    format, service : str
-        The name of the format, and of its service.
-    account_service : str
-        Name of the account if nothing else names it; accounts of a service can be apart, such as those of businesses.
-    account : str or None
-        The account that the caller named.
-    period_start, period_end : datetime or None
-        First and last instant that the file says it is about.
-    product : str
-        What the balance of the file is of, such as a product or a group.
-    snapshot_at : datetime or None
-        The moment of the export, if the file holds all rows of a group as they were then.
-    is_broken : bool
-        Whether rows have too many or too few cells, so that the file never reconciles.
-    repeats_ids : bool
-        Whether rows of the file with one id and different amounts are different transactions.
-    digest : str
-        The digest of the file's bytes, and the part of the file.
-    """
-
-    file: str
+    file: str  # the name in ROWS
     format: str
     service: str
-    account_service: str
-    account: str | None = None
-    period_start: datetime | None = None
+    account_service: str  # the account if nothing else names it; those of a service can be apart, as of businesses
+    account: str | None = None  # that the caller named
+    period_start: datetime | None = None  # the first and last instant that the file says it is about
     period_end: datetime | None = None
-    product: str = ""
-    snapshot_at: datetime | None = None
-    is_broken: bool = False
-    repeats_ids: bool = False
-    digest: str = ""
+    product: str = ""  # what the balance is of, such as a product or a group
+    snapshot_at: datetime | None = None  # of the export, if the file holds all rows of a group as they were then
+    is_broken: bool = False  # rows have too many or too few cells, so the file never reconciles
+    repeats_ids: bool = False  # rows with one id and different amounts are different transactions
+    digest: str = ""  # of the file's bytes, and the part of the file
 
 
 class Collected(NamedTuple):

@@ -135,6 +135,7 @@ def _read(table: Table, *, order: Order | None = None) -> Reading:
     is_day_first = find_day_first(places, dates, problems, order=order, field="datetime", dates=YEAR_LAST)
     problems += _check_ids(cells.select("file", "line", "id"))
     handles = _read_handles(table.preambles, cells)
+    banks_and_cards = [source for source in cells["funding_source"].unique() if is_bank_or_card(source)]
     cells = cells.with_columns(
         *_read_amounts(cells),
         parse_instants(dates, tz=table.tz, order=is_day_first).alias("instant"),
@@ -142,7 +143,7 @@ def _read(table: Table, *, order: Order | None = None) -> Reading:
         match_kinds(cells["type"].str.strip_chars(), _KINDS),
         _map_words(cells["type"], _ACTIONS).alias("action"),
         _map_words(cells["status"], STATUSES).alias("known_status"),
-        _is_paid_elsewhere(cells["funding_source"]).alias("is_paid_elsewhere"),
+        pl.col("funding_source").is_in(banks_and_cards).fill_null(value=False).alias("is_paid_elsewhere"),
         pl.col("file").replace_strict(handles, default=None, return_dtype=pl.String).alias("account"),
     )
     rows = _find_holders(_describe(cells))
@@ -222,11 +223,6 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
         closing_cents="ending_cents",
     )
     return blank_notices(complete_rows(rows))
-
-
-def _is_paid_elsewhere(sources: pl.Series) -> pl.Series:
-    banks_and_cards = [source for source in sources.unique() if is_bank_or_card(source)]
-    return sources.is_in(banks_and_cards).fill_null(value=False)
 
 
 def _list_unread_cells(cells: pl.DataFrame) -> list[Problem]:

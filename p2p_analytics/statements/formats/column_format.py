@@ -231,10 +231,6 @@ def _is_lower_pattern(value: object) -> bool:
     return _is_pattern(value) and plain == plain.lower()
 
 
-def _has_group(value: object) -> bool:
-    return _is_pattern(value) and re.compile(str(value)).groups == 1
-
-
 def _are_kinds(value: object) -> bool:
     pairs = list(value.items()) if isinstance(value, Mapping) else value
     if not isinstance(pairs, list | tuple) or not all(_is_list(pair) and len(pair) == 2 for pair in pairs):  # noqa: PLR2004
@@ -270,7 +266,8 @@ _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
         (lambda value: value is None or _is_lower_pattern(value), "a regular expression in lower case"),
     ),
     "persons": (
-        lambda value: _is_list(value) and all(map(_has_group, value)), "regular expressions with one group, the name"
+        lambda value: _is_list(value) and all(_is_pattern(each) and re.compile(each).groups == 1 for each in value),
+        "regular expressions with one group, the name",
     ),
     "opening": (
         lambda value: value is None or _is_lower_pattern(value) or type(value) is int,

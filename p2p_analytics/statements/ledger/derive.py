@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pandas as pd
 import polars as pl
@@ -82,33 +82,16 @@ _READ: Final = {NOT_AN_AMOUNT: "flow_cents", NOT_A_DATE: "date"}  # the column t
 
 
 class View(NamedTuple):
-    """What follows from rows.
+    """What follows from rows."""
 
-    Attributes
-    ----------
-    payments : DataFrame
-        PAYMENTS and STATEMENT, one row per transaction, newest first.
-    problems : list of Problem
-        The problems of the files, and of all rows together.
-    reconciliation : DataFrame
-        `reconcile.RECONCILIATION`.
-    files : DataFrame
-        `FILES`, one row per file, account and currency, in the order of the files.
-    holders : dict
-        The holder of each account, with the closing balance of the last file.
-    unnamed : frozenset of str
-        The accounts that are services because nothing names the account.
-    ids : polars.DataFrame
-        ``account`` and ``payment_id`` of each row, in the order of the rows; the id is null for a notice, and for a row
-        that a later snapshot replaces.
-    """
-
-    payments: pd.DataFrame
-    problems: list[Problem]
-    reconciliation: pd.DataFrame
-    files: pd.DataFrame
-    holders: dict[str, Me]
-    unnamed: frozenset[str]
+    payments: pd.DataFrame  # PAYMENTS and STATEMENT, one row per transaction, newest first
+    problems: list[Problem]  # of the files, and of all rows together
+    reconciliation: pd.DataFrame  # `reconcile.RECONCILIATION`
+    files: pd.DataFrame  # `FILES`, one row per file, account and currency, in the order of the files
+    holders: dict[str, Me]  # the holder of each account, with the closing balance of the last file
+    unnamed: frozenset[str]  # the accounts that are services because nothing names the account
+    # ``account`` and ``payment_id`` of each row, in the order of the rows; the id is null for a notice, and for a row
+    # that a later snapshot or a whole file replaces.
     ids: pl.DataFrame
 
 
@@ -170,7 +153,10 @@ def _unite(
     if is_repeated.any():
         repeated = current.filter(is_repeated)
         united, problems = unite_rows(describe_files(repeated, rows, balances))
-        problems += _list_repeated(repeated)
+        ordered = repeated.sort("line")
+        is_further = ~pl.struct("file", *KEY).is_first_distinct() & pl.col(GIVEN).is_not_null()
+        further = ordered.select(is_further).to_series()
+        problems += list_problems(ordered, further, ordered[GIVEN], field="payment_id", code="repeated_id")
         standing = pl.concat([current.filter(~is_repeated), united.select(current.columns)])
     owners = find_owners(standing, "account")
     sided, wrong_sides = settle_sides(standing, owners)
@@ -190,13 +176,6 @@ def _find_repeated(rows: pl.DataFrame) -> pl.Series:
     is_repeated = pl.struct(KEY).is_duplicated() & pl.col("kind").ne_missing(NOTICE)
     places = places.filter(rows.select(*KEY, "kind")[places].select(is_repeated).to_series())
     return pl.repeat(value=False, n=len(rows), eager=True).scatter(places, values=True)
-
-
-def _list_repeated(repeated: pl.DataFrame) -> list[Problem]:
-    """Return a problem for each further row of an id in one file, with the id that the file gives."""
-    ordered = repeated.sort("line")
-    is_further = ordered.select(~pl.struct("file", *KEY).is_first_distinct() & pl.col(GIVEN).is_not_null()).to_series()
-    return list_problems(ordered, is_further, ordered[GIVEN], field="payment_id", code="repeated_id")
 
 
 def _list_holders(rows: pl.DataFrame, names: Mapping[str, str], balances: Sequence[Balance]) -> dict[str, Me]:
@@ -340,12 +319,10 @@ def _build_payments(rows: pl.DataFrame, order: pl.Series) -> pd.DataFrame:
         for source in [source for source, last in last_uses.items() if last == name]:
             rows.drop_in_place(source)
     for name in _COLUMNS.keys() - built.keys():
-        built[name] = _repeat(SOURCE_STATEMENT if name == "source" else None, len(order), _COLUMNS[name])
+        text = repeat_text(SOURCE_STATEMENT if name == "source" else None, len(order))
+        is_text = _COLUMNS[name] == TEXT
+        built[name] = pandas_array(text if is_text else pa.nulls(len(order)), _COLUMNS[name])
     return pd.DataFrame({name: built[name] for name in _COLUMNS}, copy=False)
-
-
-def _repeat(text: str | None, length: int, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
-    return pandas_array(repeat_text(text, length), TEXT) if dtype == TEXT else pd.array([None] * length, dtype=dtype)  # type: ignore[call-overload]
 
 
 def _describe_columns() -> dict[str, pl.Expr]:
