@@ -148,6 +148,12 @@ def test_an_unknown_sign_is_a_problem(tmp_path):
         (_TOML.replace('amount = "Betrag"', "amount = 5"), "The format 'club' has the wrong columns "),
         ('name = "club"\n', "has no columns: write the name of the format, and a table [columns]."),
         ("name = \n", "is not a TOML file: "),
+        (
+            _TOML.replace("^kasse$", "^\u00dcbertrag$"),
+            "wrong closing '^\u00dcbertrag$': write a regular expression in lower case.",
+        ),
+        (_TOML.replace('note = "Zweck"', "note = []"), "has the wrong columns {'note': []}: write a table "),
+        ('symbols = {"$" = "cad"}' + _TOML, "has the wrong symbols {'$': 'cad'}: write a code such as 'USD' for "),
     ],
 )
 def test_a_wrong_file(tmp_path, text, message):
@@ -191,14 +197,43 @@ def test_a_column_that_the_file_lacks_is_named(tmp_path):
         lambda frame: (frame.to_pandas(), []),
         lambda frame: (frame, ["text"]),
         lambda frame: (frame.with_columns(flow_cents=frame["flow_cents"] / 2), []),
+        lambda frame: (frame.drop("flow_cents"), []),
+        lambda frame: (frame.select("no such column"), []),
+        lambda frame: {}["no such key"],
         5,
     ],
-    ids=["no pair", "pandas", "no problems", "half cents", "no function"],
+    ids=[
+        "no pair",
+        "pandas",
+        "no problems",
+        "half cents",
+        "no amounts",
+        "unknown column",
+        "a fault of its own",
+        "no function",
+    ],
 )
 def test_a_function_that_returns_something_else(tmp_path, adjust):
     """One sentence names the format; nothing is rounded."""
     with pytest.raises(ConfigurationError, match="adjust of the format 'club'"):
         _read(tmp_path, _CLUB, columns=_COLUMNS, adjust=adjust)
+
+
+def test_a_pattern_that_only_python_knows(tmp_path):
+    """The patterns are those of Polars: one sentence names the format, not the whole query."""
+    with pytest.raises(ConfigurationError, match=r"^The format 'club' cannot be used: .*unrecognized escape") as error:
+        _read(tmp_path, _CLUB, columns=_COLUMNS, closing=r"kasse\Z")
+    assert "\n" not in str(error.value)
+
+
+def test_words_are_compared_in_lower_case(tmp_path):
+    """A sharp s stays one; "(?i)" and the names of groups are no words."""
+    text = "Day,Who,Sum,CR/DR\n2024-02-13,Theo Marsh,10.00,WEISS\n2024-02-14,Theo Marsh,10.00,Wei\u00df\n"
+    columns = {"date": "Day", "name": "Who", "amount": "Sum", "sign": "CR/DR"}
+    found = _read(
+        tmp_path, text, columns=columns, signs={"in": "weiss", "out": "wei\u00df"}, kinds={"fee": "(?i)(?P<A>tax)"}
+    )
+    assert _list_rows(found, "flow_cents") == [[1000], [-1000]]
 
 
 def test_a_missing_file(tmp_path):
