@@ -17,6 +17,7 @@ import p2p_analytics as p2p
 from p2p_analytics.analyses.catalogue import CATALOGUE, build_table
 from p2p_analytics.client.desk import PaymentDesk
 from p2p_analytics.frames.schema import PAYMENTS, PEOPLE
+from p2p_analytics.statements import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,6 +80,13 @@ def test_the_attributes_of_a_history_are_documented() -> None:
     text = (ROOT / "docs" / "loading-and-archive.md").read_text(encoding="utf-8")
     table = text.partition("| attribute of `History`")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == [field.name for field in dataclasses.fields(p2p.History)]
+
+
+def test_the_table_of_fields_is_complete() -> None:
+    """Users without Python have the fields of their own formats from the page alone."""
+    text = (ROOT / "docs" / "statements.md").read_text(encoding="utf-8")
+    for name, meaning in FIELDS.items():
+        assert f"| `{name}` | {meaning} |" in text
 
 
 def test_the_columns_of_the_reconciliation_are_documented() -> None:
