@@ -144,7 +144,7 @@ def build_statements(collected: Collected) -> Statements:
     """Return what follows from the rows of files."""
     view = derive(collected)
     return Statements(
-        view.payments.copy(),  # the view keeps its own, so that edits show
+        view.payments.copy(deep=False),  # the view keeps its own, so that edits show
         view.reconciliation,
         frame_problems(view.problems),
         view.files,

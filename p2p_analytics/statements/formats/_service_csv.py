@@ -231,8 +231,9 @@ def _list_unread_cells(cells: pl.DataFrame) -> list[Problem]:
     values = {**{name: f"{name}_cents" for name in _AMOUNTS}, "datetime": "instant", "id": "id"}
     words = {"total": "amount", "datetime": "date", "id": "id"}
     for name, value in values.items():
-        part = cells.filter(pl.col(value).is_null(), pl.col("is_notice") == (name in _STATED))
-        part = part.select("file", "line", pl.col("id").alias("payment_id"), text=name, value=value)
+        part = cells.select("file", "line", "is_notice", payment_id="id", text=name, value=value)
+        is_here = pl.col("is_notice") == (name in _STATED)
+        part = part.filter(pl.col("value").is_null(), is_here, pl.col("text").is_not_null() | (name in words))
         code = NOT_A_DATE if name == "datetime" else NOT_AN_AMOUNT
         problems += list_unreadable(part, part["text"], part["value"], field=name, code=code)
         if name in words:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -171,8 +172,11 @@ class StatementFormat:
         if not isinstance(reading, Reading) or not isinstance(reading.rows, pl.DataFrame):
             raise ConfigurationError(f"The format {self.name!r} has to return a Reading with rows of Polars.")
         places = ["file", "line"]
-        has_places = set(places) <= set(reading.rows.columns)
-        if not has_places or not reading.rows[places].unique(maintain_order=True).equals(table.cells[places]):
+        rows, given = reading.rows, table.cells[places]
+        is_same = set(places) <= set(rows.columns) and (
+            rows[places].equals(given) or rows[places].unique(maintain_order=True).equals(given)
+        )
+        if not is_same:
             raise ConfigurationError(
                 f"The format {self.name!r} has to return one row for each row of the table, in its order, with its "
                 "file and line: give a row that is not a transaction the kind 'notice'."
@@ -211,6 +215,7 @@ class StatementFormat:
         )
 
 
+@functools.lru_cache(maxsize=2**12)
 def normalize_name(name: str) -> str:
     """Return a header name in the form in which names are compared."""
     return " ".join(name.replace("\ufeff", "").split()).casefold()

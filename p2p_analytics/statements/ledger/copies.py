@@ -192,7 +192,7 @@ def find_equal_balances(balances: Sequence[Balance]) -> list[tuple[int, int]]:
     counts = pairs.group_by("at", "at_later").agg(
         pl.struct(_STATE).n_unique().alias("equal"), pl.col("balance").n_unique().alias("balances")
     )
-    sizes = [(each.rows["known_cents"] != 0).sum() for each in balances]
+    sizes = [] if counts.is_empty() else [(each.rows["known_cents"] != 0).sum() for each in balances]
     found: dict[int, int] = {}
     for at, later, equal, different in counts.sort("at").iter_rows():
         if different >= _FEWEST_BALANCES and 2 * equal >= min(sizes[at], sizes[later]):
@@ -212,8 +212,9 @@ def _list_running_balances(balances: Sequence[Balance]) -> pl.DataFrame:
     ]
     places = np.array([at for at, *_ in chosen], np.int64)
     lengths = np.array([len(rows) for *_, rows in chosen], np.int64)
-    empty = pl.DataFrame(schema={"payment_id": pl.String, "known_cents": pl.Int64})
-    every = pl.concat([empty, *(rows.select("payment_id", "known_cents") for *_, rows in chosen)])
+    if not chosen:
+        return pl.DataFrame(schema=dict.fromkeys(("owner", "balance", "moved", "at", "id"), pl.Int64))
+    every = pl.concat([rows for *_, rows in chosen])
     moved = every["known_cents"].to_numpy()
     total = moved.cumsum()
     before = np.concatenate([[0], total])[lengths.cumsum() - lengths]  # by all files before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from itertools import combinations
 from math import comb
@@ -90,7 +91,8 @@ def reconcile(
     one is that of a single row.
     """
     joined = join_files(_check_groups(rows, {info.file: info for info in files}, books), others)
-    return Reconciled(_frame_joined(joined), [balance for balance, _ in joined], _list_problems(joined))
+    table, problems = _frame_joined(joined), _list_problems(joined)
+    return Reconciled(table, [replace(balance, rows=balance.rows.clear()) for balance, _ in joined], problems)
 
 
 def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapping[str, Book]) -> Iterator[Balance]:

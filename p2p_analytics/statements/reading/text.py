@@ -13,8 +13,6 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import openpyxl
-
 from p2p_analytics.errors import StatementError
 
 if TYPE_CHECKING:
@@ -168,6 +166,8 @@ def read_sheets(content: bytes, name: str) -> list[Sheet]:
     """
     try:
         with warnings.catch_warnings(action="ignore"):  # about styles, and dates that do not exist
+            import openpyxl  # late: few people have workbooks, and it takes a third of a second
+
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
             sheets: list[Sheet] = []
             for sheet in book.worksheets:

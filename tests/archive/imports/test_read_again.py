@@ -93,14 +93,6 @@ def test_an_edited_note_of_a_row_that_has_another_id_now(archive) -> None:
     assert list_flows(archive) == [500, -2000]
 
 
-def test_an_edit_of_the_array_behind_a_column(archive) -> None:
-    """What was read stays apart from the payments, so that an edit is found however it is made."""
-    statements = read([("wallet.csv", WALLET.encode())], ("s", "h"))
-    statements.payments["flow_cents"].array[0] = 700
-    archive.import_(statements)
-    assert archive.history().payments["flow_cents"].tolist() == [700, -2000]
-
-
 SERVICE = (
     "Account Statement - (@ada-q),,,,,,,,,,,\nAccount Activity,,,,,,,,,,,\n"
     "ID,Datetime,Type,Status,Note,From,To,Amount (total),Funding Source,Destination,Beginning Balance,Ending Balance\n"
