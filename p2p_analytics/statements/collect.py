@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import polars as pl
+import pyarrow as pa
 
 from p2p_analytics.errors import ConfigurationError, MemberNeededError, StatementError
 from p2p_analytics.frames.schema import CUT_OFF
@@ -139,6 +140,7 @@ class _Collector:
             reason = next((problem.details[0] for problem in reversed(self._problems)), "")
             reason = reason.removesuffix(".") or "there are no files"
             raise StatementError(f"No statement was found: {reason}; name the CSV files, or the folder they are in.")
+        pa.default_memory_pool().release_unused()  # Polars cannot use the memory that Arrow keeps in reserve
         rows = _concatenate(self._rows)
         # A short notice without a balance, such as the title of a summary, cannot hide an amount.
         has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents").is_not_null())

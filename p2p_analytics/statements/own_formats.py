@@ -108,9 +108,8 @@ def read_format(path: str | os.PathLike[str]) -> ColumnFormat:
     for title, table in ((title, table) for title, table in given.items() if isinstance(table, dict)):
         if misplaced := sorted(set(table) & _TOP_KEYS):
             raise ConfigurationError(f"{name} has {misplaced[0]!r} below [{title}]: move it above the first table.")
-    for key in given:
-        if key not in _KEYS:
-            raise ConfigurationError(f"{name} has the unknown key {key!r}: use one of {', '.join(_KEYS)}.")
+    if unknown := [key for key in given if key not in _KEYS]:
+        raise ConfigurationError(f"{name} has the unknown key {unknown[0]!r}: use one of {', '.join(_KEYS)}.")
     for key in ("name", "columns"):
         if key not in given:
             raise ConfigurationError(f"{name} has no {key}: write the name of the format, and a table [columns].")

@@ -119,12 +119,13 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
     stated = pl.from_pandas(checked.table)
     standing, every, row_problems = _unite(rows, is_replaced, stated)
     listed = _list_files(every, files, stated)
-    listed_problems = [each for each in collected.problems if each.code != CUT_OFF or each.file not in cut_off]
-    problems = [*_settle_problems(listed_problems, rows, standing, is_replaced), *checked.problems]
+    problems = [each for each in collected.problems if each.code != CUT_OFF or each.file not in cut_off]
+    problems = [*_settle_problems(problems, rows, standing, is_replaced), *checked.problems]
     strange = {problem.file for problem in named.problems}
     holders = _list_holders(every, name_holders(standing, strange), checked.balances)
     is_counted = pl.col("kind").ne_missing(NOTICE) & ~is_replaced
-    ids = every.select(pl.col("account").cast(pl.String), pl.when(is_counted).then("payment_id"))
+    ids = every.select("account", pl.when(is_counted).then("payment_id"))
+    named = named._replace(rows=rows.clear())
     del rows, every  # releases memory before the frame is built
     given = {info.account.strip().removeprefix("@") for info in files if info.account is not None}
     if not holders and len(given) == 1:  # no file has rows

@@ -97,7 +97,7 @@ def reconcile(
 
 def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapping[str, Book]) -> Iterator[Balance]:
     """Yield the balance of each file, account and currency."""
-    for group, transactions in _list_groups(rows):
+    for group, transactions, moves in _list_groups(rows):
         info, book = files[group["file"]], books.get(group["file"])
         opening, moved, closing = _add_up(group)
         is_known = opening is not None and moved is not None and closing is not None
@@ -118,24 +118,24 @@ def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapp
             closing,
             difference,
             agrees if is_known and not _has_nothing_to_check(group) else None,
-            _list_ids(explanations, transactions),
+            _list_ids(explanations, transactions) if explanations else None,
             _describe_rows(explanations, transactions, rows, info.file),
             " ".join(remarks) or None,
             dates=Period(group["start"], group["end"]),
             stated=Period(info.period_start, info.period_end),
-            rows=transactions.select("payment_id", "date", "known_cents"),
+            rows=moves,
         )
 
 
-def _list_groups(rows: pl.DataFrame) -> Iterator[tuple[Mapping[str, Any], pl.DataFrame]]:
-    """Yield the sums and transactions of each file, account and currency; groups with nothing in them are left out."""
+def _list_groups(rows: pl.DataFrame) -> Iterator[tuple[Mapping[str, Any], pl.DataFrame, pl.DataFrame]]:
+    """Yield sums, transactions and moves of each file, account and currency, but for groups with nothing in them."""
     for part in slice_by_files(rows):
         ordered = order_rows(part)
         transactions = ordered.rows.filter(~pl.col("is_notice")).select(_TRANSACTION)
-        at = 0
+        moves, at = transactions.select("payment_id", "date", "known_cents"), 0
         for group in _sum_groups(ordered).iter_rows(named=True):
             if not group["is_blank"]:
-                yield group, transactions.slice(at, group["transactions"])
+                yield group, transactions.slice(at, group["transactions"]), moves.slice(at, group["transactions"])
             at += group["transactions"]
 
 

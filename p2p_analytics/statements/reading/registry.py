@@ -76,10 +76,7 @@ def find_format(header: Sequence[str]) -> Header | None:
 
 
 def describe_nearest(header: Sequence[str], advice: str | None = None) -> str:
-    """Return a sentence about the format with most of its columns in a header; else the advice, or all formats.
-
-    With an advice, only the caller's own formats count.
-    """
+    """Return a sentence about the format nearest to a header (with an advice, of one's own), or about all formats."""
     known = {normalize_name(name) for name in header}
     nearest: tuple[tuple[float, bool], str] = ((0, False), "")
     for each in _FORMATS.values() if advice else list_formats():
