@@ -95,7 +95,8 @@ def add_edits(rows: Rows, edits: pd.DataFrame) -> Rows:
 def add_import(rows: Rows, given: Collected) -> Rows:
     """Return stored rows with those of a further import; each line of a file counts as it was read last.
 
-    Files with the same content are read alike, whatever their names are. Its account stays until another is named.
+    Files with the same content are read alike, whatever their names are. A file keeps its account until it is imported
+    with another one.
     """
     before = rows.collected
     accounts = {info.digest: info.account for info in before.files}

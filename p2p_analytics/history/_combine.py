@@ -170,7 +170,7 @@ def _combine_histories(histories: Sequence[History]) -> History:
 
 
 def _have_one_balance(histories: Sequence[History]) -> bool:
-    """Return whether the payments of histories overlap, and each history has a balance; of services they do not."""
+    """Return whether each history has a balance, and their payments overlap, unlike payments of two services."""
     ids = [set(history.payments["payment_id"].dropna()) for history in histories]
     joined = ids.pop(0)
     while found := next((each for each in ids if each & joined), None):

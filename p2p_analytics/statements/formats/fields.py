@@ -121,7 +121,7 @@ def read_money(
 
 
 def require_amounts(texts: pl.DataFrame, cents: pl.Series, advice: str = _AGAIN) -> None:
-    """Raise a StatementError about a file with several amounts of which none can be read.
+    """Raise a StatementError if a file has several amounts and none can be read.
 
     ``texts`` has the columns file, line and text.
     """
