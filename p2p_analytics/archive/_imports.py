@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from p2p_analytics import settings
 from p2p_analytics.archive import _batches, _view
 from p2p_analytics.archive._manifest import COUNTS, NAME, BrokenFileError, Manifest
-from p2p_analytics.archive._view import NOT_COMPARED, find_key, outline, read_view, to_polars
+from p2p_analytics.archive._view import NOT_COMPARED, complete_columns, find_key, outline, read_view
 from p2p_analytics.display import clean_line, join_first
 from p2p_analytics.errors import ArchiveError
-from p2p_analytics.frames.arrow import is_among
+from p2p_analytics.frames.arrow import is_among, to_polars
 from p2p_analytics.frames.merge_sources import CONTRADICTS
 from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, PAYMENTS, PROBLEMS, STATEMENT, TEXT
 from p2p_analytics.handles import normalize_account
@@ -396,7 +396,7 @@ def _list_changes(folder: ArchiveFolder, manifest: Manifest, view: View, ids: pl
     """Return the payments of some ids that have another value than before, and the names of these columns."""
     names = [name for name in (*PAYMENTS, *STATEMENT) if name not in NOT_COMPARED]
     before = read_view(folder, manifest) if len(ids) else view
-    own, earlier = (to_polars(_select_payments(each, ids)) for each in (view, before))
+    own, earlier = (to_polars(complete_columns(_select_payments(each, ids))) for each in (view, before))
     both = own.join(earlier, on=_KEY, how="inner", suffix="_before", maintain_order="left")
     values = {name: pl.col(f"{name}_before") for name in names}
     # A value that was not known before is not a change.

@@ -31,7 +31,7 @@ from p2p_analytics.archive.tables import MATCHED, SCHEMAS, empty_frame, tabulate
 from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import MICROSECONDS, frame_of, frame_of_polars, is_among, table_of
+from p2p_analytics.frames.arrow import MICROSECONDS, frame_of, frame_of_polars, is_among, to_polars
 from p2p_analytics.frames.merge_sources import (
     is_decided,
     lay_over,
@@ -172,14 +172,14 @@ def read_outline(folder: ArchiveFolder, manifest: Manifest) -> Outline:
 
 def outline(payments: pd.DataFrame) -> pl.DataFrame:
     """Return ``payment_id``, and as ``digest`` one of the compared columns of each payment."""
-    rows = to_polars(payments)
-    digests = rows.select(name for name in _COLUMNS if name not in NOT_COMPARED).hash_rows()
-    return rows.with_columns(digest=digests.reinterpret(signed=True)).select(*SCHEMAS["view_outline"])
+    compared = [name for name in _COLUMNS if name not in NOT_COMPARED]
+    digests = to_polars(complete_columns(payments)[compared]).hash_rows()
+    return to_polars(payments[["payment_id"]]).with_columns(digest=digests.reinterpret(signed=True))
 
 
-def to_polars(payments: pd.DataFrame) -> pl.DataFrame:
-    """Return the columns PAYMENTS and STATEMENT of payments as a frame of Polars."""
-    return pl.DataFrame(pl.from_arrow(table_of(set_dtypes(payments.reindex(columns=[*_COLUMNS]), _COLUMNS))))
+def complete_columns(payments: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns PAYMENTS and STATEMENT of payments; a history of the service has no STATEMENT."""
+    return set_dtypes(payments.reindex(columns=[*_COLUMNS]), _COLUMNS)
 
 
 def write_outline(folder: ArchiveFolder, key: str, view: View, payments: pl.DataFrame) -> None:
@@ -268,9 +268,9 @@ def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statemen
     service, me = manifest.service, statements.me
     people = people_frame([me.user]) if service is None else folder.read_frame(service.people)
     names = ["payment_id", "kind", "counterparty_id", *_NAMES]
-    stated: Any = pl.from_arrow(table_of(statements.payments[names]))
-    known: Any = pl.from_arrow(table_of(statements.listed[["payment_id", "counterparty_id"]]))
-    both = stated.join(known.rename({"counterparty_id": "person"}), on="payment_id")
+    stated = to_polars(statements.payments[names])
+    listed = to_polars(statements.listed[["payment_id", "counterparty_id"]])
+    both = stated.join(listed.rename({"counterparty_id": "person"}), on="payment_id")
     only = stated.join(both, on="payment_id", how="anti")
     name = "counterparty_name"
     seen, shown = (
@@ -407,8 +407,7 @@ def _describe_people(payments: pd.DataFrame, listed: pd.Series[str], persons: pl
     """Return payments of statements with the people of their names, except for payments that the service lists."""
     if persons.is_empty():
         return payments.assign(**{MATCHED: pd.Series(index=payments.index, dtype=schema.TEXT)})
-    rows: Any = pl.from_arrow(table_of(payments))
-    rows = rows.with_columns(is_listed=pl.Series(is_among(payments["payment_id"], listed)))
+    rows = to_polars(payments).with_columns(is_listed=pl.Series(is_among(payments["payment_id"], listed)))
     is_named = _IS_PAYMENT & ~pl.col("is_listed") & pl.col("counterparty_id").is_null()
     keys = [f"key_{name}" for name in _NAMES]
     keyed = rows.with_columns(

@@ -205,6 +205,15 @@ def frame_of_polars(frame: pl.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFr
     return pd.DataFrame(columns, copy=False)
 
 
+def to_polars(frame: pd.DataFrame) -> pl.DataFrame:
+    """Return a pandas frame in the dtypes of a schema as a Polars frame."""
+    import polars as pl
+    import pyarrow as pa
+
+    columns = {str(name): pa.array(column, from_pandas=True) for name, column in frame.items()}
+    return pl.DataFrame(pl.from_arrow(pa.table(columns)))
+
+
 def _decode_columns(table: pa.Table) -> pa.Table:
     import pyarrow as pa
 
