@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    from typing import Final
+from typing import Final
 
 US_DOLLARS: Final = "USD"  # of payments that the service lists
 UNKNOWN_CURRENCY: Final = "XXX"  # in ISO 4217, the code for no currency: of statements that do not say which it is

@@ -9,14 +9,13 @@ import re
 import stat
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, Final
+
+import pyarrow as pa
 
 from p2p_analytics.errors import ConfigurationError, SchemaError, describe_os_error, describe_type
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import IO
 
 _LONGEST_REASON: Final = 200
 _POLL_SECONDS: Final = 0.05
@@ -166,8 +165,6 @@ def open_table(path: Path, *, private: bool) -> Iterator[IO[bytes]]:
 @contextlib.contextmanager
 def refuse_unreadable(name: Path | str, *, private: bool) -> Iterator[None]:
     """Raise this package's errors for failures to read a table; private ones quote no cell."""
-    import pyarrow as pa
-
     try:
         yield
     except pa.ArrowInvalid as error:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from p2p_analytics import settings
 from p2p_analytics.auth._store import (
@@ -20,9 +21,6 @@ from p2p_analytics.auth._store import (
 from p2p_analytics.auth._token import AccessToken, Secret
 from p2p_analytics.auth._tracebacks import hide_frames
 from p2p_analytics.errors import NotSignedIn, TokenError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TOKEN_VARIABLE: Final = "P2P_ACCESS_TOKEN"  # noqa: S105 - the name of the variable, not a secret
 CLIENT_SECRET_VARIABLE: Final = "P2P_CLIENT_SECRET"  # noqa: S105 - the name of the variable, not a secret

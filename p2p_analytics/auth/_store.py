@@ -8,18 +8,16 @@ import logging
 import os
 import secrets
 import stat
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from p2p_analytics import settings
 from p2p_analytics.auth._token import AccessToken, Secret
 from p2p_analytics.auth._tracebacks import hide_frames
 from p2p_analytics.errors import ConfigurationError, P2PAnalyticsError, TokenError, describe_os_error, how_to_install
 from p2p_analytics.files import hold_lock, require_replaceable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 log = logging.getLogger(__name__)
 

@@ -8,13 +8,11 @@ MemoryError, or an exception set by another thread.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from p2p_analytics.errors import P2PAnalyticsError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

@@ -9,12 +9,11 @@ import stat
 import sys
 import tempfile
 import time
+import webbrowser
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final
 
 _PAGE: Final = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
@@ -92,8 +91,6 @@ def _has_browser() -> bool:
 
 
 def _open(address: str) -> bool:
-    import webbrowser
-
     try:
         return webbrowser.open(address)
     except webbrowser.Error:

@@ -7,6 +7,7 @@ loads nothing heavy.
 from __future__ import annotations
 
 import argparse
+import re
 
 from p2p_analytics.errors import P2PAnalyticsError
 
@@ -105,6 +106,11 @@ def refuse_json(options: argparse.Namespace, what: str) -> None:
     """Raise a WrongUseError if both the output of a command, such as a table, and its summary go to standard output."""
     if options.out == STANDARD_OUTPUT and options.json:
         raise WrongUseError(f"With - the {what} goes to standard output: leave out --json, or name a file.")
+
+
+def name_options(message: str) -> str:
+    """Return a message with options as they are typed: ``account="ada" (--account ada)`` is ``--account ada``."""
+    return re.sub(r"""\b[a-z_]+=(?:"[^"]*"|'[^']*'|[\w.]+) \((--[^()]+)\)""", r"\1", message)
 
 
 def add_town(parser: argparse.ArgumentParser) -> None:

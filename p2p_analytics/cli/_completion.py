@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from typing import Final
 
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-    from typing import Final
+import shtab
 
 _FOLDERS: Final = {"ARCHIVE", "DIR"}  # metavars of arguments that are paths
 _FILES: Final = {"FILE", "FILES", "OUT"}
 
 
-def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add ``completion`` to a command line."""
-    completion = add_parser(
-        "completion",
-        help="print a script that completes commands and options in a shell",
-        description="Print a script that completes commands, options and paths in a shell. For bash: p2p-analytics "
-        "completion bash > FILE, and in ~/.bashrc: source FILE. The script itself says where zsh and fish expect it.",
-        allow_abbrev=False,
-    )
-    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
-    completion.set_defaults(command=_print_script)
-
-
-def _print_script(options: argparse.Namespace) -> None:
-    import shtab
-
+def print_script(options: argparse.Namespace) -> None:
     for command in _list_parsers(options.parser):
         for action in command._actions:  # noqa: SLF001 - argparse has no public list of them
             # shtab reads this attribute.

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import json
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Literal
 
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Final, Literal
-
-    from p2p_analytics.history import History
-    from p2p_analytics.settings import Privacy
+from p2p_analytics import display
+from p2p_analytics.display import clean_line
+from p2p_analytics.history import History
+from p2p_analytics.progress import loading_bar
+from p2p_analytics.settings import STRICT, Privacy
 
 _STEPS_PER_LINE: Final = 20
 _WIDEST: Final = 40  # characters of a cell in a table
@@ -21,37 +22,22 @@ _WIDEST: Final = 40  # characters of a cell in a table
 def print_summary(options: argparse.Namespace, text: str, **values: object) -> None:
     """Print the summary of a command: the text, or with ``--json`` the values as one line of JSON."""
     if options.json:
-        import json
-
         text = json.dumps(values)
     sys.stdout.write(f"{text}\n")
 
 
 def privacy_mode(history: History) -> Privacy:
     """Return the privacy mode of a history, as ``--json`` prints it."""
-    from p2p_analytics.settings import STRICT
-
     return STRICT if history.strict else history.private
 
 
 def describe_privacy(history: History) -> str:
     """Return a line, after a line break, that says in which privacy mode a history is; empty if it is in none."""
-    from p2p_analytics import display
-
     return f"\n{display.STRICT if history.strict else display.PRIVATE}." if history.private else ""
-
-
-def name_options(message: str) -> str:
-    """Return a message with options as they are typed: ``account="ada" (--account ada)`` is ``--account ada``."""
-    import re
-
-    return re.sub(r"""\b[a-z_]+=(?:"[^"]*"|'[^']*'|[\w.]+) \((--[^()]+)\)""", r"\1", message)
 
 
 def align_rows(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a line for each row, with columns of equal width; only the last cell of a row may be long."""
-    from p2p_analytics.display import clean_line
-
     cells = [[clean_line(cell) for cell in row] for row in rows]
     for row in cells:
         row[:-1] = [
@@ -108,8 +94,6 @@ class Progress:
     def count_parts(self, unit: str, of: int) -> Iterator[Callable[[int], object]]:
         """Give a function that shows how many parts of the work are finished."""
         if self._way == "bar":
-            from p2p_analytics.progress import loading_bar
-
             with loading_bar(unit=unit) as show:
                 yield lambda finished: show(finished, of)
         else:

@@ -10,14 +10,11 @@ import contextlib
 import logging
 import threading
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
-from p2p_analytics.auth import lock_sign_in
+from p2p_analytics.auth import AccessToken, FoundToken, SignIn, SignInStore, lock_sign_in
 from p2p_analytics.client import oauth
 from p2p_analytics.errors import NotSignedIn, P2PAnalyticsError, ServiceError
-
-if TYPE_CHECKING:
-    from p2p_analytics.auth import AccessToken, FoundToken, SignIn, SignInStore
 
 log = logging.getLogger(__name__)
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from decimal import Decimal
+from typing import Final
 from urllib.parse import quote
 
 import msgspec
 
 from p2p_analytics import records, vocabulary
-from p2p_analytics.client._payment_requests import build_payment_request
+from p2p_analytics.client._client import Client
+from p2p_analytics.client._payment_requests import PaymentRequest, build_payment_request
 from p2p_analytics.errors import (
     ConfigurationError,
     InvalidRequestError,
@@ -24,15 +27,8 @@ from p2p_analytics.errors import (
     ServiceError,
     TokenError,
 )
+from p2p_analytics.records import Payment, Receipt
 from p2p_analytics.vocabulary import Action, Resolution, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from decimal import Decimal
-
-    from p2p_analytics.client._client import Client
-    from p2p_analytics.client._payment_requests import PaymentRequest
-    from p2p_analytics.records import Payment, Receipt
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,10 @@ public clients of the service use. No request is retried, because codes and refr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import requests
@@ -29,9 +30,6 @@ from p2p_analytics.client.http.error_mapping import map_error_response, map_tran
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.records import repair_json
 from p2p_analytics.vocabulary import SERVER_TOKEN_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PATH: Final = "/oauth/access_token"
 TIMEOUT: Final = (3.05, 30.0)

@@ -6,17 +6,15 @@ currency can be in any.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import pandas as pd
 
 from p2p_analytics.currencies import UNKNOWN_CURRENCY, US_DOLLARS, describe_code
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import SOURCE_API, TEXT, select_payments
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    import narwhals.stable.v2 as nw
-    import pandas as pd
 
 
 def fill_codes(payments: pd.DataFrame) -> pd.Series[str]:
@@ -31,8 +29,6 @@ def fill_codes(payments: pd.DataFrame) -> pd.Series[str]:
 
 def code_expression(names: Collection[str]) -> nw.Expr:
     """Return the currency of each row of a frame with these columns, as `fill_codes` does, for every engine."""
-    import narwhals.stable.v2 as nw
-
     given = nw.col("currency").cast(nw.String()) if "currency" in names else nw.lit(None, dtype=nw.String())
     if "source" not in names:
         return given.fill_null(US_DOLLARS) if "currency" in names else nw.lit(US_DOLLARS)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, cast
+from datetime import datetime
+from typing import Final, cast
 
 import msgspec
+import pandas as pd
 
 from p2p_analytics.display import clean_line, describe_start, format_count
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
@@ -23,16 +26,9 @@ from p2p_analytics.frames.schema import (
     require_unique_ids,
     select_payments,
 )
+from p2p_analytics.history._summary_card import render_card
 from p2p_analytics.privacy import Mask, is_masked
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    import pandas as pd
-
-    from p2p_analytics.records import Me
-
+from p2p_analytics.records import Me
 
 _MOST_FILES: Final = 3
 
@@ -194,8 +190,6 @@ class History:
 
     def _repr_html_(self) -> str:
         """Show a summary card in a notebook."""
-        from p2p_analytics.history._summary_card import render_card
-
         return render_card(
             self.me,
             self.payments,
@@ -210,8 +204,6 @@ class History:
 
 def _require_frame(part: str, frame: object, columns: Sequence[str]) -> None:
     """Raise a SchemaError unless a part of a history is a pandas frame with these columns."""
-    import pandas as pd
-
     instead = f"{part} as load_history or p2p.read_csv gives them"
     if not isinstance(frame, pd.DataFrame):
         raise SchemaError(f"History needs {part} as a pandas frame, not {name_type(frame)}; pass {instead}.")

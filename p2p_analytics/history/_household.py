@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import pandas as pd
 
 from p2p_analytics.errors import ConfigurationError, name_type
 from p2p_analytics.frames.merge import NOT_LISTED
@@ -15,11 +18,6 @@ from p2p_analytics.frames.schema import KIND_TRANSFER, PAYMENTS, SOURCE_API, STA
 from p2p_analytics.history._combine import adopt_handles, combine
 from p2p_analytics.history._history import History, describe_history_call
 from p2p_analytics.records import Me, User
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import pandas as pd
 
 
 def household(histories: Iterable[History]) -> History:
@@ -53,8 +51,6 @@ def household(histories: Iterable[History]) -> History:
     SchemaError
         The payments of a history lack columns.
     """
-    import pandas as pd
-
     if isinstance(histories, History):
         raise ConfigurationError("household needs a list, such as p2p.household([one, other]).")
     members = _list_members(list(histories))
@@ -128,8 +124,6 @@ def _join_members(members: Sequence[History]) -> Me:
 
 def _mark_internal(united: pd.DataFrame, owners: set[str]) -> pd.DataFrame:
     """Return payments with those between members once, as internal, and with different ids for different payments."""
-    import pandas as pd
-
     other = united["actor_id"].where(united["actor_id"] != united[_OWNER], united["target_user_id"])
     by_people = united["actor_id"].isin(owners) & united["target_user_id"].isin(owners) & (other != united[_OWNER])
     is_shared = united["payment_id"].duplicated(keep=False)

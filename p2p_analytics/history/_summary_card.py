@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
+
+import pandas as pd
 
 from p2p_analytics.display import (
     PRIVATE,
@@ -18,15 +22,8 @@ from p2p_analytics.display import (
 )
 from p2p_analytics.frames.row_currencies import choose_currency, count_currencies, describe_currencies, find_currency
 from p2p_analytics.frames.schema import count_other_kinds, is_from_statements, select_payments
+from p2p_analytics.records import Me
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    import pandas as pd
-
-    from p2p_analytics.records import Me
 
 _UTC: Final = ZoneInfo("UTC")
 _EXACT: Final = 2**53

@@ -12,7 +12,13 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+import msgspec
+import pandas as pd
+from pandas.api import types
 
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.own_money import BALANCE, is_own_money
@@ -45,13 +51,6 @@ from p2p_analytics.vocabulary import (
     Status,
     TargetType,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from datetime import datetime
-
-    import pandas as pd
-
 
 _HIDDEN: Final = "hidden"
 _MONTH_DAYS: Final = 30  # to which ages in days are rounded in strict mode
@@ -147,8 +146,6 @@ class Mask:
 
     def problems(self, problems: Iterable[Problem]) -> list[Problem]:
         """Return problems without their values, which may hold any text."""
-        import msgspec
-
         return [
             msgspec.structs.replace(
                 problem,
@@ -182,9 +179,6 @@ class Mask:
         SchemaError
             A column holds periods or intervals.
         """
-        import pandas as pd
-        from pandas.api import types
-
         plain = widen_integers(frame.reset_index(drop=True))
         self._record_forms(plain)
         masked: dict[str, pd.Series[Any]] = self._mask_counterparties(plain)
@@ -278,8 +272,6 @@ class Mask:
 
     def _mask_counterparties(self, frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:
         """Return the counterparty columns, masked together so that id and name match."""
-        import pandas as pd
-
         missing = pd.Series([None] * len(frame), dtype="str")
         columns = [to_text(frame[name]) if name in frame else missing for name in _COUNTERPARTY]
         rows = list(zip(*(column.astype(object).where(column.notna(), None) for column in columns), strict=True))
@@ -319,8 +311,6 @@ class Mask:
         forms: dict[str, Callable[[str], str]],
         payment_ids: pd.Series[Any] | None,
     ) -> pd.Series[Any]:
-        from pandas.api import types
-
         if name.endswith(_DROPPED) or (self._strict and name == "audience"):
             return column.where(column.isna())
         if types.is_bool_dtype(column.dtype):
@@ -360,8 +350,6 @@ class Mask:
         return floored
 
     def _mask_numbers(self, name: str, column: pd.Series[Any], payment_ids: pd.Series[Any] | None) -> pd.Series[Any]:
-        from pandas.api import types
-
         if name in _NUMBERS:
             return column
         if name in _SHARES_OF_MONEY:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+import pandas as pd
 
 from p2p_analytics.analyses import spend_by_friend
 from p2p_analytics.display import clean_line, format_count, format_money
@@ -25,12 +29,6 @@ from p2p_analytics.widgets._table import (
     render_table,
     to_list,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from zoneinfo import ZoneInfo
-
-    import pandas as pd
 
 _LONGEST_NOTE: Final = 500  # displayed characters
 _COLUMNS: Final = (

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import Final
+
+import pandas as pd
+
 from p2p_analytics.cli import _output
-
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    from typing import Final
-
-    import pandas as pd
+from p2p_analytics.display import NO_NAME, clean_line, format_money
+from p2p_analytics.frames.schema import KIND_PAYMENT
+from p2p_analytics.vocabulary import Status
 
 _MOST_LINES: Final = 20
 _LONGEST_NOTE: Final = 60
@@ -21,8 +23,6 @@ def describe_payments(payments: pd.DataFrame, rows: int) -> list[str]:
 
 def describe_rows(payments: pd.DataFrame, most: int) -> list[str]:
     """Return a table of the first transactions, and how many more there are."""
-    from p2p_analytics.display import clean_line
-
     if not most or payments.empty:
         return []
     shown = _name_columns(payments.head(most))
@@ -38,8 +38,6 @@ def describe_rows(payments: pd.DataFrame, most: int) -> list[str]:
 
 def _describe_months(payments: pd.DataFrame) -> list[str]:
     """Return a table of sums by month and person, the last month first, then the largest sum."""
-    import pandas as pd
-
     named = _name_columns(payments)
     flows = pd.to_numeric(named["flow_cents"]).fillna(0).where(named["is_settled"], 0)
     sums = (
@@ -65,10 +63,6 @@ def _describe_months(payments: pd.DataFrame) -> list[str]:
 
 def _name_columns(payments: pd.DataFrame) -> pd.DataFrame:
     """Return date, person, state and note of each transaction as text, beside its flow and currency."""
-    from p2p_analytics.display import NO_NAME
-    from p2p_analytics.frames.schema import KIND_PAYMENT
-    from p2p_analytics.vocabulary import Status
-
     text = payments.astype(object).where(payments.notna(), None)
     kind = text["kind"].fillna(KIND_PAYMENT)
     is_settled = text["status"] == Status.SETTLED.value
@@ -84,8 +78,4 @@ def _name_columns(payments: pd.DataFrame) -> pd.DataFrame:
 
 
 def _format_cents(cents: float | None, currency: str) -> str:
-    from decimal import Decimal
-
-    from p2p_analytics.display import format_money
-
     return format_money(None if cents is None else Decimal(int(cents)) / 100, currency=currency or None)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable, Mapping
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 import requests
@@ -14,13 +15,9 @@ from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
 
 from p2p_analytics import settings
+from p2p_analytics.auth import Secret
 from p2p_analytics.client.http.deadline import DEADLINE_POOLS, enforce_deadline
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from p2p_analytics.auth import Secret
 
 LARGEST_BODY: Final = 8 * 2**20
 _CHUNK: Final = 2**16

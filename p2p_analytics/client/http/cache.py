@@ -20,10 +20,13 @@ import struct
 import threading
 import time
 import zlib
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
+from requests import PreparedRequest
 from requests_cache import CachedSession
 from requests_cache.backends.base import BaseCache, BaseStorage
 from requests_cache.models.request import CachedRequest
@@ -31,15 +34,8 @@ from requests_cache.models.response import CachedResponse
 
 from p2p_analytics.client.http._decoding import is_decoded
 from p2p_analytics.client.http.adapter import LARGEST_BODY
-from p2p_analytics.client.window import Window
 from p2p_analytics.files import is_regular, open_regular
-from p2p_analytics.times import from_microseconds, to_microseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from requests import PreparedRequest
+from p2p_analytics.times import Window, from_microseconds, to_microseconds
 
 log = logging.getLogger(__name__)
 

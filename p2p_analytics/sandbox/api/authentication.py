@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from starlette import types
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
+from p2p_analytics.sandbox.domain.tokens import Caller, Tokens
 from p2p_analytics.sandbox.errors import RefusalError
+from p2p_analytics.sandbox.faults.settings import RequestSettings
 from p2p_analytics.sandbox.http import parameters as rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from starlette import types
-    from starlette.requests import Request
-
-    from p2p_analytics.sandbox.domain.tokens import Caller, Tokens
-    from p2p_analytics.sandbox.faults.settings import RequestSettings
-    from p2p_analytics.vocabulary import Scope
+from p2p_analytics.vocabulary import Scope
 
 
 class Authenticator:

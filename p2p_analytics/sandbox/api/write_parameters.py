@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from p2p_analytics.errors import MoneyError
 from p2p_analytics.money import format_cents, to_cents
@@ -17,11 +17,8 @@ from p2p_analytics.sandbox.errors import (
     NoteError,
     NotFoundError,
 )
-from p2p_analytics.sandbox.http.parameters import read_id
+from p2p_analytics.sandbox.http.parameters import Parameters, read_id
 from p2p_analytics.vocabulary import Audience, Resolution, TargetType
-
-if TYPE_CHECKING:
-    from p2p_analytics.sandbox.http.parameters import Parameters
 
 _Word = TypeVar("_Word", bound=StrEnum)
 

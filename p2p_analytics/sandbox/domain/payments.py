@@ -6,9 +6,11 @@ calls that would end the same pending payment exactly one succeeds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import sqlite3
+from typing import Final, NamedTuple
 
 from p2p_analytics.money import format_cents
+from p2p_analytics.sandbox.domain.orders import Order, Recipient
 from p2p_analytics.sandbox.domain.test_user import DAY_US, TEST_USER_ID
 from p2p_analytics.sandbox.errors import (
     InsufficientFundsError,
@@ -23,16 +25,9 @@ from p2p_analytics.sandbox.errors import (
 )
 from p2p_analytics.sandbox.storage import ledger
 from p2p_analytics.sandbox.storage.ledger import Account
-from p2p_analytics.sandbox.storage.rows import Payment, Spelling
-from p2p_analytics.sandbox.storage.store import insert_payments
+from p2p_analytics.sandbox.storage.rows import Payment, Person, Spelling
+from p2p_analytics.sandbox.storage.store import Store, insert_payments
 from p2p_analytics.vocabulary import Action, Audience, Medium, Resolution, Status, TargetType
-
-if TYPE_CHECKING:
-    import sqlite3
-
-    from p2p_analytics.sandbox.domain.orders import Order, Recipient
-    from p2p_analytics.sandbox.storage.rows import Person
-    from p2p_analytics.sandbox.storage.store import Store
 
 EXPIRY_DAYS: Final = 30
 LARGEST_DEPOSIT_CENTS: Final = 10**12

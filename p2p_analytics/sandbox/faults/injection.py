@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qsl, urlencode
+
+from starlette.types import Message, Receive, Scope, Send
 
 from p2p_analytics.sandbox.errors import InvalidParameterError, RateLimitError, RefusalError
 from p2p_analytics.sandbox.faults import connection
 from p2p_analytics.sandbox.faults.specification import Kind
 from p2p_analytics.vocabulary import PAYMENTS
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from starlette.types import Message, Receive, Scope, Send
 
 DRIP_SECONDS: Final = 0.05
 _ELSEWHERE: Final = "elsewhere.invalid"  # a reserved name, so it never resolves

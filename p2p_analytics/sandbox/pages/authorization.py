@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from p2p_analytics.sandbox.domain import redirects
+from p2p_analytics.sandbox.domain.tokens import Tokens
 from p2p_analytics.sandbox.errors import (
     ForgeryError,
     InvalidParameterError,
@@ -22,16 +24,11 @@ from p2p_analytics.sandbox.http import parameters as rules
 from p2p_analytics.sandbox.http.bodies import read_form
 from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT
 from p2p_analytics.sandbox.pages import render, responses
+from p2p_analytics.sandbox.pages.sessions import Sessions
+from p2p_analytics.sandbox.storage.oauth_store import Registration
+from p2p_analytics.sandbox.storage.rows import Person
+from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.vocabulary import TOKEN_PARAMETER, Scope
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from p2p_analytics.sandbox.domain.tokens import Tokens
-    from p2p_analytics.sandbox.pages.sessions import Sessions
-    from p2p_analytics.sandbox.storage.oauth_store import Registration
-    from p2p_analytics.sandbox.storage.rows import Person
-    from p2p_analytics.sandbox.storage.store import Store
 
 _PARAMETERS: Final = ("client_id", "scope", "redirect_uri", "response_type", "state")
 

@@ -8,8 +8,9 @@ the ledger are the movements. So the balance after the last line is the user's b
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from p2p_analytics.sandbox.statements.activity import Activity, make_activity, make_line_id, make_opening_balance
 from p2p_analytics.sandbox.statements.lines import (
@@ -26,15 +27,10 @@ from p2p_analytics.sandbox.statements.lines import (
     LineType,
 )
 from p2p_analytics.sandbox.storage.accounts import Entry, list_account_entries, list_account_payments
-from p2p_analytics.sandbox.storage.rows import LARGEST, Payment
+from p2p_analytics.sandbox.storage.rows import LARGEST, Payment, Person
+from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.sandbox.town.build import MOST_KEPT_CENTS, to_microseconds
 from p2p_analytics.vocabulary import Action, Status, TargetType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from p2p_analytics.sandbox.storage.rows import Person
-    from p2p_analytics.sandbox.storage.store import Store
 
 _INSTANT_FEE_SHARE: Final = 57  # one part in 57 of an instant transfer is its fee
 _LEAST_INSTANT_FEE: Final = 25

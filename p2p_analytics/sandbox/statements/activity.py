@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.domain.test_user import DAY_US
 from p2p_analytics.sandbox.statements.lines import LineType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _SECOND_US: Final = 1_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.statements.cells import to_datetime
-
-if TYPE_CHECKING:
-    from p2p_analytics.sandbox.statements.lines import Account, Line
-    from p2p_analytics.sandbox.storage.rows import Person
+from p2p_analytics.sandbox.statements.lines import Account, Line
+from p2p_analytics.sandbox.storage.rows import Person
 
 MOST_DAYS: Final = 90
 OVERLAP_DAYS: Final = 7

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from p2p_analytics.sandbox.statements.cells import (
     format_instant,
@@ -13,14 +14,9 @@ from p2p_analytics.sandbox.statements.cells import (
     join_rows,
     to_datetime,
 )
+from p2p_analytics.sandbox.statements.cut import Statement
 from p2p_analytics.sandbox.statements.disclaimer import DISCLAIMER
-from p2p_analytics.sandbox.statements.lines import TRANSFERS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from p2p_analytics.sandbox.statements.cut import Statement
-    from p2p_analytics.sandbox.statements.lines import Line
+from p2p_analytics.sandbox.statements.lines import TRANSFERS, Line
 
 _Cell: TypeAlias = "Callable[[Line], str]"
 _Cells: TypeAlias = "dict[str, str]"

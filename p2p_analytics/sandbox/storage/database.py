@@ -7,14 +7,12 @@ import os
 import sqlite3
 import stat
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 from p2p_analytics.errors import describe_os_error
 from p2p_analytics.sandbox.errors import SettingError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _APPLICATION_ID: Final = 0x70327061  # "p2pa", in bytes 68 to 71 of the file
 

@@ -7,12 +7,10 @@ that one conditional update both checks and changes the balance.
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Mapping
+from typing import Final
 
 
 class Account(IntEnum):

@@ -7,18 +7,15 @@ that follow from it refer to it, so that one statement ends them together.
 from __future__ import annotations
 
 import hashlib
+import sqlite3
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.errors import ForgeryError
 from p2p_analytics.sandbox.storage import schema
 from p2p_analytics.sandbox.storage.rows import LARGEST
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable
-
-    from p2p_analytics.sandbox.storage.store import Store
+from p2p_analytics.sandbox.storage.store import Store
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS oauth_unverified (user_id INTEGER PRIMARY KEY REFERENCES users);

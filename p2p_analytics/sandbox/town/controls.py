@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from p2p_analytics.sandbox import browser
 from p2p_analytics.sandbox.domain import applications
 from p2p_analytics.sandbox.domain.applications import Application, ApplicationDraft
 from p2p_analytics.sandbox.domain.payments import Transitions
+from p2p_analytics.sandbox.domain.tokens import Tokens
 from p2p_analytics.sandbox.errors import SettingError, UnknownPersonError
 from p2p_analytics.sandbox.http import parameters
 from p2p_analytics.sandbox.storage import ledger
+from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.sandbox.town.drafts import PaymentDraft, build_payment
 from p2p_analytics.vocabulary import AUTHORIZE, CLIENT_TOKEN_SECONDS, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import datetime
-
-    from p2p_analytics.sandbox.domain.tokens import Tokens
-    from p2p_analytics.sandbox.storage.store import Store
 
 READ_SCOPES: Final = tuple(scope for scope in Scope if scope is not Scope.PAYMENTS)
 _MOST_NAMES_IN_MESSAGE: Final = 20

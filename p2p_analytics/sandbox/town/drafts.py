@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from typing import Final
 
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.storage.rows import Payment, Spelling
 from p2p_analytics.sandbox.town.build import to_microseconds
 from p2p_analytics.vocabulary import Action, Audience, Medium, Status, TargetType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
 
 _ID: Final = re.compile(r"[1-9]\d{0,17}|[1-8]\d{18}", re.ASCII)
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from calendar import monthrange
+from collections.abc import Iterator, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.domain.test_user import DAY_US
 from p2p_analytics.sandbox.town.notes import DINNERS, FAVOURS
-from p2p_analytics.sandbox.town.timeline import HOUR_US, SECOND_US
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterator, Sequence
-
-    from p2p_analytics.sandbox.town.timeline import Timeline
+from p2p_analytics.sandbox.town.timeline import HOUR_US, SECOND_US, Timeline
 
 WEEKLY: Final = "weekly"
 FORTNIGHTLY: Final = "fortnightly"

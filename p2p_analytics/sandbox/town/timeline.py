@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import Final, TypedDict, Unpack
 
 from p2p_analytics.sandbox.domain.test_user import DAY_US
 from p2p_analytics.sandbox.storage.rows import Payment, Spelling
 from p2p_analytics.vocabulary import Action, Audience, Medium, Status, TargetType
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterator
-    from typing import Unpack
 
 HOUR_US: Final = 3_600_000_000
 SECOND_US: Final = 1_000_000

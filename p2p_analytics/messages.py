@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from datetime import date, datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import pandas as pd
 
 from p2p_analytics import display
 from p2p_analytics.analyses import pending_requests
@@ -10,16 +14,8 @@ from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames.perspective import UNREGISTERED
 from p2p_analytics.frames.row_currencies import find_currency
 from p2p_analytics.frames.schema import are_open_requests
-from p2p_analytics.history import require_history
+from p2p_analytics.history import History, require_history
 from p2p_analytics.times import as_instant, find_zone
-
-if TYPE_CHECKING:
-    from datetime import date, datetime
-    from zoneinfo import ZoneInfo
-
-    import pandas as pd
-
-    from p2p_analytics.history import History
 
 _LONGEST_NAME: Final = 60
 _LONGEST_NOTE: Final = 200
@@ -84,8 +80,6 @@ def write_reminders(requests: pd.DataFrame, history: History, zone: ZoneInfo, as
     as_of : datetime
         That of the ages; later requests are left out.
     """
-    import pandas as pd
-
     is_later = requests["date_created"] > as_of
     is_own = (requests["direction"] == "in") & are_open_requests(requests["payment_id"], history.payments)
     rows = requests[is_own & ~is_later].reset_index(drop=True)

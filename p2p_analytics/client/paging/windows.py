@@ -1,27 +1,34 @@
-"""One window of a load: its pager, its pages, and an estimate of the pages that are left."""
+"""Calendar windows of a load, their pages, and the check that no window lacks a payment.
+
+A window ends at the start of a calendar unit if possible, so that later loads send the same requests and find the
+pages in the cache. All times are aware UTC.
+
+A window is complete if its pager reaches a payment older than its start, and the window of that payment must hold it
+too. The oldest payments have no older one; there, the list must end twice, and no older window may hold a payment.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
 
-from p2p_analytics.client.paging._pager import Pager
-from p2p_analytics.client.paging._windows import floor_to_unit, split_window
-from p2p_analytics.client.paging.page_dates import get_oldest_date
-from p2p_analytics.client.paging.query import Query
-from p2p_analytics.client.window import BEGINNING, END, Window
+from p2p_analytics.client.paging.pager import (
+    Deduplicator,
+    FetchPage,
+    LoadState,
+    Pager,
+    Query,
+    get_oldest_date,
+    is_between,
+)
 from p2p_analytics.errors import PaginationError
+from p2p_analytics.records import PaymentPage
+from p2p_analytics.times import BEGINNING, END, GRACE, Window
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
-    from p2p_analytics.client.paging._load_state import LoadState
-    from p2p_analytics.client.paging.query import FetchPage
-    from p2p_analytics.records import PaymentPage
-
+_NEAR_ENOUGH: Final = 0.75  # parts of at least this share of a unit are rounded to whole units
 _PAGES_PER_WINDOW: Final = 24  # a window with more pages is split
 _PAGES_PER_WINDOW_IF_IDLE: Final = 6  # the same, while a connection is idle
 _MIN_PAGES_TO_SPLIT: Final = 2  # a window with fewer pages stays whole even then
@@ -29,6 +36,98 @@ _MAX_PARTS: Final = 8
 _MAX_PAGES: Final = 64  # a window that is estimated to have more pages is always split
 _SECOND: Final = timedelta(seconds=1)
 _DEFAULT_LENGTH: Final = timedelta(days=4 * 365)  # of a history, if nothing shows when it begins
+
+
+class _Unit(NamedTuple):
+    """Calendar unit: its approximate length, its serial number at a moment, and its start by serial number."""
+
+    days: float
+    number: Callable[[datetime], int]
+    start: Callable[[int], datetime]
+
+
+def _start_of_month(number: int) -> datetime:
+    return datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC)
+
+
+def _start_of_day(number: int) -> datetime:
+    return BEGINNING + timedelta(days=number - 1)
+
+
+_UNITS: Final = (
+    _Unit(365.25, lambda moment: moment.year, lambda number: _start_of_month(12 * number)),
+    _Unit(91.3, lambda moment: 4 * moment.year + (moment.month - 1) // 3, lambda number: _start_of_month(3 * number)),
+    _Unit(30.4, lambda moment: 12 * moment.year + moment.month - 1, _start_of_month),
+    _Unit(7, lambda moment: (moment.toordinal() - 1) // 7, lambda number: _start_of_day(7 * number + 1)),  # Mondays
+    _Unit(1, lambda moment: moment.toordinal(), _start_of_day),
+)
+YEAR: Final = _UNITS[0]
+
+
+def floor_to_unit(moment: datetime, unit: _Unit = YEAR) -> datetime:
+    """Return the start of the calendar unit that a moment lies in."""
+    return unit.start(unit.number(moment))
+
+
+def find_open_window_start(newest: datetime, oldest: datetime, now: datetime) -> datetime:
+    """Return the start of the open window: the service can add no payment before it.
+
+    Parameters
+    ----------
+    newest, oldest : datetime
+        The first and the last payment of the newest page. By the service's own clock, the next payment will not be
+        older than the newest one.
+    now : datetime
+        Clock of this machine, in case a payment is dated in the future.
+
+    Returns
+    -------
+    datetime
+        The start of the longest calendar unit that the page covers, so that the open window needs no further
+        request; the start of the day if the page covers none.
+    """
+    settled = max(min(newest, now), BEGINNING + GRACE) - GRACE
+    starts = [floor_to_unit(settled, unit) for unit in _UNITS]
+    return next((start for start in starts if start > oldest), starts[-1])
+
+
+def split_window(window: Window, parts: float) -> list[Window]:
+    """Split a window at calendar starts into about ``parts`` windows of similar length, newest first.
+
+    They are adjacent and do not overlap. A window shorter than a day is not split.
+    """
+    length = (window.end - window.start) / timedelta(days=1) / parts
+    unit = next((unit for unit in _UNITS if length >= _NEAR_ENOUGH * unit.days), _UNITS[-1])
+    step = max(1, round(length / unit.days))
+    first = math.floor(unit.number(window.start) / step) + 1
+    last = math.ceil(unit.number(window.end) / step)
+    inner = [unit.start(number * step) for number in range(first, last + 1)]
+    edges = [window.start, *(edge for edge in inner if window.start < edge < window.end), window.end]
+    return [Window(*pair) for pair in zip(reversed(edges[:-1]), reversed(edges[1:]), strict=True)]
+
+
+def cover_window(window: Window, complete: Iterable[Window]) -> list[tuple[Window, bool]]:
+    """Return windows that cover a window, newest first and without overlap, each with whether it is complete.
+
+    Complete windows are kept unchanged, even if they extend beyond the window. Of two that overlap, the one with the
+    older end, or else the shorter one, is dropped.
+    """
+    plan: list[tuple[Window, bool]] = []
+    edge = window.end
+    longest_first = sorted(complete)
+    for known in sorted(longest_first, key=lambda known: known.end, reverse=True):
+        if known.start >= edge or known.end <= window.start or (plan and known.end > edge):
+            continue
+        if known.end < edge:
+            plan.append((Window(known.end, edge), False))
+        plan.append((known, True))
+        edge = known.start
+    if window.start < edge:
+        plan.append((Window(window.start, edge), False))
+    return plan
+
+
+# ---- one window of a load
 
 
 class WindowTask:
@@ -187,3 +286,58 @@ class WindowTask:
             children.append(WindowTask(Window(self.window.start, start), self.fetch, self._state, pages_left=1))
         self.window, self.complete, self.pages_left = Window(self.cursor, self.window.end), True, 0
         return children
+
+
+# ---- completeness
+
+
+class CompletenessCheck:
+    """Comparison of each window with its neighbours, from the newest to the oldest.
+
+    Parameters
+    ----------
+    tasks : list of WindowTask
+        All windows, newest first.
+    bounds : Window
+        The bounds of the load.
+    deduplicator : Deduplicator
+        The payments of the windows that were passed on.
+    """
+
+    def __init__(self, tasks: list[WindowTask], bounds: Window, deduplicator: Deduplicator) -> None:
+        self.tasks = tasks
+        self._bounds, self._deduplicator = bounds, deduplicator
+        self._expected: dict[str, datetime] = {}  # seen by newer windows, must be in an older one
+
+    def has_contradiction(self, task: WindowTask) -> bool:
+        """Return whether a window lacks a payment that a newer one holds, or ended before payments of older ones."""
+        present = task.list_ids()
+        missing = [each for each, date in self._expected.items() if task.contains(date) and each not in present]
+        return bool(missing) or (task.ended_early and any(older.list_ids() for older in self._list_older(task)))
+
+    def is_waiting(self, task: WindowTask) -> bool:
+        """Return whether older windows must be complete first, to prove that the list ends in this one."""
+        return task.ended_early and not all(older.complete for older in self._list_older(task))
+
+    def accept(self, task: WindowTask) -> None:
+        """Expect the window's payments outside of it in older windows.
+
+        Raises
+        ------
+        PaginationError
+            A payment belongs to a newer window, which did not hold it.
+        """
+        self._expected = {each: date for each, date in self._expected.items() if not task.contains(date)}
+        for page in task.pages:
+            for payment_id, date in task.iterate_outside(page):
+                if not is_between(date, *self._bounds) or payment_id in self._deduplicator:
+                    continue
+                if date >= task.window.end:
+                    raise PaginationError(
+                        "The service lists a payment among older ones, but not at its own date, so payments may be "
+                        "missing, and nothing is returned: try again later."
+                    )
+                self._expected[payment_id] = date
+
+    def _list_older(self, task: WindowTask) -> Sequence[WindowTask]:
+        return self.tasks[self.tasks.index(task) + 1 :]
