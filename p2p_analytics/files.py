@@ -111,7 +111,7 @@ def require_replaceable(path: Path) -> None:
 
 
 def refuse_archive(folder: Path) -> None:
-    """Raise a ConfigurationError if a folder is an archive, of which another file could replace a part."""
+    """Raise a ConfigurationError if the folder is an archive: writing there could overwrite its files."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         parts = [entry for entry in entries if _ARCHIVE_FILE.fullmatch(entry.name)]
         if found := min((entry.name for entry in parts if entry.is_file(follow_symlinks=False)), default=None):
@@ -183,7 +183,7 @@ def is_regular(path: Path) -> bool:
 
 
 def to_path(path: str | os.PathLike[str]) -> Path:
-    """Return a user's path as a Path; raise a ConfigurationError for a NUL in it, and for objects that are no path."""
+    """Return a user's path as a Path; raise a ConfigurationError for a NUL in it, and for other objects than paths."""
     if not isinstance(path, str | os.PathLike):
         raise ConfigurationError(
             f"A path is text or a Path, not {describe_type(path)}: pass the name of a file or folder."

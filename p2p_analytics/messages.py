@@ -57,7 +57,7 @@ def reminders(history: History, *, as_of: datetime | date | str, tz: str | ZoneI
     Raises
     ------
     ConfigurationError
-        ``history`` is no History, ``as_of`` is no instant, or the zone does not exist.
+        ``history`` is not a History, ``as_of`` is not an instant, or the zone does not exist.
     SchemaError
         A frame of the history lacks a column, or payments between people are in several currencies.
     """
@@ -116,7 +116,7 @@ def _write_reminder(request: dict[str, Any], zone: ZoneInfo, *, strict: bool) ->
 
 
 def _find_greeting(request: dict[str, Any]) -> str:
-    """Return the name of a person as they are addressed; empty for an address, which is no name."""
+    """Return the name of a person as they are addressed; empty for an address, which is not a name."""
     names = (display.clean_line(request[column]) for column in ("first_name", "counterparty_name"))
     return _cut(next((name for name in names if name and not _is_address(name)), ""), _LONGEST_NAME)
 

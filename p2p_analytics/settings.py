@@ -1,6 +1,6 @@
 """Settings: the service's address, folders and privacy mode, from an argument or else an environment variable.
 
-There is no default address: this package names no real host.
+No address is the default: this package names no real host.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def base_url(value: str | None = None, *, give: str | None = None) -> str:
     Raises
     ------
     ConfigurationError
-        There is no address, or it is invalid.
+        The address is missing or invalid.
     """
     text = (value or os.environ.get(BASE_URL_VARIABLE, "")).strip()
     if not text:

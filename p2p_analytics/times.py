@@ -94,7 +94,10 @@ def as_instant(value: datetime | date | str | np.datetime64) -> datetime:
     except ValueError:
         if not re.fullmatch(r"\d{4}(-?\d\d-?\d\d|-?W\d\d(-?\d)?)([Tt ][-+:.,\dZz]+)?", value, re.ASCII):
             raise
-    return _parse_iso(value)
+    try:
+        return in_utc(datetime.fromisoformat(value))
+    except (ValueError, OverflowError):
+        raise ValueError(f"{value[:40]!r} is not a date or datetime, like 2024-05-31T18:30:00Z.") from None
 
 
 def parse_as_of(as_of: datetime | date | str | np.datetime64, *, name: str = "as_of") -> datetime:
@@ -114,13 +117,6 @@ def parse_as_of(as_of: datetime | date | str | np.datetime64, *, name: str = "as
         raise ConfigurationError(
             f"{name}={given} is not an instant: give a datetime, a date or text like 2024-05-31T18:30:00Z."
         ) from None
-
-
-def _parse_iso(text: str) -> datetime:
-    try:
-        return in_utc(datetime.fromisoformat(text))
-    except (ValueError, OverflowError):
-        raise ValueError(f"{text[:40]!r} is not a date or datetime, like 2024-05-31T18:30:00Z.") from None
 
 
 def format_instant(instant: datetime) -> str:

@@ -187,9 +187,22 @@ class Listener:
             return None
         path, _, query = words[1].partition("?")
         if secrets.compare_digest(path.encode("latin-1"), self._path.encode()):
-            return self._finish(connection, query)
+            outcome: Outcome
+            try:
+                outcome = self._read(f"?{query}")
+            except ConsentDenied as error:
+                outcome = TokenError(str(error))  # a new exception, without the frames that hold the URL
+            except TokenError as error:  # another tab may still bring a token
+                _reply(connection, HTTPStatus.BAD_REQUEST, str(error))
+                return None
+            if not self._decide(outcome):
+                _reply(connection, HTTPStatus.GONE, "This sign-in is over: close this tab and start another sign-in.")
+                return None
+            _send(connection, HTTPStatus.SEE_OTHER, b"", f"Location: {_DONE}")
+            return outcome
         if path == _DONE and self._outcome is not None:
-            _send(connection, HTTPStatus.OK, render_page(*self._final_page()))
+            texts = _NOT_SIGNED_IN if isinstance(self._outcome, TokenError) else _SIGNED_IN
+            _send(connection, HTTPStatus.OK, render_page(*texts))
             self._ends_at = 0.0
         else:
             _reply(connection, HTTPStatus.NOT_FOUND, "This address does not exist.")
@@ -209,25 +222,6 @@ class Listener:
         if any(headers.get(name, [expected]) != [expected] for name, expected in _NAVIGATION.items()):
             return HTTPStatus.FORBIDDEN, "This address can only be opened in a browser tab, not requested by a page."
         return None
-
-    def _finish(self, connection: socket.socket, query: str) -> Outcome | None:
-        """Respond to the redirect, and return the outcome unless the sign-in stays open or was over before."""
-        outcome: Outcome
-        try:
-            outcome = self._read(f"?{query}")
-        except ConsentDenied as error:
-            outcome = TokenError(str(error))  # a new exception, without the frames that hold the URL
-        except TokenError as error:  # another tab may still bring a token
-            _reply(connection, HTTPStatus.BAD_REQUEST, str(error))
-            return None
-        if not self._decide(outcome):
-            _reply(connection, HTTPStatus.GONE, "This sign-in is over: close this tab and start another sign-in.")
-            return None
-        _send(connection, HTTPStatus.SEE_OTHER, b"", f"Location: {_DONE}")
-        return outcome
-
-    def _final_page(self) -> tuple[str, str]:
-        return _NOT_SIGNED_IN if isinstance(self._outcome, TokenError) else _SIGNED_IN
 
 
 class _Server(ThreadingTCPServer):

@@ -52,7 +52,7 @@ def authorize_url(  # noqa: PLR0913 - one keyword for each parameter
     Raises
     ------
     ConfigurationError
-        A setting is missing, there are no scopes, or a scope is unknown.
+        A setting is missing, no scope is given, or a scope is unknown.
     """
     requested = [str(scope) for scope in ([scopes] if isinstance(scopes, str) else scopes)]
     unknown = sorted(set(requested) - {str(scope) for scope in Scope})

@@ -51,7 +51,7 @@ def find_token(value: AccessToken | str | None = None, *, base_url: str | None =
     Raises
     ------
     NotSignedIn
-        There is no token. An expired stored sign-in is deleted, and the error says so.
+        No token was found. An expired stored sign-in is deleted, and the error says so.
     TokenError
         The token is malformed, or the state file is not trustworthy.
     """
@@ -66,7 +66,10 @@ def find_token(value: AccessToken | str | None = None, *, base_url: str | None =
         if sign_in.base_url != base_url:
             reasons.append(f" The sign-in in {store.name} is for {sign_in.base_url}.")
         elif _is_expired(sign_in):
-            _delete(store, sign_in)
+            with lock_sign_in():
+                current = store.load()
+                if current is not None and current.ident == sign_in.ident:  # not replaced by another process meanwhile
+                    store.delete()
             reasons.append(f" The sign-in in {store.name} expired at {_format_expiry(sign_in)} and was deleted.")
         else:
             return FoundToken(sign_in.token, store.name, sign_in, store)
@@ -90,7 +93,7 @@ def find_base_url(value: str | None = None) -> str:
     Raises
     ------
     NotSignedIn
-        There is no base URL and no token.
+        Neither a base URL nor a token was found.
     ConfigurationError
         The base URL is invalid, or there is a token but no base URL.
     """
@@ -126,13 +129,6 @@ def find_client_secret() -> Secret | None:
 def _is_expired(sign_in: SignIn) -> bool:
     expires_at = sign_in.token.expires_at
     return sign_in.refresh_token is None and expires_at is not None and expires_at <= datetime.now(UTC)
-
-
-def _delete(store: SignInStore, sign_in: SignIn) -> None:
-    with lock_sign_in():
-        current = store.load()
-        if current is not None and current.ident == sign_in.ident:  # not replaced by another process meanwhile
-            store.delete()
 
 
 def _format_expiry(sign_in: SignIn) -> str:

@@ -36,7 +36,7 @@ def hide_frames(function: Callable[_P, _T]) -> Callable[_P, _T]:
                 _note_origin(error)
                 raise
         except BaseException as error:  # noqa: BLE001 - raised again below
-            # Python delivers a further interrupt only at calls and loops, of which there are none within this block.
+            # Python delivers a further interrupt only at calls and loops, and this block contains none.
             error.__traceback__ = error.__cause__ = error.__context__ = None
             failure = error
         del args, kwargs

@@ -67,13 +67,14 @@ def _remove_abandoned(parent: Path) -> None:
             inside = page.lstat()
             is_old = time.time() - inside.st_mtime > _LONGEST_SECONDS
             is_own = {outside.st_uid, inside.st_uid} == {os.getuid()}
-            if is_old and is_own and stat.S_ISREG(inside.st_mode) and _is_page(page):
+            if (
+                is_old
+                and is_own
+                and stat.S_ISREG(inside.st_mode)
+                and page.read_text(encoding="utf-8", errors="replace").startswith(_PAGE.partition("{address}")[0])
+            ):
                 page.unlink()
                 folder.rmdir()
-
-
-def _is_page(path: Path) -> bool:
-    return path.read_text(encoding="utf-8", errors="replace").startswith(_PAGE.partition("{address}")[0])
 
 
 def _find_folder() -> Path | None:

@@ -27,7 +27,7 @@ _STRICT: Final = "strict"  # the value of settings.STRICT; importing settings wo
 
 
 class WrongUseError(P2PAnalyticsError):
-    """Options that do not go together: the exit code is that of wrong use."""
+    """Options that do not go together, with the exit code of wrong use."""
 
 
 def add_archive_command(
@@ -230,7 +230,7 @@ def parse_day(text: str) -> date:
 def number_between(kind: type[int | float], low: float, high: float) -> Callable[[str], float]:
     """Return an argparse type for numbers from ``low`` to ``high``, both included."""
 
-    def number(text: str) -> float:  # argparse shows the function's name for text that is no number
+    def number(text: str) -> float:  # argparse shows the function's name for text that is not a number
         value = kind(text)
         if not low <= value <= high:
             raise argparse.ArgumentTypeError(f"{text} is not between {low} and {high}")

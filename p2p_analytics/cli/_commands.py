@@ -609,7 +609,7 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"unrecognized arguments: {name}{suggest(name, known)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401 - as argparse declares it
-        """End with an error for a value that is no choice, and suggest the nearest one."""
+        """End with an error for an unknown value, and suggest the nearest one."""
         if action.choices is None or value in action.choices:
             return
         names = [str(choice) for choice in action.choices]

@@ -75,7 +75,7 @@ def run(  # noqa: PLR0913 - each is one option of the command
     person : str, optional
         A username of the town, with or without a leading ``@``; its main person by default.
     statements : bool
-        Whether the payments are those of the person's statement files, without signing in. The files stay in the folder
+        Whether the payments come from the person's statement files, without signing in. The files stay in the folder
         ``statements`` of `out`, except in privacy mode, because they show real names and amounts of the town.
     privacy : bool or "strict", optional
         As for `p2p_analytics.load_history`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from p2p_analytics import settings
 from p2p_analytics.archive.writer import PaymentColumns, write_archive
@@ -16,7 +15,15 @@ from p2p_analytics.sandbox.town.crowd import Crowd, CrowdPerson
 
 def run_command(options: argparse.Namespace) -> None:
     crowd = Crowd(options.seed, accounts=options.accounts, payments=options.payments, years=options.years)
-    _make_folder(options.folder)
+    folder = options.folder
+    try:
+        is_used = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+        if not is_used:
+            settings.make_private(folder)
+    except OSError as error:
+        raise ArchiveError(f"{folder} cannot be used ({describe_os_error(error)}): name another folder.") from None
+    if is_used:
+        raise ArchiveError(f"{folder} holds something already: name a new or empty folder.")
     progress = _output.Progress(options.progress)
     rows = size = 0
     with progress.count_parts("archives", crowd.accounts) as show:
@@ -38,18 +45,6 @@ def run_command(options: argparse.Namespace) -> None:
     )
     values = {"archives": crowd.accounts, "payments": crowd.payments, "rows": rows, "bytes": size}
     _output.print_summary(options, text, **values)
-
-
-def _make_folder(folder: Path) -> None:
-    """Make the folder, private to its owner, unless it is there and empty."""
-    try:
-        is_used = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
-        if not is_used:
-            settings.make_private(folder)
-    except OSError as error:
-        raise ArchiveError(f"{folder} cannot be used ({describe_os_error(error)}): name another folder.") from None
-    if is_used:
-        raise ArchiveError(f"{folder} holds something already: name a new or empty folder.")
 
 
 def _to_user(person: CrowdPerson) -> User:

@@ -76,8 +76,7 @@ def _read_secret() -> Secret:
 def whoami(options: argparse.Namespace) -> int:
     """Print the owner, expiry, scopes and source of the token that a client would use; return the exit code.
 
-    The service is asked once. If it cannot be reached, the owner is the one at the sign-in, and the exit code is that
-    of a failure.
+    The service is asked once. If it cannot be reached, the owner is the one at the sign-in, and the exit code is 1.
     """
     base_url = auth.find_base_url(options.base_url)
     failure = None
@@ -118,7 +117,7 @@ def whoami(options: argparse.Namespace) -> int:
     raise failure
 
 
-def logout() -> None:
+def logout(_options: argparse.Namespace) -> None:
     """Delete the stored tokens."""
     deleted = []
     with auth.lock_sign_in():

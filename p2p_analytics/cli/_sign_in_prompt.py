@@ -91,7 +91,7 @@ def _read_piped(read_pasted: Callable[[str], Any]) -> Any:  # noqa: ANN401 - a s
 
 @hide_frames
 def read_hidden_line(prompt: str) -> str:
-    """Return a line typed in the terminal without echo, or a line of standard input if that is no terminal."""
+    """Return a line typed in the terminal without echo, or a line of standard input if that is not a terminal."""
     if not _is_terminal():
         return _read_line()
 
@@ -193,7 +193,7 @@ def _read_line() -> str:
 
 
 def _require_text(read: Callable[[], str]) -> str:
-    """Return a line of input; raise a TokenError for an empty line and for bytes that are no text."""
+    """Return a line of input; raise a TokenError for an empty line and for bytes that are not text."""
     text = ""
     try:
         text = read()

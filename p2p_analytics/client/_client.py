@@ -63,7 +63,7 @@ class Client:
     ConfigurationError
         A setting is invalid.
     TokenError
-        There is no token (a NotSignedIn), or it is malformed.
+        The token is missing (a NotSignedIn) or malformed.
 
     Notes
     -----

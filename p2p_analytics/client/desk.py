@@ -161,31 +161,21 @@ class PaymentDesk:
                 lost: ServiceError = ProtocolError("The service answered with another payment.")
             except (OutcomeUnknownError, ProtocolError) as error:
                 lost = error
-            return self._find_created(request, actor_id, before, lost)
-
-    def _find_created(self, request: PaymentRequest, actor_id: str, before: _Snapshot, lost: ServiceError) -> Receipt:
-        """Return the receipt of a request with a lost response, found among the payments that are new since then.
-
-        Raises
-        ------
-        OutcomeUnknownError
-            No payment, or more than one, may be the result.
-        """
-        candidates: list[Payment] = []
-        was_read = False
-        for _ in self._wait_between_searches(f"this {request.action}"):
-            try:
-                candidates = [
-                    each for each in self._list_new_payments(before) if request.is_fulfilled_by(each, actor_id)
-                ]
-            except (ServiceError, TokenError):
-                continue
-            was_read = True
-            if candidates:
-                break
-        if len(candidates) == 1:
-            return records.Receipt(payment=candidates[0], reconciled=True)
-        raise _build_unknown_outcome(f"this {request.action}", lost, candidates, was_read=was_read)
+            candidates: list[Payment] = []
+            was_read = False
+            for _ in self._wait_between_searches(f"this {request.action}"):
+                try:
+                    candidates = [
+                        each for each in self._list_new_payments(before) if request.is_fulfilled_by(each, actor_id)
+                    ]
+                except (ServiceError, TokenError):
+                    continue
+                was_read = True
+                if candidates:
+                    break
+            if len(candidates) == 1:
+                return records.Receipt(payment=candidates[0], reconciled=True)
+            raise _build_unknown_outcome(f"this {request.action}", lost, candidates, was_read=was_read)
 
     def _resolve(self, action: Resolution, payment_id: str) -> Payment:
         with self._transport.write_lock:

@@ -86,7 +86,7 @@ def exchange(  # noqa: PLR0913 - each is one part of the request
     AuthenticationError
         The service does not accept the code or the application; see ``code``.
     TransportError
-        There was no response. If the request was sent, the code is used up.
+        No response arrived. If the request was sent, the code is used up.
     """
     endpoint = _TokenEndpoint(
         settings.base_url(base_url), settings.client_id(client_id), _resolve_client_secret(secret), timeout
@@ -114,11 +114,11 @@ def refresh(
     Raises
     ------
     ConfigurationError
-        The sign-in has no refresh token, or there is no secret; nothing was sent.
+        The sign-in has no refresh token, or the secret is missing; nothing was sent.
     AuthenticationError
         The service does not accept the refresh token or the application; see ``code``.
     TransportError
-        There was no response. If the request was sent, the refresh token may be used up.
+        No response arrived. If the request was sent, the refresh token may be used up.
     """
     if sign_in.refresh_token is None or sign_in.client_id is None:
         raise ConfigurationError("This sign-in cannot be renewed, because it has no refresh token: sign in again.")

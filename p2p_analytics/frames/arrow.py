@@ -171,7 +171,9 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
         pa.int64(): pd.Int64Dtype(),
         pa.bool_(): pd.BooleanDtype(),
     }
-    frame: pd.DataFrame = _decode_columns(table).to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
+    frame: pd.DataFrame = table.cast(
+        pa.schema([(field.name, _plain_type(field.type)) for field in table.schema])
+    ).to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
     return frame
 
 
@@ -195,12 +197,8 @@ def to_polars(frame: pd.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(pl.from_arrow(pa.table(columns)))
 
 
-def _decode_columns(table: pa.Table) -> pa.Table:
-    return table.cast(pa.schema([(field.name, _plain_type(field.type)) for field in table.schema]))
-
-
 def _plain_type(found: pa.DataType) -> pa.DataType:
-    """Return the type of the values of a dictionary; of dates, that of datetimes, which pandas has."""
+    """Return the value type of a dictionary; for dates the type of datetimes, because pandas has no dates."""
     if pa.types.is_dictionary(found):
         return found.value_type
     return pa.timestamp("us") if pa.types.is_date(found) else found

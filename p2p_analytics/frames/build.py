@@ -60,14 +60,14 @@ def payments_frame(
     on_problems : callable, optional
         Called with the problems of the records, some pages at a time.
     on_people : callable, optional
-        Called once with the people of the payments, those of the newest payment first.
+        Called once with the people of the payments, people of the newest payment first.
 
     Returns
     -------
     DataFrame
         One row per payment, newest first (``date_created``, then id; rows without a date last),
-        with the columns and dtypes of :data:`~p2p_analytics.frames.schema.PAYMENTS`, also when
-        there are no rows. Money is in cents, and the amount of a charge is negative, whatever sign
+        with the columns and dtypes of :data:`~p2p_analytics.frames.schema.PAYMENTS`, also without
+        rows. Money is in cents, and the amount of a charge is negative, whatever sign
         the service sends; instants are UTC (document: "Payment", "Target").
     """
     tables = InternTables()

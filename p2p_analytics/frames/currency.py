@@ -32,7 +32,7 @@ def units(frame: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     SchemaError
-        ``frame`` is no pandas frame, a column of cents holds no whole numbers or is there twice, or the name without
+        ``frame`` is not a pandas frame, a column of cents holds no whole numbers or is there twice, or the name without
         ``_cents`` is taken.
     """
     if not isinstance(frame, pd.DataFrame):

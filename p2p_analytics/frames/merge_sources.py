@@ -28,7 +28,7 @@ def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFram
     """Return the payments of the service and of statements, each once.
 
     Of a payment that both know, the service's row stays, with the statement's values where it is null, except for the
-    people. If it is pending and the statement's row is not, status and ``date_completed`` are those of the statement.
+    people. If it is pending and the statement's row is not, status and ``date_completed`` come from the statement.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def is_pending(payments: pd.DataFrame) -> pd.Series[bool]:
 
 
 def is_decided(payments: pd.DataFrame) -> pd.Series[bool]:
-    """Return which payments have a kind; that of a refund is unknown until other rows show it."""
+    """Return which payments have a kind; the kind of a refund is unknown until other rows show it."""
     return payments["kind"].notna() & (payments["kind"] != KIND_UNKNOWN).fillna(value=True).astype(bool)
 
 

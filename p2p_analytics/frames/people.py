@@ -67,7 +67,7 @@ def list_sides(payments: pd.DataFrame) -> pd.DataFrame:
 
 def merge_people(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return one PEOPLE frame of several, the most recent first; see `people_frame`. Missing columns are null."""
-    seen = pd.concat([_conform(frame) for frame in frames], ignore_index=True)
+    seen = pd.concat([set_dtypes(frame.reindex(columns=list(PEOPLE)), PEOPLE) for frame in frames], ignore_index=True)
     people = seen = seen[seen["user_id"].notna()]
     if not seen["user_id"].is_unique:
         seen = seen.drop_duplicates()
@@ -81,11 +81,6 @@ def merge_people(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return people[list(PEOPLE)].reset_index(drop=True)
 
 
-def _conform(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with the columns and dtypes of PEOPLE."""
-    return set_dtypes(frame.reindex(columns=list(PEOPLE)), PEOPLE)
-
-
 def mark_friends(people: pd.DataFrame, friends: pd.DataFrame, viewer_id: str | None) -> pd.DataFrame:
     """Return PEOPLE with ``is_friend`` by the list of friends; null for the viewer (document: "User")."""
     is_friend = people["user_id"].isin(friends["user_id"]).astype("boolean")
@@ -95,7 +90,7 @@ def mark_friends(people: pd.DataFrame, friends: pd.DataFrame, viewer_id: str | N
 def _join_other_names(seen: Iterable[tuple[str, Any, Any]]) -> dict[str, str]:
     """Return the names of each person except the most recent, for people with others.
 
-    Each item is an id, a display name and other names, of which the last two may be null; the most recent first.
+    Each item is an id, a display name (may be null) and other names (may be null); the most recent first.
     """
     names: dict[str, dict[str, None]] = {}
     for user_id, name, others in seen:

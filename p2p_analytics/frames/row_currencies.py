@@ -43,7 +43,7 @@ def count_currencies(payments: pd.DataFrame) -> dict[str, int]:
 
 
 def find_currency(payments: pd.DataFrame, *, what: str, advice: str) -> str:
-    """Return the currency of all payments between people; if there are none, that of all rows, else US dollars.
+    """Return the currency of all payments between people; without such payments, of all rows, else US dollars.
 
     Raises
     ------

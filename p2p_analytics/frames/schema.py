@@ -57,7 +57,7 @@ PAYMENTS: Final[Mapping[str, str]] = {
     "flow_cents": WHOLE,
 }
 
-# What statements know beside PAYMENTS: in frames of statements these columns come after those of PAYMENTS.
+# What statements know beside PAYMENTS: in frames of statements these columns follow the columns of PAYMENTS.
 STATEMENT: Final[Mapping[str, str]] = {
     "type": TEXT,
     "funding_source": TEXT,
@@ -188,7 +188,7 @@ def select_payments(payments: pd.DataFrame) -> pd.DataFrame:
 
 
 def are_open_requests(ids: pd.Series[Any], payments: pd.DataFrame) -> pd.Series[bool]:
-    """Return whether ids are those of requests that are still open; a payment to someone who has not joined is none.
+    """Return whether each id belongs to a request that is still open; a payment to someone who has not joined is none.
 
     A null is none.
     """

@@ -52,10 +52,10 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
     Returns
     -------
     History or DataFrame
-        Newest payment first. User, balance and friends of a history are those of the one that was fetched last,
+        Newest payment first. User, balance and friends come from the history that was fetched last,
         but not from statements if there are others. Of statements alone, the balance is known if their payments
-        overlap, as those of two services do not, and each history has one. "Data as of" is the oldest, because nothing
-        newer is known of the payments that only that history holds; problems of a payment are those of the last
+        overlap (payments of two services do not) and each history has one. "Data as of" is the oldest, because nothing
+        newer is known of the payments that only that history holds; problems of a payment come from the last
         history that holds it.
 
     Raises
@@ -81,7 +81,7 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
 
 
 def adopt_handles(histories: Sequence[History]) -> list[History]:
-    """Return histories, those of statements that name their account by a username with the id of another's user.
+    """Return histories; statements that name their account by a username get the user id from another history.
 
     Statements know an account by its username only. Where exactly one other history is of the user with this username,
     both are of one account.
@@ -175,7 +175,7 @@ def _have_one_balance(histories: Sequence[History]) -> bool:
 
 
 def _find_start(histories: Sequence[History]) -> datetime | None:
-    """Return the earliest date from which one of the histories holds all payments; None is no bound."""
+    """Return the earliest date from which one of the histories holds all payments, None without a bound."""
     starts = [history.since for history in histories if history.since is not None]
     return min(map(in_utc, starts)) if len(starts) == len(histories) else None
 

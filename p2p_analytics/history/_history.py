@@ -57,14 +57,15 @@ class History:
         PEOPLE: one row per person seen (the user, friends, actors, targets), with the profile. Without it, a history
         is built with what its other parts show of each person.
     since : datetime or None
-        The date from which it holds all payments, in a history loaded with ``after`` and in that of an archive that a
-        sync with ``since`` has made, which also holds older pending ones; None is no bound.
+        The date from which it holds all payments, None without a bound. It is set in a history loaded with ``after``,
+        and in the history of an archive from a sync with ``since``, which also holds older pending payments.
 
     Raises
     ------
     SchemaError
-        A part is no pandas frame or lacks a column: ``payment_id`` of the payments, ``user_id`` of the friends, one of
-        PROBLEMS, or one of PEOPLE other than ``is_friend``, which is computed; or a ``payment_id`` is repeated.
+        A part is not a pandas frame or lacks a column: ``payment_id`` of the payments, ``user_id`` of the friends, a
+        column of PROBLEMS, or a column of PEOPLE other than ``is_friend``, which is computed. Or a ``payment_id`` is
+        repeated.
     """
 
     me: Me

@@ -1,4 +1,4 @@
-"""Households: the histories of several accounts as those of one viewer."""
+"""Households: the histories of several accounts as one viewer's."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from p2p_analytics.records import Me, User
 
 
 def household(histories: Iterable[History]) -> History:
-    """Return the histories of several accounts as that of one viewer, with payments between members counted once.
+    """Return the histories of several accounts as one viewer's, with payments between members counted once.
 
-    The accounts can belong to several people, or to one person, as those of two services do.
+    The accounts can belong to several people, or to one person, for example at two services.
 
     A payment between two members is internal: it is the row of one of them, with kind "transfer", no direction and a
     flow of 0, so no analysis counts it. It is recognised by the ids of both sides, or by one payment id in the
@@ -40,13 +40,13 @@ def household(histories: Iterable[History]) -> History:
     History
         Newest payment first. ``account_id`` is the member who sees the row. Where two accounts have different payments
         with one id, as services with short ids do, the ids become ``account_id:payment_id``. The user is the
-        household: all names and ids, and the sum of the balances if all are known. Friends are those of all members,
-        without the members. "Data as of" is the oldest.
+        household: all names and ids, and the sum of the balances if all are known. Friends are the friends of all
+        members, without the members. "Data as of" is the oldest.
 
     Raises
     ------
     ConfigurationError
-        There is no history, something else is given, private and other histories are mixed, or one of several is a
+        No history or something else is given, private and other histories are mixed, or one of several is a
         household already.
     SchemaError
         The payments of a history lack columns.

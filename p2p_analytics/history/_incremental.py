@@ -34,8 +34,8 @@ class MissingPeriod(NamedTuple):
     Attributes
     ----------
     start, end : datetime or None
-        The start is included, the end is not; None is no bound. A period without a start includes payments without
-        a date.
+        Half-open: the start is included, the end is not; None is unbounded. A period without a start includes payments
+        without a date.
     rows : int
         The number of lost payments.
     """
@@ -68,7 +68,7 @@ class Baseline(NamedTuple):
     everything : bool
         Whether to load all payments again, although those up to ``since`` are known.
     start : datetime or None
-        The date from which all payments are known after the load; None is no bound. A full load lists those since
+        The date from which all payments are known after the load; None without a bound. A full load lists those since
         then and all pending ones.
     refresh : bool
         Whether to reload everything from the service, without the response cache, and to accept that the service
@@ -204,7 +204,7 @@ def _load_pages(
 
 
 def _find_bound(baseline: Baseline) -> datetime | None:
-    """Return the bound of the list of payments that a load begins with; None is no bound."""
+    """Return the bound of the list of payments that a load begins with, None without a bound."""
     if baseline.since is None or baseline.everything or baseline.refresh:
         return _before(baseline.start)
     return max(baseline.since, BEGINNING + GRACE) - GRACE

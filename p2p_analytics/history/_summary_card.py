@@ -56,7 +56,7 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
 ) -> str:
     """Return the card as HTML: the user, counts, settled sums, open amounts, problems and "data as of".
 
-    Sent, received and net count settled payments; there are no sums of several currencies. Transactions of other kinds
+    Sent, received and net count settled payments; several currencies are not added. Transactions of other kinds
     are counted below. Without friends if all is from statement files, which list none. All user text is
     escaped; the card has no scripts and loads nothing from outside.
     """

@@ -114,7 +114,7 @@ def reorder(masked: pd.DataFrame) -> pd.DataFrame:
 
 
 def restore_dtype(column: pd.Series[Any], given: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column in the dtype of the unmasked one, but with categories of its own."""
+    """Return a column in the dtype of the unmasked one, with the masked values as categories."""
     if given.dtype.name == "category":
         return column.astype("str").astype("category")
     return column.astype(given.dtype)

@@ -186,7 +186,12 @@ class Mask:
             masked |= self._mask_people(plain, prefix, id_name)
         if set(PROBLEMS) <= set(plain.columns):
             masked |= mask_sentences(plain)
-        forms = self._suffix_forms()
+        forms = {
+            "_id": self._pseudonyms.identifier,
+            "email": self._pseudonyms.email,
+            "phone": self._pseudonyms.phone,
+            "value": lambda _text: _HIDDEN,
+        }
         if "file" in plain:
             masked |= self._mask_statement_columns(plain)
         if set(_EXPOSURE) <= set(plain.columns):
@@ -266,7 +271,7 @@ class Mask:
         """Return the counts as a masked history gives them: without sensitive notes and, in strict mode, audiences."""
         shown = () if self._strict else _EXPOSURE[:-1]
         columns = {name: frame[name] if name in shown else frame[name] * 0 for name in _EXPOSURE}
-        if self._strict:  # without a known audience there is no share
+        if self._strict:  # without a known audience the share is unknown
             columns["share_public"] = frame["share_public"].mask(frame["share_public"].notna())
         return columns
 
@@ -330,7 +335,11 @@ class Mask:
     ) -> pd.Series[Any]:
         known = re.compile(_WORDS.get(name, r"(?!)"))  # in other columns every word is masked
         form = next((form for end, form in forms.items() if name.endswith(end)), None)
-        change = form or (_mask_source(self._pseudonyms.note) if name in _SOURCES else self._pseudonyms.note)
+        change = form or (
+            (lambda text: BALANCE if is_own_money(text) else self._pseudonyms.note(text))
+            if name in _SOURCES
+            else self._pseudonyms.note
+        )
         if self._strict and name == "note" and payment_ids is not None:  # equal notes would help to match a feed
             return map_rows(column, payment_ids, lambda note, row: replace_text(note, lambda _: change(row + note)))
         return map_values(column, lambda text: text if known.fullmatch(text) else replace_text(text, change))
@@ -362,18 +371,5 @@ class Mask:
             return map_values(column, change)
         return map_rows(column, payment_ids, change)
 
-    def _suffix_forms(self) -> dict[str, Callable[[str], str]]:
-        return {
-            "_id": self._pseudonyms.identifier,
-            "email": self._pseudonyms.email,
-            "phone": self._pseudonyms.phone,
-            "value": lambda _text: _HIDDEN,
-        }
-
     def _mask_units(self, units: float, payment_id: str = "") -> float:
         return self._pseudonyms.cents(round(units * 100), payment_id) / 100 if math.isfinite(units) else units
-
-
-def _mask_source(change: Callable[[str], str]) -> Callable[[str], str]:
-    """Return a function that masks a bank or card; of the user's own money one word stays: others may be a name."""
-    return lambda text: BALANCE if is_own_money(text) else change(text)

@@ -81,37 +81,28 @@ def _read_batch(
 ) -> pa.Table:
     if all(page.undecoded is not None for page in batch) and any(page.rows or page.excluded for page in batch):
         with contextlib.suppress(*FALLBACK_ERRORS):
-            return _columns_of_wire_rows(batch, tables)
+            rows: list[Any] = list(chain.from_iterable(page.rows for page in batch))
+            checked = rows + list(chain.from_iterable(page.excluded for page in batch))
+            columns = _shared_columns(checked, tables)
+            for name in ("date_created", "date_completed"):
+                ends = pc.min_max(columns[name].cast(pa.int64()))
+                if ends["min"].is_valid and not _FIRST <= ends["min"].as_py() <= ends["max"].as_py() <= _LAST:
+                    raise ValueError
+            _check_texts(columns, tables)
+            nulls = pa.nulls(len(checked))
+            columns |= {
+                "amount_cents": _cents([row.amount for row in checked]),
+                "actor": tables.actors.codes(_binary_array([row.actor for row in checked])),
+                "target": tables.targets.codes(_binary_array([row.target for row in checked])),
+                "fee_cents": nulls.cast(pa.int64()),
+                "refund_payment_id": nulls.cast(pa.large_string()),
+                "refund_amount_cents": nulls.cast(pa.int64()),
+            }
+            return pa.table(columns).slice(0, len(rows))
     for page in batch:
         if page.undecoded is not None:
             on_problems(page.problems)
     return _columns_of_records(list(chain.from_iterable(batch)), tables)
-
-
-def _columns_of_wire_rows(pages: Sequence[Payments], tables: InternTables) -> pa.Table:
-    """Return the columns of undecoded pages, or raise one of ``FALLBACK_ERRORS``."""
-    rows: list[Any] = list(chain.from_iterable(page.rows for page in pages))
-    checked = rows + list(chain.from_iterable(page.excluded for page in pages))
-    columns = _shared_columns(checked, tables)
-    _check_dates(columns)
-    _check_texts(columns, tables)
-    nulls = pa.nulls(len(checked))
-    columns |= {
-        "amount_cents": _cents([row.amount for row in checked]),
-        "actor": tables.actors.codes(_binary_array([row.actor for row in checked])),
-        "target": tables.targets.codes(_binary_array([row.target for row in checked])),
-        "fee_cents": nulls.cast(pa.int64()),
-        "refund_payment_id": nulls.cast(pa.large_string()),
-        "refund_amount_cents": nulls.cast(pa.int64()),
-    }
-    return pa.table(columns).slice(0, len(rows))
-
-
-def _check_dates(columns: dict[str, pa.Array]) -> None:
-    for name in ("date_created", "date_completed"):
-        ends = pc.min_max(columns[name].cast(pa.int64()))
-        if ends["min"].is_valid and not _FIRST <= ends["min"].as_py() <= ends["max"].as_py() <= _LAST:
-            raise ValueError
 
 
 def _check_texts(columns: dict[str, pa.Array], tables: InternTables) -> None:
@@ -163,7 +154,7 @@ def _cents(amounts: Sequence[bytes]) -> pa.Array:
     """Return amounts in cents, or raise a ValueError for a fraction of a cent and for an unusual spelling.
 
     The texts are joined and split again, because Arrow would ask each for its bytes in Python: a number has no comma,
-    and of any other JSON text with commas the first piece is no number.
+    and the first piece of any other JSON text with commas is not a number.
 
     A decimal with two places is stored as its number of cents in the lower of two 64-bit words. Arrow reads some
     numbers with very many digits, or with an exponent, as 0; so those are refused.

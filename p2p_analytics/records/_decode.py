@@ -269,24 +269,23 @@ def decode_records(body: bytes, rows: Sequence[FastPayment], tables: InternTable
         return None
     raw_records = RawRecords(body)  # not the page, which would keep these records alive in a reference cycle
     try:
-        return [_to_payment(row, tables, raw_records, position) for position, row in enumerate(rows)]
+        return [
+            Payment(
+                id=row.id,
+                status=row.status,
+                action=row.action,
+                amount_cents=tables.cents.value(bytes(row.amount)),
+                note=row.note,
+                audience=row.audience,
+                medium=row.medium,
+                date_created=in_utc(row.date_created),
+                date_completed=row.date_completed and in_utc(row.date_completed),
+                actor=tables.actors.value(bytes(row.actor)),
+                target=tables.targets.value(bytes(row.target)),
+                raw_records=raw_records,
+                position=position,
+            )
+            for position, row in enumerate(rows)
+        ]
     except FALLBACK_ERRORS:
         return None
-
-
-def _to_payment(row: FastPayment, tables: InternTables, raw_records: RawRecords, position: int) -> Payment:
-    return Payment(
-        id=row.id,
-        status=row.status,
-        action=row.action,
-        amount_cents=tables.cents.value(bytes(row.amount)),
-        note=row.note,
-        audience=row.audience,
-        medium=row.medium,
-        date_created=in_utc(row.date_created),
-        date_completed=row.date_completed and in_utc(row.date_completed),
-        actor=tables.actors.value(bytes(row.actor)),
-        target=tables.targets.value(bytes(row.target)),
-        raw_records=raw_records,
-        position=position,
-    )

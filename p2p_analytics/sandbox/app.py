@@ -59,7 +59,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     request_settings : RequestSettings or None
         Latency, faults and rate limit.
     controlled : Controllable or None
-        The server that the control routes change; without it there are no control routes.
+        The server that the control routes change; without it control routes do not exist.
     """
     request_settings = RequestSettings() if request_settings is None else request_settings
     prefix = urlsplit(base_url).path

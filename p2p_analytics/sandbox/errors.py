@@ -238,7 +238,7 @@ class StateError(RefusalError):
 
 
 class OAuthError(RefusalError):
-    """Refusal of the token exchange without an error code of its own."""
+    """Refusal of the token exchange without a separate error code."""
 
     status, code = 400, "240"
 

@@ -242,7 +242,7 @@ class SandboxServer(TownControls, AdjustableSettings):
         UnknownPersonError
             No person has that name.
         SettingError
-            There is no such generation, or the dates are no period of at most 90 days.
+            The generation is unknown, or the dates are not a period of at most 90 days.
         """
         person = self.store.person(self._user_id(user))
         assert person is not None  # noqa: S101 - `_user_id` raises for unknown users

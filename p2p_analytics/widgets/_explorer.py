@@ -86,7 +86,7 @@ class Explorer(NotebookDisplay):
     Attributes
     ----------
     table : DataFrame
-        The displayed table: as the analysis returns it, or all rows of the view "Payments", of which a page is
+        The displayed table: as the analysis returns it, or all rows of the view "Payments", although only a page is
         displayed. "Save as CSV" writes it.
     payments : DataFrame
         The selected rows of PAYMENTS; in the view "Payments", the rows that the search found.
@@ -100,7 +100,7 @@ class Explorer(NotebookDisplay):
         months, first and last dates. Only the age of a request always counts from its creation. The first and
         the last day are included; in strict privacy mode, their months. A payment without the date is in no period.
     search, order, kind : ipywidgets.Widget
-        The inputs of the view "Payments", ``kind`` for histories with transactions that are no payments between people.
+        The inputs of the view "Payments", ``kind`` for histories with transactions other than payments between people.
 
     Raises
     ------
@@ -145,18 +145,8 @@ class Explorer(NotebookDisplay):
         self.save_plot = build_button("Save this plot", "image", lambda: self._save("png"))
         self._plot, self._table, self._message = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
         self._scope = ipywidgets.HTML()
-        self.widget = self._arrange()
-        self._update()
-
-    def __repr__(self) -> str:
-        """Return the user's name, the view and the number of payments, not the payments."""
-        who = self._history.me.user.display_name
-        payments = format_count(len(self.payments), *name_rows(self.payments))
-        return f"<Explorer of {who}: {_TITLES[self.analysis.value]}, {payments}>"
-
-    def _arrange(self) -> Any:  # noqa: ANN401 - ipywidgets has no types
         self._payments_inputs = build_grid(self.search, self.order, self.kind)
-        return build_box(
+        self.widget = build_box(
             build_grid(
                 *(self.analysis, self.person, self.status, self.currency),
                 *(self.period, self.first_day, self.last_day),
@@ -169,6 +159,13 @@ class Explorer(NotebookDisplay):
             build_button_row(self._single.previous, self._single.next, self.save_csv, self.save_plot),
             self._message,
         )
+        self._update()
+
+    def __repr__(self) -> str:
+        """Return the user's name, the view and the number of payments, not the payments."""
+        who = self._history.me.user.display_name
+        payments = format_count(len(self.payments), *name_rows(self.payments))
+        return f"<Explorer of {who}: {_TITLES[self.analysis.value]}, {payments}>"
 
     def _static_html(self) -> str:
         shown = f"{self._scope.value}{self._plot.value}{self._table.value}"
@@ -268,7 +265,7 @@ class Explorer(NotebookDisplay):
         )
 
     def _show_payments(self) -> tuple[str, str]:
-        """Search and sort the payments, and return their first page as HTML; there is no plot."""
+        """Search and sort the payments, and return their first page as HTML, without a plot."""
         self._single.open(self.payments, self.date.value)
         self.payments, self.table = self._single.payments, self._single.table
         return "", self._render_page()

@@ -103,7 +103,7 @@ class TokenForm(NotebookDisplay):
         # Guards the state against the listener's thread and the thread that watches the token.
         self._lock = threading.RLock()
         self._closed = threading.Event()
-        self._listener: Listener | None = None  # None while there is no open sign-in
+        self._listener: Listener | None = None  # None while no sign-in is open
         self._token: AccessToken | None = None
         self._reason = _NOT_SIGNED_IN
         self._user_name = self._scopes_sentence = self._problem = self._listener_problem = ""
@@ -277,17 +277,6 @@ class TokenForm(NotebookDisplay):
     def _watch_token(self, token: AccessToken, is_identified: threading.Event) -> None:
         """Request the user of a token, then update the remaining time until it expires."""
         try:
-            self._request_user(token)
-        finally:
-            is_identified.set()
-        while self._token is token and not self._closed.wait(_REFRESH_SECONDS):
-            if token.expires_at is not None and datetime.now(UTC) >= token.expires_at:
-                self._discard(token, format_expiry(token))
-            else:
-                self._show()
-
-    def _request_user(self, token: AccessToken) -> None:
-        try:
             with Client(token, base_url=self.base_url, cache_dir=False) as client:
                 me = strip_service_text(client.me)(lenient=True)
                 granted = strip_service_text(find_granted_scopes)(client, me, token)
@@ -304,6 +293,13 @@ class TokenForm(NotebookDisplay):
                     self._user_name = name or NO_NAME
                     self._scopes_sentence = format_scopes(granted, token)
                     self._show()
+        finally:
+            is_identified.set()
+        while self._token is token and not self._closed.wait(_REFRESH_SECONDS):
+            if token.expires_at is not None and datetime.now(UTC) >= token.expires_at:
+                self._discard(token, format_expiry(token))
+            else:
+                self._show()
 
     def _discard(self, token: AccessToken, reason: str, sentence: str = "") -> None:
         with self._lock:

@@ -162,7 +162,12 @@ class PaymentsView:
         table = table.sort_values(date, ascending=is_oldest_first, kind="stable", ignore_index=True)
         if order.column == "date":
             return table
-        rows = _sort_positions(_KEYS[order.column](table), is_ascending=order.is_ascending)
+        keys = _KEYS[order.column](table)
+        known = [at for at, key in enumerate(keys) if key is not None]
+        known.sort(
+            key=keys.__getitem__, reverse=not order.is_ascending
+        )  # stable both ways; rows without a key are last
+        rows = known + [at for at, key in enumerate(keys) if key is None]
         return table.iloc[rows].reset_index(drop=True)
 
     def _turn_page(self, step: int, on_page: Callable[[], None]) -> None:
@@ -221,13 +226,6 @@ _KEYS: Final[dict[str, Callable[[pd.DataFrame], list[Any]]]] = {
     "amount": lambda table: to_list(table["amount"]),
     "status": lambda table: to_list(table["status"]),
 }
-
-
-def _sort_positions(keys: list[Any], *, is_ascending: bool) -> list[int]:
-    """Return the positions of the keys in order; equal keys stay in theirs, and None comes last both ways."""
-    known = [at for at, key in enumerate(keys) if key is not None]
-    known.sort(key=keys.__getitem__, reverse=not is_ascending)
-    return known + [at for at, key in enumerate(keys) if key is None]
 
 
 def _format_amounts(rows: pd.DataFrame) -> list[str]:

@@ -104,7 +104,7 @@ class Period:
         return payments.assign(**dict.fromkeys(_DATES.values(), payments[self.date.value]))
 
     def choose_every(self, payments: pd.DataFrame) -> str:
-        """Return the period, "month" to "year", of which there is a readable number between the chosen dates."""
+        """Return the shortest period, "month" to "year", that gives a readable number of bars in the chosen dates."""
         dates = payments[self.date.value].dropna()
         months = (dates.max() - dates.min()).days / _MONTH_DAYS if len(dates) else 0
         return "month" if months <= _MOST_PERIODS else "quarter" if months <= 3 * _MOST_PERIODS else "year"

@@ -76,7 +76,7 @@ def run_command(options: argparse.Namespace) -> int:
                 format_count(found, "problem", "problems"),
             ]
         ),
-        *_describe_refused(refused),
+        *[f"refused: {clean_line(_arguments.name_options(reason))}" for _, reason in refused],
         *_describe_skipped(skipped, options),
         *_list_wrong_balances(statements),
         *_list_gaps(plan.problems),
@@ -147,7 +147,7 @@ def _describe_counts(plan: ImportPlan, options: argparse.Namespace) -> str:
     new = zip(plan.kinds["kind"], plan.kinds["new"], strict=True)
     kinds = describe_kinds({kind: count for kind, count in new if count})
     counts = [
-        _count_new(plan.new) + (f" ({kinds})" if kinds else ""),
+        format_count(plan.new, *(f"new {noun}" for noun in _NOUNS)) + (f" ({kinds})" if kinds else ""),
         *(f"{getattr(plan, name):,} {name}" for name in (*_OUTCOMES[1:], "removed") if getattr(plan, name)),
     ]
     return f"{'Dry run: ' if options.dry_run else ''}{', '.join(counts)}, in {options.archive}"
@@ -180,11 +180,6 @@ def _list_gaps(problems: pd.DataFrame) -> list[str]:
     return [*lines, f"... and {len(gaps) - _MOST_LINES:,} more"] if len(gaps) > _MOST_LINES else lines
 
 
-def _describe_refused(refused: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a line for each file that is refused, with the reason."""
-    return [f"refused: {clean_line(_arguments.name_options(reason))}" for _, reason in refused]
-
-
 def _describe_skipped(skipped: Sequence[tuple[str, str]], options: argparse.Namespace) -> list[str]:
     """Return a line for each file that is skipped, with the reason; one line for many, which are not statements."""
     if len(skipped) > _MOST_SKIPPED and not options.verbose:
@@ -204,8 +199,8 @@ def _describe_services(plan: ImportPlan) -> list[str]:
 def _describe_problems(problems: pd.DataFrame, options: argparse.Namespace) -> list[str]:
     """Return a line for each of the first problems, and the command that lists all, which a dry run does not have.
 
-    Problems of whole files, such as a copy, are first, then those of amounts. Those of balances have lines of their
-    own. A dry run lists each possible double.
+    Problems of whole files, such as a copy, are first, then problems of amounts. Problems of balances are listed
+    elsewhere. A dry run lists each possible double.
     """
     if problems.empty:
         return []
@@ -230,10 +225,6 @@ def _name_problems(problems: pd.DataFrame) -> list[str]:
         clean_line(f"{file}{f', line {line}' if line else ''}: {field}{f' {value!r}' if value else ':'} {problem}")
         for file, line, field, value, problem in rows.itertuples(index=False, name=None)
     ]
-
-
-def _count_new(new: int) -> str:
-    return format_count(new, *(f"new {noun}" for noun in _NOUNS))
 
 
 def _describe_details(plan: ImportPlan, *, dry_run: bool) -> list[str]:
@@ -389,7 +380,10 @@ def _refuse_accounts(statements: Statements, options: argparse.Namespace) -> Non
         for name in names
     )
     here = own if os.path.isdir(options.archive) else names[:1]  # noqa: PTH112 - pathlib is slow to import
-    archives = [options.archive if name in here else _name_archive(name) for name in names]
+    archives = [
+        options.archive if name in here else (re.sub(r"[^\w]+", "-", name.casefold()).strip("-_") or "other-archive")
+        for name in names
+    ]
     options_of = {
         name: "--account YOUR-NAME" if name in unnamed else f"--only-account {shlex.quote(name)}" for name in names
     }
@@ -449,8 +443,3 @@ def _is_of_archive(statements: Statements, options: argparse.Namespace) -> bool:
     except ArchiveError:
         return False
     return True
-
-
-def _name_archive(account: str) -> str:
-    """Return a name for the folder of an account."""
-    return re.sub(r"[^\w]+", "-", account.casefold()).strip("-_") or "other-archive"

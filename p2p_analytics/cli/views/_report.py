@@ -33,7 +33,10 @@ def run_command(options: argparse.Namespace) -> None:
     """Write the report of an archive to a file or standard output."""
     is_year = options.template == "year"
     _refuse_options(options, is_year=is_year)
-    options.kind = _find_kind(options.out)
+    ending = PurePath(options.out or "").suffix.lower()
+    if ending not in _KINDS:
+        raise _arguments.WrongUseError(f"A report is HTML or Markdown, not {ending}: end --out in .html or .md.")
+    options.kind = _KINDS[ending]
     options.privacy = False if options.no_privacy else options.privacy
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
@@ -109,11 +112,3 @@ def _render_year(options: argparse.Namespace, progress: _output.Progress) -> tup
     payments = format_count(year.settled_count, "settled payment", "settled payments")
     page = draw_year(year, kind=options.kind)
     return year.history, year.settled_count, f"The year {year.number} in review of {payments}", page
-
-
-def _find_kind(out: str | None) -> Kind:
-    """Return the kind of page that the ending of a file names, HTML without one; raise a WrongUseError for others."""
-    ending = PurePath(out or "").suffix.lower()
-    if ending not in _KINDS:
-        raise _arguments.WrongUseError(f"A report is HTML or Markdown, not {ending}: end --out in .html or .md.")
-    return _KINDS[ending]

@@ -25,7 +25,7 @@ def compute_pause(
 ) -> float | None:
     """Return the seconds before the next attempt: Retry-After, else exponential backoff.
 
-    None if there is no next attempt, because all are used or the Retry-After is too long. ``attempt`` counts from 0;
+    None if all attempts are used or the Retry-After is too long. ``attempt`` counts from 0;
     ``jitter`` returns random numbers from 0 to 1.
     """
     if attempt >= max_attempts - 1:

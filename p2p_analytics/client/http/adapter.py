@@ -93,7 +93,15 @@ class SecretAdapter(HTTPAdapter):
         try:
             with enforce_deadline(total):
                 response = super().send(wire, *args, **kwargs)
-                body = _read_body(response)
+                chunks, size = [], 0
+                while chunk := response.raw.read1(_CHUNK, decode_content=True):
+                    chunks.append(chunk)
+                    size += len(chunk)
+                    if size > LARGEST_BODY:
+                        response.raw.close()
+                        raise OversizedBodyError
+                response.raw.release_conn()
+                body = b"".join(chunks)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             if form is None or form.is_started:
                 raise
@@ -160,19 +168,6 @@ class NotSentError(requests.RequestException):
 
 class OversizedBodyError(requests.RequestException):
     """Body larger than any documented page."""
-
-
-def _read_body(response: requests.Response) -> bytes:
-    """Return the body of a response, read in chunks up to the size limit."""
-    chunks, size = [], 0
-    while chunk := response.raw.read1(_CHUNK, decode_content=True):
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > LARGEST_BODY:
-            response.raw.close()
-            raise OversizedBodyError
-    response.raw.release_conn()
-    return b"".join(chunks)
 
 
 class _Redaction(logging.Filter):

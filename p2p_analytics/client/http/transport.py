@@ -214,7 +214,10 @@ class Transport:
             try:
                 return self._send(session, method, path, fields, decode)
             finally:
-                self._invalidate_cache()
+                if self.cache is not None and not self.cache.storage.delete_short_lived():
+                    # Another process locks the file: no cache is better than stale entries.
+                    self.cache.storage.close()
+                    self.cache, self._cached_sessions = None, {}
 
     def close(self) -> None:
         """Close the connections and the cache file."""
@@ -259,12 +262,6 @@ class Transport:
                     give_up_at, pause = give_up_at + waited, max(0.0, pause - waited)
                 self._sleep(pause)
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
-
-    def _invalidate_cache(self) -> None:
-        if self.cache is not None and not self.cache.storage.delete_short_lived():
-            # Another process locks the file: no cache is better than stale entries.
-            self.cache.storage.close()
-            self.cache, self._cached_sessions = None, {}
 
     def _prepare(self, session: requests.Session) -> requests.Session:
         return prepare_session(session, self.base_url, self._get_secrets)

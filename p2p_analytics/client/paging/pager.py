@@ -223,7 +223,13 @@ class Pager:
         query = msgspec.structs.replace(self.query, limit=PAGE_SIZE_MAXIMUM)
         pages = [page, *fetch_by_filters(self._fetch, query, page, second, self._state)]
         self._exclude(page, second)
-        return _merge_pages(pages)
+        items = {item.id: item for page in pages for item in page.items}
+        fetched_at = [page.fetched_at for page in pages if page.fetched_at is not None]
+        problems = dict.fromkeys(problem for page in pages for problem in page.problems)
+        return PaymentPage(
+            Payments.of(sorted(items.values(), key=get_sort_key, reverse=True), problems),
+            fetched_at=min(fetched_at, default=None),
+        )
 
     def _fetch_checked(self, query: Query, *, refetch: bool = False) -> PaymentPage:
         """Return the page of a query, refetched if it contradicts the previous pages."""
@@ -267,17 +273,6 @@ class Pager:
         dated = zip(current.items.ids, current.items.created, strict=True)
         shared = {payment_id for payment_id, date in dated if date is not None and date < before}
         return shared.issubset(page.items.ids) and bool(shared) == bool(page.items)
-
-
-def _merge_pages(pages: Sequence[PaymentPage]) -> PaymentPage:
-    """Return several pages as one, each payment once, newest first."""
-    items = {item.id: item for page in pages for item in page.items}
-    fetched_at = [page.fetched_at for page in pages if page.fetched_at is not None]
-    problems = dict.fromkeys(problem for page in pages for problem in page.problems)
-    return PaymentPage(
-        Payments.of(sorted(items.values(), key=get_sort_key, reverse=True), problems),
-        fetched_at=min(fetched_at, default=None),
-    )
 
 
 # ---- checks that a page continues the one before it
@@ -341,7 +336,7 @@ class KnownPeople:
 
 
 class CrowdedSecond(NamedTuple):
-    """Second with more payments than a page holds, of which only the first page is known."""
+    """Second with more payments than a page holds; only its first page is known."""
 
     fetch: FetchPage
     query: Query

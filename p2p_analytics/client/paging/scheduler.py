@@ -23,6 +23,7 @@ import msgspec
 from p2p_analytics.client.http.cache import ResponseStorage
 from p2p_analytics.client.http.deadline import Cancellation
 from p2p_analytics.client.http.transport import CachePolicy
+from p2p_analytics.client.paging._windows import CompletenessCheck, WindowTask, cover_window, find_open_window_start
 from p2p_analytics.client.paging.pager import (
     Deduplicator,
     FetchPage,
@@ -32,7 +33,6 @@ from p2p_analytics.client.paging.pager import (
     fetch_by_people,
     get_oldest_date,
 )
-from p2p_analytics.client.paging.windows import CompletenessCheck, WindowTask, cover_window, find_open_window_start
 from p2p_analytics.errors import TransportError
 from p2p_analytics.records import Payment, PaymentPage, Payments
 from p2p_analytics.times import BEGINNING, END, Window

@@ -18,7 +18,7 @@ from p2p_analytics.vocabulary import Scope
 
 
 class Authenticator:
-    """Authenticates requests and counts them: by user and application, or by address if there is no valid token."""
+    """Authenticates requests and counts them: by user and application, or by address without a valid token."""
 
     def __init__(self, tokens: Tokens, request_settings: RequestSettings) -> None:
         self._tokens = tokens

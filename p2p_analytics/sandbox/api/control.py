@@ -69,7 +69,7 @@ class ControlRoutes:
         self._one_at_a_time = anyio.CapacityLimiter(1)
 
     def routes(self) -> list[Route]:
-        """Return the control routes, each of which checks the header first."""
+        """Return the control routes; each checks the header first."""
         actions: tuple[tuple[str, _Kinds, Callable[[_Fields], None]], ...] = (
             ("advance", {"days": _NUMBER, "hours": _NUMBER}, self._advance),
             ("deposit", {"user": str, "cents": int}, self._deposit),

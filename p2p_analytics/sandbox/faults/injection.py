@@ -139,7 +139,7 @@ async def _send_response(start: Message, body: bytes, send: Send) -> None:
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
-    """Wait for the disconnect message: the server sends a response of its own where an application returns early."""
+    """Wait for the disconnect message: the server itself sends a response where an application returns early."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -28,7 +28,7 @@ class RateLimit:
     Parameters
     ----------
     rate : tuple of int and float, optional
-        Requests per window, and seconds of a window; without it there is no limit.
+        Requests per window, and seconds of a window; unlimited without it.
     clock : callable
         Returns the seconds of a monotonic clock.
 

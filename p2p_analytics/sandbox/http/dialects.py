@@ -43,7 +43,7 @@ class Dialect:
     takes_usernames: ClassVar[bool] = False  # in paths, instead of user ids
     always_shows_user: ClassVar[bool] = False  # in the response of the token exchange, also without access_profile
 
-    # Whether an amount for new users, sent to the fixed test user, has an error code of its own.
+    # Whether an amount for new users, sent to the fixed test user, has a separate error code.
     separates_new_users: ClassVar[bool] = False
 
     def person(self, person: Person) -> Person:

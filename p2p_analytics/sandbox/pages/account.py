@@ -208,9 +208,6 @@ class AccountPages:
             raise NotFoundError("You have no such application.")
         return application
 
-    def _is_full(self, person: Person) -> bool:
-        return len(self._oauth_store.applications_of(person.user_id)) >= MOST_APPLICATIONS
-
     def _redirect_to_sign_in(self, place: str) -> Response:
         return responses.redirect(f"{self._path}/sign-in?next={place}")
 
@@ -233,12 +230,13 @@ class AccountPages:
         status: int = 200,
     ) -> Response:
         refusal = None if self._oauth_store.is_verified(person.user_id) else _UNVERIFIED
+        applications = self._oauth_store.applications_of(person.user_id)
         html = render.developer(
             account=self._path,
             ticket=self._sessions.ticket(session, _RenderedPage(person.user_id)),
             person=person,
-            applications=self._oauth_store.applications_of(person.user_id),
-            refusal=refusal or (_FULL if self._is_full(person) else None),
+            applications=applications,
+            refusal=refusal or (_FULL if len(applications) >= MOST_APPLICATIONS else None),
             draft=draft,
             problems=problems or {},
         )

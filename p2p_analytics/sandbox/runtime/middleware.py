@@ -73,7 +73,8 @@ class RequestMiddleware:
         ACTIVE_DIALECT.set(self._dialect)  # the server runs each request in its own context
         controls = scope["path"].startswith(CONTROL_PATH)
         if not controls:
-            self._note(scope)
+            if self._request_log is not None and not any(pages in scope["path"] for pages in _PAGES):
+                self._request_log.note(_LIKE_A_TOKEN.sub("***", scope["method"]), _without_token(scope))
             if self._request_settings.latency:
                 await asyncio.sleep(self._request_settings.latency)
         try:
@@ -91,10 +92,6 @@ class RequestMiddleware:
                 await self._respond_with_fault(kind, scope, receive, send)
         except RefusalError as refusal:
             await error_response(refusal)(scope, receive, send)
-
-    def _note(self, scope: Scope) -> None:
-        if self._request_log is not None and not any(pages in scope["path"] for pages in _PAGES):
-            self._request_log.note(_LIKE_A_TOKEN.sub("***", scope["method"]), _without_token(scope))
 
     def _is_service(self, path: str) -> bool:
         """Return whether a path belongs to the service and is not an HTML page."""

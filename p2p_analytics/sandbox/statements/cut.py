@@ -52,7 +52,7 @@ def read_period(start: date | str, end: date | str) -> tuple[date, date]:
     Raises
     ------
     SettingError
-        One of them is no date, the end is before the start, or they are more than 90 days.
+        One of them is not a date, the end is before the start, or they are more than 90 days.
     """
     first, last = _read_day(start), _read_day(end)
     days = (last - first).days + 1

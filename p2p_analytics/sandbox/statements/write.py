@@ -24,7 +24,7 @@ def write_statement(store: Store, user: Person, start: date | str, end: date | s
     Raises
     ------
     SettingError
-        There is no such generation, or the dates are no period of at most 90 days.
+        The generation is unknown, or the dates are not a period of at most 90 days.
     """
     if generation not in GENERATIONS:
         raise SettingError(

@@ -194,7 +194,7 @@ class OAuthStore:
     # -- consents -------------------------------------------------------------------------------
 
     def add_token(self, token: bytes, grant: Grant, client_id: str | None, now_us: int) -> None:
-        """Store a new access token; with a client it gets an allowance of its own."""
+        """Store a new access token; with a client it gets a separate allowance."""
         with self._store.writing() as connection:
             allowance = None
             if client_id is not None:
@@ -202,7 +202,7 @@ class OAuthStore:
             connection.execute(_ADD_TOKEN, (token, "access", grant.user_id, grant.scopes, grant.expires_us, allowance))
 
     def add_code(self, code: bytes, grant: Grant, client_id: str, redirect_url: str, now_us: int) -> None:
-        """Store a new code with an allowance of its own; the expiry of the grant is that of the code."""
+        """Store a new code with a separate allowance; ``expires_us`` of the grant is the code's expiry."""
         with self._store.writing() as connection:
             allowance = _allow(connection, grant.user_id, client_id, grant.scopes, now_us)
             query = "INSERT INTO oauth_codes VALUES (?, ?, ?, ?, 0)"
@@ -278,7 +278,7 @@ class OAuthStore:
         return Grant(*row) if row else None
 
     def expire(self, token: bytes, expires_us: int) -> bool:
-        """Change the expiry of an access token; return False where there is no such token."""
+        """Change the expiry of an access token; return False for an unknown token."""
         query = "UPDATE oauth_tokens SET expires_us = ? WHERE digest = ? AND kind = 'access'"
         with self._store.writing() as connection:
             return connection.execute(query, (expires_us, token)).rowcount == 1

@@ -90,9 +90,9 @@ class Crowd:
     ----------
     seed : int
     accounts : int
-        People with an account of their own. They also pay people and addresses outside.
+        People with an account. They also pay people and addresses outside.
     payments : int
-        Payments, each of which is in one account, or in two.
+        Payments; each is in one account, or in two.
     years : int
         Length of the history, which ends at `now`.
 

@@ -104,7 +104,7 @@ class Columns(NamedTuple):
     texts : dict of str to (array of int, sequence of str)
         Codes and the texts that they stand for.
     numbers : dict of str to array of int
-        ``payment_id``, ``amount_cents``, instants in microseconds since 1970; masked where there is no value.
+        ``payment_id``, ``amount_cents``, instants in microseconds since 1970; masked where the value is missing.
     actor, target : array of int
         Positions of people in the account; the account holder is 0.
     """
@@ -205,7 +205,7 @@ def _draw_amounts(unit: Array, note: Array, rounding: Array) -> Array:
 
 
 def _join_bills(crowd: Town, host: Array, is_charge: Array, drawn: Array) -> _Special:
-    """Return the charges that are shares of a bill: those of one host with one number are made within the hour."""
+    """Return the charges that are shares of a bill: charges of one host with one number are made within the hour."""
     bills = _BILLS_A_YEAR * crowd.years
     number = host * bills + take_bits(drawn, 8, 24) % bills
     chance, more = draw(crowd.seed, "bill instant", number), draw(crowd.seed, "bill note", number)

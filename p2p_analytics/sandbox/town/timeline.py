@@ -166,7 +166,7 @@ class Timeline:
         """
         payments: list[Payment] = []
         for serial, planned in enumerate(sorted(self._planned, key=lambda one: one.created_us)):
-            # Time and serial both rise and each length has a range of its own, so ids are unique.
+            # Time and serial both rise and each length has a separate range, so ids are unique.
             milliseconds = planned.created_us // 1_000
             payment_id = _LONG_IDS + milliseconds * 10**6 + serial
             if serial < len(self._planned) // 10:
