@@ -98,7 +98,8 @@ def write_reminders(requests: pd.DataFrame, history: History, zone: ZoneInfo, as
 
 def _write_reminder(request: dict[str, Any], zone: ZoneInfo, *, strict: bool) -> str:
     """Return the text of one reminder."""
-    name = _find_greeting(request)
+    names = (display.clean_line(request[column]) for column in ("first_name", "counterparty_name"))
+    name = _cut(next((name for name in names if name and not _is_address(name)), ""), _LONGEST_NAME)
     note = _cut(display.clean_line(request["note"]), _LONGEST_NOTE)
     amount, created, days = request["amount"], request["date_created"], request["age_days"]
     currency = request.get("currency", US_DOLLARS)
@@ -113,12 +114,6 @@ def _write_reminder(request: dict[str, Any], zone: ZoneInfo, *, strict: bool) ->
         _END,
     ]
     return " ".join(words)
-
-
-def _find_greeting(request: dict[str, Any]) -> str:
-    """Return the name of a person as they are addressed; empty for an address, which is not a name."""
-    names = (display.clean_line(request[column]) for column in ("first_name", "counterparty_name"))
-    return _cut(next((name for name in names if name and not _is_address(name)), ""), _LONGEST_NAME)
 
 
 def _is_address(name: str) -> bool:

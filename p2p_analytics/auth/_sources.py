@@ -70,7 +70,8 @@ def find_token(value: AccessToken | str | None = None, *, base_url: str | None =
                 current = store.load()
                 if current is not None and current.ident == sign_in.ident:  # not replaced by another process meanwhile
                     store.delete()
-            reasons.append(f" The sign-in in {store.name} expired at {_format_expiry(sign_in)} and was deleted.")
+            expiry = f"{sign_in.token.expires_at:%Y-%m-%d %H:%M} UTC"
+            reasons.append(f" The sign-in in {store.name} expired at {expiry} and was deleted.")
         else:
             return FoundToken(sign_in.token, store.name, sign_in, store)
     raise NotSignedIn(
@@ -129,7 +130,3 @@ def find_client_secret() -> Secret | None:
 def _is_expired(sign_in: SignIn) -> bool:
     expires_at = sign_in.token.expires_at
     return sign_in.refresh_token is None and expires_at is not None and expires_at <= datetime.now(UTC)
-
-
-def _format_expiry(sign_in: SignIn) -> str:
-    return f"{sign_in.token.expires_at:%Y-%m-%d %H:%M} UTC"

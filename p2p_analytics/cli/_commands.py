@@ -512,7 +512,6 @@ def add_report(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _parse_names(text: str) -> list[str]:
     """Return the names of analyses."""
-    import argparse
 
     from p2p_analytics.analyses.catalogue import CATALOGUE
 

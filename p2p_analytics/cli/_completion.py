@@ -13,7 +13,8 @@ _FILES: Final = {"FILE", "FILES", "OUT"}
 
 
 def print_script(options: argparse.Namespace) -> None:
-    for command in _list_parsers(options.parser):
+    (commands,) = (action.choices for action in options.parser._actions if isinstance(action.choices, dict))  # noqa: SLF001 - as below
+    for command in commands.values():
         for action in command._actions:  # noqa: SLF001 - argparse has no public list of them
             # shtab reads this attribute.
             if action.metavar in _FOLDERS:
@@ -21,9 +22,3 @@ def print_script(options: argparse.Namespace) -> None:
             elif action.metavar in _FILES:
                 action.complete = shtab.FILE  # type: ignore[attr-defined]
     sys.stdout.write(shtab.complete(options.parser, shell=options.shell))
-
-
-def _list_parsers(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
-    """Return the parsers of all commands."""
-    (commands,) = (action.choices for action in parser._actions if isinstance(action.choices, dict))  # noqa: SLF001 - as above
-    return list(commands.values())

@@ -248,12 +248,13 @@ def _summarize(history: History, as_of: datetime, files: list[Path], out: Path, 
     form = "%Y-%m" if history.strict else "%Y-%m-%d"
     period = f", {dates.min():{form}} to {dates.max():{form}}" if len(payments) else ""
     requests = pending_requests(payments, as_of=as_of)
+    net = f"{'-' if received < sent else '+'}{format_money(abs(received - sent))}"
     lines = [
         "",
         f"{me.display_name or me.username or me.id} (@{me.username})",
         f"  {len(payments):,} payments{period}; "
         + (f"{others:,} other transactions" if others else f"{len(history.friends):,} friends"),
-        f"  sent {format_money(sent)}, received {format_money(received)}, net {_format_net(received - sent)}",
+        f"  sent {format_money(sent)}, received {format_money(received)}, net {net}",
         f"  open: {_format_open(requests, 'in')} to come in, {_format_open(requests, 'out')} to go out",
     ]
     if len(history.problems):
@@ -274,7 +275,3 @@ def _summarize(history: History, as_of: datetime, files: list[Path], out: Path, 
 def _format_open(requests: pd.DataFrame, direction: str) -> str:
     mine = requests[requests["direction"] == direction]
     return f"{len(mine):,} worth {format_money(mine['amount'].sum())}"
-
-
-def _format_net(units: float) -> str:
-    return f"{'-' if units < 0 else '+'}{format_money(abs(units))}"

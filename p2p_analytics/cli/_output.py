@@ -16,7 +16,8 @@ from p2p_analytics.progress import loading_bar
 from p2p_analytics.settings import STRICT, Privacy
 
 _STEPS_PER_LINE: Final = 20
-_WIDEST: Final = 40  # characters of a cell in a table
+MOST_LINES: Final = 20  # of a list in a summary
+WIDEST: Final = 40  # characters of a cell in a table
 
 
 def print_summary(options: argparse.Namespace, text: str, **values: object) -> None:
@@ -41,10 +42,16 @@ def align_rows(rows: Sequence[Sequence[str]]) -> list[str]:
     cells = [[clean_line(cell) for cell in row] for row in rows]
     for row in cells:
         row[:-1] = [
-            cell if len(cell) <= _WIDEST else f"{cell[: _WIDEST - 1]}\N{HORIZONTAL ELLIPSIS}" for cell in row[:-1]
+            cell if len(cell) <= WIDEST else f"{cell[: WIDEST - 1]}\N{HORIZONTAL ELLIPSIS}" for cell in row[:-1]
         ]
     widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
     return ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in cells]
+
+
+def end_list(lines: Sequence[str], count: int) -> list[str]:
+    """Return the first lines of a list, and a line with the number of the others if there are any."""
+    rest = count - len(lines)
+    return [*lines, f"... and {rest:,} more"] if rest > 0 else [*lines]
 
 
 def is_terminal() -> bool:

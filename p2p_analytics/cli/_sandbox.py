@@ -18,7 +18,11 @@ def run_command(options: argparse.Namespace) -> None:
     if options.db is not None:
         refuse_archive(options.db.parent)
     if options.statements is not None:
-        _write_statements(options)
+        generation = options.generation or DEFAULT_GENERATION
+        with SandboxServer(options.seed, people=options.people, years=options.years, db=options.db) as server:
+            for username in dict.fromkeys(name.removeprefix("@") for name in options.person or [server.viewer]):
+                paths = _statement_files.write_statement_files(server, options.statements, username, generation)
+                sys.stdout.write(f"{len(paths)} statement files of {username} in {options.statements}\n")
         return
     for name in ("person", "generation"):
         if getattr(options, name) is not None:
@@ -41,11 +45,3 @@ def run_command(options: argparse.Namespace) -> None:
         faults=options.faults,
         rate_limit_status=options.rate_limit_status,
     )
-
-
-def _write_statements(options: argparse.Namespace) -> None:
-    generation = options.generation or DEFAULT_GENERATION
-    with SandboxServer(options.seed, people=options.people, years=options.years, db=options.db) as server:
-        for username in dict.fromkeys(name.removeprefix("@") for name in options.person or [server.viewer]):
-            paths = _statement_files.write_statement_files(server, options.statements, username, generation)
-            sys.stdout.write(f"{len(paths)} statement files of {username} in {options.statements}\n")

@@ -88,7 +88,11 @@ def _read_batch(
                 ends = pc.min_max(columns[name].cast(pa.int64()))
                 if ends["min"].is_valid and not _FIRST <= ends["min"].as_py() <= ends["max"].as_py() <= _LAST:
                     raise ValueError
-            _check_texts(columns, tables)
+            descriptions = [tables.descriptions.entries[code] for code in pc.unique(columns["description"]).to_pylist()]
+            texts = [word.encode() for description in descriptions for word in description if word]
+            texts += [bytes(columns[name].buffers()[2] or b"") for name in ("payment_id", "note")]
+            if any(not text.isascii() and _REPLACEMENT in text for text in texts):
+                raise ValueError
             nulls = pa.nulls(len(checked))
             columns |= {
                 "amount_cents": _cents([row.amount for row in checked]),
@@ -103,14 +107,6 @@ def _read_batch(
         if page.undecoded is not None:
             on_problems(page.problems)
     return _columns_of_records(list(chain.from_iterable(batch)), tables)
-
-
-def _check_texts(columns: dict[str, pa.Array], tables: InternTables) -> None:
-    descriptions = [tables.descriptions.entries[code] for code in pc.unique(columns["description"]).to_pylist()]
-    texts = [word.encode() for description in descriptions for word in description if word]
-    texts += [bytes(columns[name].buffers()[2] or b"") for name in ("payment_id", "note")]
-    if any(not text.isascii() and _REPLACEMENT in text for text in texts):
-        raise ValueError
 
 
 def _columns_of_records(records: Sequence[Payment], tables: InternTables) -> pa.Table:

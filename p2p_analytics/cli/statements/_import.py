@@ -14,6 +14,7 @@ import pandas as pd
 
 from p2p_analytics.archive import Archive, ImportPlan, open_archive
 from p2p_analytics.cli import _arguments, _output
+from p2p_analytics.cli._output import MOST_LINES
 from p2p_analytics.cli.statements import _preview
 from p2p_analytics.display import clean_line, describe_kinds, format_count, format_money, join_first
 from p2p_analytics.errors import ArchiveError, MemberNeededError
@@ -32,7 +33,6 @@ from p2p_analytics.statements import (
     register_format,
 )
 
-_MOST_LINES: Final = 20
 _FEW_LINES: Final = 5  # of problems of rows, which a table of the archive lists
 _FORMATS: Final = " The known formats are "  # the end of a reason, which would be in each line
 _MOST_NAMED: Final = 3  # files in a command
@@ -158,7 +158,7 @@ def _list_wrong_balances(statements: Statements) -> list[str]:
     rows = statements.reconciliation
     is_wrong = (~rows["reconciled"]).fillna(value=False) & rows["file"].isin(list_wrong_files(statements.problems))
     lines = []
-    for row in rows[is_wrong].head(_MOST_LINES).to_dict("records"):
+    for row in rows[is_wrong].head(MOST_LINES).to_dict("records"):
         found = []
         if row["difference_cents"]:
             currency = row["currency"] if isinstance(row["currency"], str) else None
@@ -175,9 +175,9 @@ def _list_wrong_balances(statements: Statements) -> list[str]:
 def _list_gaps(problems: pd.DataFrame) -> list[str]:
     """Return a line for each file before which something may be missing; the first of many."""
     gaps = problems[problems["code"] == GAP]
-    found = zip(gaps["file"].head(_MOST_LINES), gaps["problem"].head(_MOST_LINES), strict=True)
+    found = zip(gaps["file"].head(MOST_LINES), gaps["problem"].head(MOST_LINES), strict=True)
     lines = [clean_line(f"{file}: {problem}") for file, problem in found]
-    return [*lines, f"... and {len(gaps) - _MOST_LINES:,} more"] if len(gaps) > _MOST_LINES else lines
+    return _output.end_list(lines, len(gaps))
 
 
 def _describe_skipped(skipped: Sequence[tuple[str, str]], options: argparse.Namespace) -> list[str]:
@@ -208,11 +208,10 @@ def _describe_problems(problems: pd.DataFrame, options: argparse.Namespace) -> l
     others = problems[(problems["field"] != "balance") & ~is_double]
     is_of_file, is_of_amount = others["field"] == "file", others["code"].isin(["not_an_amount", "missing"])
     order = (~is_of_file).astype(int) * (2 - is_of_amount.astype(int))
-    most = _MOST_LINES if options.dry_run else max(_FEW_LINES, min(int(is_of_file.sum()), _MOST_LINES))
+    most = MOST_LINES if options.dry_run else max(_FEW_LINES, min(int(is_of_file.sum()), MOST_LINES))
     rows = others.loc[order.sort_values(kind="stable").index].head(most)
     lines = [f"possible double: {each}" for each in _name_problems(problems[is_double])]
-    lines += [f"problem: {each}" for each in _name_problems(rows)]
-    lines += [f"... and {len(others) - most:,} more"] if len(others) > most else []
+    lines += _output.end_list([f"problem: {each}" for each in _name_problems(rows)], len(others))
     command = f"list the problems: p2p-analytics export {shlex.quote(options.archive)} - --table problems"
     return lines if options.dry_run else [*lines, command]
 
@@ -234,9 +233,9 @@ def _describe_details(plan: ImportPlan, *, dry_run: bool) -> list[str]:
         clean_line(
             f"{row['file']}, line {row['line']}: {row['payment_id']} is {row['outcome']} ({row['fields'] or _GONE})"
         )
-        for row in shown.head(_MOST_LINES).to_dict("records")
+        for row in shown.head(MOST_LINES).to_dict("records")
     ]
-    return [*lines, f"... and {len(shown) - _MOST_LINES:,} more"] if len(shown) > _MOST_LINES else lines
+    return _output.end_list(lines, len(shown))
 
 
 # ---- reading of the files: formats of the user's own, members of groups, and zones
@@ -345,10 +344,10 @@ def describe_others(plan: ImportPlan, statements: Statements, account: str | Non
     """Return a line for each file that says that it is of another account than the one that was named."""
     name = account or (statements.accounts[0] if len(statements.accounts) == 1 else "the archive's account")
     lines = []
-    for file, other, transactions in plan.other_accounts[:_MOST_LINES]:
+    for file, other, transactions in plan.other_accounts[:MOST_LINES]:
         count = format_count(transactions, "transaction is counted as that", "transactions are counted as those")
         lines.append(clean_line(f"{file} says that it is of {other}: {count} of {name}, as you asked"))
-    return _end_lines(lines, len(plan.other_accounts))
+    return _output.end_list(lines, len(plan.other_accounts))
 
 
 def describe_left_out(left_out: dict[str, list[str]], unnamed: list[str]) -> list[str]:
@@ -356,11 +355,7 @@ def describe_left_out(left_out: dict[str, list[str]], unnamed: list[str]) -> lis
     reasons = {name: f"of {clean_line(name)}" for name in left_out}
     reasons |= {name: f"names no account: if it is yours, import it with --account NAME ({name})" for name in unnamed}
     lines = [f"left out, {reasons[name]}: {join_first(files)}" for name, files in left_out.items() if files]
-    return _end_lines(lines[:_MOST_LINES], len(lines))
-
-
-def _end_lines(lines: list[str], count: int) -> list[str]:
-    return [*lines, f"... and {count - _MOST_LINES:,} more"] if count > _MOST_LINES else lines
+    return _output.end_list(lines[:MOST_LINES], len(lines))
 
 
 def _list_files(statements: Statements, account: str) -> list[str]:
@@ -372,9 +367,10 @@ def _refuse_accounts(statements: Statements, options: argparse.Namespace) -> Non
     """Raise the error of statements of several accounts, with their files and the commands that import them."""
     files = {name: _list_files(statements, name) for name in statements.accounts}
     unnamed = set(statements.unnamed_accounts)
-    own = _find_own_accounts(statements, options)
+    named = [name for name in statements.accounts if name not in statements.unnamed_accounts][:MOST_LINES]
+    own = [name for name in named if _is_of_archive(statements.select_account(name), options)]
     order = {name: (name in unnamed, name not in own, -len(files[name]), " " in name) for name in files}
-    names = sorted(files, key=lambda name: order[name])[:_MOST_LINES]
+    names = sorted(files, key=lambda name: order[name])[:MOST_LINES]
     listed = "; ".join(
         f"{clean_line(name)} ({format_count(len(files[name]), 'file', 'files')}: {join_first(files[name])})"
         for name in names
@@ -426,12 +422,6 @@ def _join_paths(paths: list[str] | None, options: argparse.Namespace) -> str:
     if paths is not None and len(paths) <= _MOST_PATHS:
         return shlex.join(paths)
     return "THE-SAME-FILES" if paths is options.files else "ITS-FILES"
-
-
-def _find_own_accounts(statements: Statements, options: argparse.Namespace) -> list[str]:
-    """Return the accounts of statements that an archive takes, if it exists; accounts without a name are left out."""
-    named = [name for name in statements.accounts if name not in statements.unnamed_accounts][:_MOST_LINES]
-    return [name for name in named if _is_of_archive(statements.select_account(name), options)]
 
 
 def _is_of_archive(statements: Statements, options: argparse.Namespace) -> bool:

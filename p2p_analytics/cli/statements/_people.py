@@ -14,7 +14,6 @@ from p2p_analytics.cli import _output
 from p2p_analytics.display import clean_line, format_count, join_first
 
 _HEADER: Final = ("Name", "Person", "Evidence")
-_WIDEST: Final = 40
 _MOST_OTHERS: Final = 10
 _MOST_ROWS: Final = 200
 
@@ -53,7 +52,7 @@ def _describe_counts(others: pd.DataFrame, counts: dict[str, int]) -> list[str]:
     if not any(counts.values()):
         return ["No statement in this archive shows a name that the service does not list: nothing has to be matched."]
     frequent = others.sort_values(["payments", "alias"], ascending=[False, True])["alias"].tolist()
-    shown = join_first([clean_line(name)[:_WIDEST] for name in frequent], _MOST_OTHERS)
+    shown = join_first([clean_line(name)[: _output.WIDEST] for name in frequent], _MOST_OTHERS)
     matched = format_count(counts["matched"], "name", "names")
     known_by_name = format_count(counts["others"], "other is", "others are")
     return [

@@ -12,7 +12,6 @@ from p2p_analytics.display import NO_NAME, clean_line, format_money
 from p2p_analytics.frames.schema import KIND_PAYMENT
 from p2p_analytics.vocabulary import Status
 
-_MOST_LINES: Final = 20
 _LONGEST_NOTE: Final = 60
 
 
@@ -32,8 +31,7 @@ def describe_rows(payments: pd.DataFrame, most: int) -> list[str]:
         for row in shown.to_dict("records")
     ]
     lines = _output.align_rows([(*row[:-1], clean_line(row[-1])[:_LONGEST_NOTE]) for row in table])
-    rest = len(payments) - len(shown)
-    return ["", *lines, *([f"... and {rest:,} more"] if rest > 0 else [])]
+    return ["", *_output.end_list(lines, len(payments) + 1)]  # with the header
 
 
 def _describe_months(payments: pd.DataFrame) -> list[str]:
@@ -55,10 +53,9 @@ def _describe_months(payments: pd.DataFrame) -> list[str]:
             row["month"], row["person"], str(row["count"]),
             *(_format_cents(row[name], row["currency"]) if row[name] else "-" for name in ("received", "sent")),
         )
-        for row in sums.head(_MOST_LINES).to_dict("records")
+        for row in sums.head(_output.MOST_LINES).to_dict("records")
     ]  # fmt: skip
-    rest = len(sums) - _MOST_LINES
-    return ["", *_output.align_rows(table), *([f"... and {rest:,} more"] if rest > 0 else [])]
+    return ["", *_output.end_list(_output.align_rows(table), len(sums) + 1)]
 
 
 def _name_columns(payments: pd.DataFrame) -> pd.DataFrame:

@@ -62,6 +62,12 @@ _RENT, _BILL, _LESSON, _SUBSCRIPTION = ("Rent 🏠", 71_000), ("Electricity ⚡"
     "Yearly membership", 9_900,
 )  # fmt: skip
 _HABITS: Final = (_RENT, _BILL, _LESSON, _SUBSCRIPTION)
+_NOTE_TEXTS: Final = [
+    *(note + ending for ending in _ENDINGS for note, _ in _NOTES), *_RARE, *(note for note, _ in _HABITS),
+]  # fmt: skip
+_USUAL_CENTS: Final = np.array(
+    [cents for _ in _ENDINGS for _, cents in _NOTES] + [2_000] * len(_RARE) + [cents for _, cents in _HABITS]
+)
 _DAYS_OF_HABITS: Final = (30.4375, 30.4375, 7.0, 365.25)
 _NONE: Final = -1
 _SPREAD: Final = 0.85  # of the logarithm of amounts
@@ -146,7 +152,7 @@ def make_columns(crowd: Town, rows: Rows, viewer: int) -> Columns:
         texts={
             "action": (np.where(is_charge, _CHARGE, _PAY), ACTIONS),
             "status": (status, STATUSES),
-            "note": (note, _note_texts()),
+            "note": (note, _NOTE_TEXTS),
             "audience": (audience, AUDIENCES),
             "medium": (_look_up(_OF_MEDIA, take_bits(chance, 24, 8)), MEDIA),
         },
@@ -196,7 +202,7 @@ def _draw_notes(more: Array) -> Array:
 def _draw_amounts(unit: Array, note: Array, rounding: Array) -> Array:
     """Return amounts in cents around the usual one of the note; most are whole dollars or halves."""
     factors = np.exp(_SPREAD * _quantiles())
-    cents = _usual_cents()[note] * factors[(unit * len(factors)).astype("int64")]
+    cents = _USUAL_CENTS[note] * factors[(unit * len(factors)).astype("int64")]
     step = np.where(rounding < 120, 100, np.where(rounding < 170, 50, 1))  # noqa: PLR2004 - of 256
     # Below the coarse step, a second number makes amounts other than multiples of the quantiles.
     fine = cents * (0.97 + 0.06 * ((unit * 1e6) % 1))
@@ -262,17 +268,6 @@ def _quantiles() -> Array:
     """Return the middles of 4096 equal parts of the normal distribution."""
     count = 4096
     return np.array([NormalDist().inv_cdf((place + 0.5) / count) for place in range(count)])
-
-
-def _usual_cents() -> Array:
-    usual = [cents for _ in _ENDINGS for _, cents in _NOTES] + [2_000] * len(_RARE) + [cents for _, cents in _HABITS]
-    return np.array(usual)
-
-
-def _note_texts() -> list[str]:
-    return [
-        *(note + ending for ending in _ENDINGS for note, _ in _NOTES), *_RARE, *(note for note, _ in _HABITS),
-    ]  # fmt: skip
 
 
 def _look_up(shares: dict[int, int], byte: Array) -> Array:
