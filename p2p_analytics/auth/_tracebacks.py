@@ -24,7 +24,7 @@ def hide_frames(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """Remove the frames, cause and context from every exception that leaves the function.
 
     The exception object itself is kept, so code that raised it from outside recognises it. An unexpected error
-    gets a note that says where it was raised.
+    gets a note about where it was raised.
     """
 
     @functools.wraps(function)

@@ -471,7 +471,7 @@ def _list_words(words: Sequence[str]) -> str:
 
 
 def _parse_table_path(text: str) -> str:
-    """Return the path of a file with an ending that is known, or the name of standard output."""
+    """Return the path of a file with a known ending, or the name of standard output."""
     if text != _arguments.STANDARD_OUTPUT and not text.endswith(_SUFFIXES):
         raise argparse.ArgumentTypeError(f"{text} does not end in {_list_words(_SUFFIXES)}, and is not -")
     return text
@@ -512,7 +512,6 @@ def add_report(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _parse_names(text: str) -> list[str]:
     """Return the names of analyses."""
-
     from p2p_analytics.analyses.catalogue import CATALOGUE
 
     names = [name.strip() for name in text.split(",")]
@@ -587,7 +586,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse the words of this parser; unlike argparse, end with an error for words that it does not know.
+        """Parse the words of this parser; unlike argparse, end with an error for unknown words.
 
         argparse lets the parser of the program report them, with a usage that does not name the command's options.
         """

@@ -13,12 +13,13 @@ _FILES: Final = {"FILE", "FILES", "OUT"}
 
 
 def print_script(options: argparse.Namespace) -> None:
-    (commands,) = (action.choices for action in options.parser._actions if isinstance(action.choices, dict))  # noqa: SLF001 - as below
+    actions = options.parser._actions  # noqa: SLF001 - argparse has no public list of them
+    (commands,) = (action.choices for action in actions if isinstance(action.choices, dict))
     for command in commands.values():
-        for action in command._actions:  # noqa: SLF001 - argparse has no public list of them
+        for action in command._actions:  # noqa: SLF001 - likewise
             # shtab reads this attribute.
             if action.metavar in _FOLDERS:
-                action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
+                action.complete = shtab.DIRECTORY
             elif action.metavar in _FILES:
-                action.complete = shtab.FILE  # type: ignore[attr-defined]
+                action.complete = shtab.FILE
     sys.stdout.write(shtab.complete(options.parser, shell=options.shell))

@@ -33,7 +33,7 @@ def privacy_mode(history: History) -> Privacy:
 
 
 def describe_privacy(history: History) -> str:
-    """Return a line, after a line break, that says in which privacy mode a history is; empty if it is in none."""
+    """Return a line break and a line about the history's privacy mode; empty without one."""
     return f"\n{display.STRICT if history.strict else display.PRIVATE}." if history.private else ""
 
 

@@ -85,7 +85,7 @@ def _format_start(archive: Archive) -> str | None:
 
 
 def _describe_start(archive: Archive) -> str:
-    """Return a line, after a line break, that says which payments are not loaded; empty if all are."""
+    """Return a line break and a line about payments that are not loaded; empty if all are."""
     return "" if archive.since is None else f"\n{describe_start(archive.since)}"
 
 

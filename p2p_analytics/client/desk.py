@@ -60,7 +60,7 @@ class PaymentDesk:
     Notes
     -----
     All desks of a client share a lock and write one at a time, so that one write is not mistaken for the outcome of
-    another; two clients of one account do not know of each other. Each write uses a new connection, and first reads
+    another; two clients of one account act independently. Each write uses a new connection, and first reads
     the payments, so that earlier payments are not mistaken for its outcome. A write is retried only if no connection
     could be made. Every write deletes the short-lived entries of the account's cache.
 

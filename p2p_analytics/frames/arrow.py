@@ -205,7 +205,7 @@ def _plain_type(found: pa.DataType) -> pa.DataType:
 
 
 def _to_dates(column: pa.Array) -> pa.Array:
-    """Return datetimes without a zone as dates if each is a midnight, as in a pandas frame; all else as it is."""
+    """Return datetimes without a zone as dates if each is a midnight, as in a pandas frame; other columns unchanged."""
     if not pa.types.is_timestamp(column.type) or column.type.tz is not None:
         return column
     dates = column.cast(pa.date32())

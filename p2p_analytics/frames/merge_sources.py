@@ -79,7 +79,7 @@ def list_refused(statements: pd.DataFrame, contradictions: pd.DataFrame) -> pd.D
 
 
 def find_contradictions(statements: pd.DataFrame, service: pd.DataFrame) -> pd.DataFrame:
-    """Return, for each row and column of `COMPARED`, whether both sides are known and differ; amounts without sign.
+    """Return, for each row and column of `COMPARED`, whether both values are set and differ; amounts without sign.
 
     The frames have the same index.
     """
@@ -93,7 +93,7 @@ def find_contradictions(statements: pd.DataFrame, service: pd.DataFrame) -> pd.D
 
 
 def select_edits(given: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """Return what a user has edited: rows of PAYMENTS and STATEMENT that are not known, and values that differ.
+    """Return a user's edits: new rows of PAYMENTS and STATEMENT, and values that differ.
 
     Of a known payment, only the id and the values that differ are filled; a null is not an edit, nor is the account.
     """
@@ -173,7 +173,7 @@ def is_decided(payments: pd.DataFrame) -> pd.Series[bool]:
 
 
 def _complete(listed: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """Return rows of the service with what the statements' rows of the same payments know more."""
+    """Fill nulls of service rows from the matching statement rows."""
     completed: dict[str, pd.Series[Any]] = {}
     for name in known.columns:
         if name not in listed:

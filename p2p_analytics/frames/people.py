@@ -24,7 +24,7 @@ def people_frame(users: Iterable[User]) -> pd.DataFrame:
     ----------
     users : iterable of User
         Each as one place shows the person, the most recent first; the same person may occur again. A user without
-        an id is left out, because nothing says who that is.
+        an id is left out, because the person is unknown.
 
     Returns
     -------

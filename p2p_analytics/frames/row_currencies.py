@@ -18,7 +18,7 @@ from p2p_analytics.frames.schema import SOURCE_API, TEXT, select_payments
 
 
 def fill_codes(payments: pd.DataFrame) -> pd.Series[str]:
-    """Return the currency of each row of a pandas frame, `UNKNOWN_CURRENCY` where it is not known."""
+    """Return the currency of each row of a pandas frame, `UNKNOWN_CURRENCY` where it is missing."""
     columns: Any = payments.reindex(columns=["currency", "source"])
     codes: pd.Series[str] = columns["currency"].astype(TEXT)
     if not codes.isna().any():
@@ -49,7 +49,7 @@ def find_currency(payments: pd.DataFrame, *, what: str, advice: str) -> str:
     ------
     SchemaError
         The payments between people are in several currencies. It names these, with the number of payments in each, and
-        gives the advice, in which ``{}`` stands for the most frequent currency that is known.
+        gives the advice, in which ``{}`` stands for the most frequent known currency.
     """
     counts = count_currencies(payments)
     if len(counts) > 1:
@@ -62,7 +62,7 @@ def find_currency(payments: pd.DataFrame, *, what: str, advice: str) -> str:
 
 
 def choose_currency(counts: Mapping[str, int]) -> str:
-    """Return the most frequent currency that is known."""
+    """Return the most frequent known currency."""
     return next((code for code in counts if code != UNKNOWN_CURRENCY), UNKNOWN_CURRENCY)
 
 

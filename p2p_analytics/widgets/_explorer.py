@@ -224,7 +224,7 @@ class Explorer(NotebookDisplay):
         return f" Privacy mode hides {' and '.join(hidden)}, so this view is not that of the real payments."
 
     def _show_analysis(self, name: str) -> tuple[str, str]:
-        """Compute an analysis, and return its plot, empty if nothing is known to draw, and its table as HTML."""
+        """Compute an analysis, and return its plot (empty if there is nothing to draw) and its table, as HTML."""
         rows = self._period.set_dates(self.payments) if name in _DATED else self.payments
         options = {"by": "category", "every": self._period.choose_every(rows)} if name == _OVER_TIME else {}
         self.table = catalogue.build_table(

@@ -242,7 +242,7 @@ def _shorten(note: str) -> str:
 
 
 def _describe_totals(payments: pd.DataFrame) -> str:
-    """Return the number of payments and the sums of the settled ones, and which of these have no part in the sums."""
+    """Return the number of payments, the sums of settled payments, and the number left out of the sums."""
     count = format_count(len(payments), *name_rows(payments))
     if not len(payments):
         return f"{count}."

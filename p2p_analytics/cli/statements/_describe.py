@@ -1,4 +1,4 @@
-"""The command ``describe``: the columns of a file that no format knows, and the draft of a format."""
+"""The command ``describe``: the columns of a file of unknown format, and the draft of a format."""
 
 from __future__ import annotations
 

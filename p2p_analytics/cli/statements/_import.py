@@ -50,7 +50,7 @@ _MOST_PATHS: Final = 3
 
 
 def run_command(options: argparse.Namespace) -> int:
-    """Add statement files to an archive, or only say what that would do, and print the counts; return the exit code."""
+    """Add statement files to an archive (a dry run changes nothing), print the counts, and return the exit code."""
     _refuse_file(options)
     archive = open_archive(options.archive)
     progress = _output.Progress(options.progress)
@@ -249,7 +249,7 @@ def register_formats(archive: Archive, options: argparse.Namespace) -> dict[str,
 
 
 def read_files(archive: Archive, options: argparse.Namespace, progress: _output.Progress) -> Statements:
-    """Return the statements of the given files; a group's file that does not say who the user is may need a choice."""
+    """Return the statements of the given files; for a group's file the user may have to choose a member."""
 
     def read(member: str | None) -> Statements:
         return read_statements(
@@ -282,7 +282,7 @@ def read_files(archive: Archive, options: argparse.Namespace, progress: _output.
 
 
 def _choose_member(archive: Archive, options: argparse.Namespace, file: str, members: Sequence[str]) -> str | None:
-    """Return the member of a group that the user is: one with a name that the archive knows, or the user's answer."""
+    """Return the user's name in a group: a member whose name is in the archive, or the user's answer."""
     if options.member is not None or not members:
         return None
     known = {name.strip().casefold(): name for name in members}
@@ -341,7 +341,7 @@ def choose_account(statements: Statements, options: argparse.Namespace) -> tuple
 
 
 def describe_others(plan: ImportPlan, statements: Statements, account: str | None) -> list[str]:
-    """Return a line for each file that says that it is of another account than the one that was named."""
+    """Return a line for each file whose account differs from the named account."""
     name = account or (statements.accounts[0] if len(statements.accounts) == 1 else "the archive's account")
     lines = []
     for file, other, transactions in plan.other_accounts[:MOST_LINES]:

@@ -48,7 +48,7 @@ def _describe_rows(people: pd.DataFrame) -> Iterable[tuple[str, ...]]:
 
 
 def _describe_counts(others: pd.DataFrame, counts: dict[str, int]) -> list[str]:
-    """Return how many names there are of each group, and the most frequent ones that nothing is known of."""
+    """Return the number of names in each group, and the most frequent unmatched names."""
     if not any(counts.values()):
         return ["No statement in this archive shows a name that the service does not list: nothing has to be matched."]
     frequent = others.sort_values(["payments", "alias"], ascending=[False, True])["alias"].tolist()

@@ -1,4 +1,4 @@
-"""Transactions as tables of text: what an import would bring, and what an undo would take away."""
+"""Transactions as tables of text, for the preview of an import or undo."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _FEW_ROWS: Final = 5
 
 
 def run_command(options: argparse.Namespace) -> int:
-    """Show what the last import of an archive has added, ask, and take it back; return the exit code."""
+    """Show the rows of the last import, ask, and take the import back; return the exit code."""
     archive = open_archive(options.archive)
     if not options.yes:
         plan = archive.preview_undo()

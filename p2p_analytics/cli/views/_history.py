@@ -81,7 +81,7 @@ def build_currencies_error(history: History, options: argparse.Namespace, *, wha
 
 
 def select_range(history: History, options: argparse.Namespace, zone: str, progress: Progress) -> Range:
-    """Return the payments of the chosen days; a line says between which days there are some, if these have none."""
+    """Return the payments of the chosen days; without any, write a line with the first and last day that have some."""
     chosen = select_days(history, options.since, options.until, find_zone(zone))
     created = history.payments["date_created"].dropna()
     if chosen.sentence and chosen.history.payments.empty and len(created):

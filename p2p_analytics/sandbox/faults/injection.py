@@ -89,7 +89,10 @@ async def apply_fault(  # noqa: PLR0913 - three of them are ASGI's
     if kind is Kind.FAILED:
         raise RefusalError("The service failed, as the fault settings of the sandbox demand.")
     if kind in _PAGES:
-        await _send_html(_PAGES[kind], send)
+        status = _PAGES[kind]
+        html = f"<!doctype html><title>{status.phrase}</title><h1>{status.phrase}</h1>".encode()
+        start = {"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/html")]}
+        await _send_response(start, html, send)
         return
     if kind is Kind.RESET:
         connection.reset(scope)
@@ -124,12 +127,6 @@ _PAGES: Final = {
     Kind.GATEWAY_TIMEOUT: HTTPStatus.GATEWAY_TIMEOUT,
     Kind.HTML: HTTPStatus.OK,
 }
-
-
-async def _send_html(status: HTTPStatus, send: Send) -> None:
-    html = f"<!doctype html><title>{status.phrase}</title><h1>{status.phrase}</h1>".encode()
-    start = {"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/html")]}
-    await _send_response(start, html, send)
 
 
 async def _send_response(start: Message, body: bytes, send: Send) -> None:

@@ -113,21 +113,18 @@ class Authorization:
             return self._restart(step.wanted)
         if decision == "deny":
             return _redirect_back(step.wanted, {"error": "user denied access"})
-        try:
-            return await self._grant(step)
-        except RefusalError as refusal:
-            return responses.refusal(request, refusal)
-
-    async def _grant(self, step: _Consent) -> Response:
         wanted = step.wanted
         client_id = wanted.application.client_id
-        if wanted.code_requested:
-            code = await run_in_threadpool(
-                self._tokens.issue_code, step.user_id, wanted.scopes, client_id, wanted.redirect_url
-            )
-            return _redirect_back(wanted, {"code": code})
-        token = await run_in_threadpool(self._tokens.issue, step.user_id, wanted.scopes, client_id=client_id)
-        return _redirect_back(wanted, {TOKEN_PARAMETER: token})
+        try:
+            if wanted.code_requested:
+                code = await run_in_threadpool(
+                    self._tokens.issue_code, step.user_id, wanted.scopes, client_id, wanted.redirect_url
+                )
+                return _redirect_back(wanted, {"code": code})
+            token = await run_in_threadpool(self._tokens.issue, step.user_id, wanted.scopes, client_id=client_id)
+            return _redirect_back(wanted, {TOKEN_PARAMETER: token})
+        except RefusalError as refusal:
+            return responses.refusal(request, refusal)
 
     def _validate(self, pairs: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> _AuthorizationRequest:
         parameters = rules.Parameters(pairs)
