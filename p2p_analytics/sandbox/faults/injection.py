@@ -91,8 +91,8 @@ async def apply_fault(  # noqa: PLR0913 - three of them are ASGI's
     if kind in _PAGES:
         status = _PAGES[kind]
         html = f"<!doctype html><title>{status.phrase}</title><h1>{status.phrase}</h1>".encode()
-        start = {"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/html")]}
-        await _send_response(start, html, send)
+        headers = [(b"content-type", b"text/html")]
+        await _send_response({"type": "http.response.start", "status": status, "headers": headers}, html, send)
         return
     if kind is Kind.RESET:
         connection.reset(scope)
