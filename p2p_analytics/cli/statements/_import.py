@@ -282,7 +282,7 @@ def read_files(archive: Archive, options: argparse.Namespace, progress: _output.
 
 
 def _choose_member(archive: Archive, options: argparse.Namespace, file: str, members: Sequence[str]) -> str | None:
-    """Return the user's name in a group: a member whose name is in the archive, or the user's answer."""
+    """Return the user's name in a group: the member that the archive names, or the user's answer."""
     if options.member is not None or not members:
         return None
     known = {name.strip().casefold(): name for name in members}
@@ -341,7 +341,7 @@ def choose_account(statements: Statements, options: argparse.Namespace) -> tuple
 
 
 def describe_others(plan: ImportPlan, statements: Statements, account: str | None) -> list[str]:
-    """Return a line for each file whose account differs from the named account."""
+    """Return a line for each file of another account than the named one."""
     name = account or (statements.accounts[0] if len(statements.accounts) == 1 else "the archive's account")
     lines = []
     for file, other, transactions in plan.other_accounts[:MOST_LINES]:
