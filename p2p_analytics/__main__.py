@@ -1,4 +1,4 @@
-"""``python -m p2p_analytics`` and the command ``p2p-analytics``: a process of its own."""
+"""``python -m p2p_analytics`` and the command ``p2p-analytics``, as a process."""
 
 from __future__ import annotations
 

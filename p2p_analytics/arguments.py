@@ -6,12 +6,9 @@ import contextlib
 import operator
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final, SupportsIndex
 
 from p2p_analytics.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from typing import SupportsIndex
 
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?) ?(s|min|h|d)", re.ASCII)
 _UNITS: Final = {

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    from typing import Final
+from typing import Final
 
 US_DOLLARS: Final = "USD"  # of payments that the service lists
 UNKNOWN_CURRENCY: Final = "XXX"  # in ISO 4217, the code for no currency: of statements that do not say which it is
@@ -14,7 +11,7 @@ WITH_MILLS: Final = frozenset({"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"})
 _WHOLE: Final = frozenset(  # no decimals
     "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split()  # noqa: SIM905 - a line is read faster
 )
-_LONGEST_CODE: Final = 12  # characters of a word that is no code
+_LONGEST_CODE: Final = 12  # characters of a word that is not a code
 _CODE: Final = re.compile("[A-Z]{3}", re.ASCII)
 
 # No symbol that several of the currencies here could have: other dollars and crowns keep their codes.

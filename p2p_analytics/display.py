@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Final
+from zoneinfo import ZoneInfo
 
 from p2p_analytics.currencies import US_DOLLARS, count_decimals, find_prefix
-
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
-    from decimal import Decimal
-    from typing import Final
-    from zoneinfo import ZoneInfo
 
 PRIVATE: Final = "Privacy mode: names and amounts are invented"
 STRICT: Final = "Strict privacy mode: names and amounts are invented, dates are months"

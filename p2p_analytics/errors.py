@@ -58,7 +58,7 @@ def describe_type(value: object) -> str:
 
 
 def name_type(value: object) -> str:
-    """Return the name of a value's type with that of its library, such as polars.DataFrame."""
+    """Return the name of a value's type with its library, such as polars.DataFrame."""
     library, name = type(value).__module__.partition(".")[0], type(value).__name__
     return name if library in {"builtins", __package__} else f"{library}.{name}"
 

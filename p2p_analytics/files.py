@@ -9,14 +9,13 @@ import re
 import stat
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, Final
+
+import pyarrow as pa
 
 from p2p_analytics.errors import ConfigurationError, SchemaError, describe_os_error, describe_type
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import IO
 
 _LONGEST_REASON: Final = 200
 _POLL_SECONDS: Final = 0.05
@@ -112,7 +111,7 @@ def require_replaceable(path: Path) -> None:
 
 
 def refuse_archive(folder: Path) -> None:
-    """Raise a ConfigurationError if a folder is an archive, of which another file could replace a part."""
+    """Raise a ConfigurationError if the folder is an archive: writing there could overwrite its files."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         parts = [entry for entry in entries if _ARCHIVE_FILE.fullmatch(entry.name)]
         if found := min((entry.name for entry in parts if entry.is_file(follow_symlinks=False)), default=None):
@@ -166,8 +165,6 @@ def open_table(path: Path, *, private: bool) -> Iterator[IO[bytes]]:
 @contextlib.contextmanager
 def refuse_unreadable(name: Path | str, *, private: bool) -> Iterator[None]:
     """Raise this package's errors for failures to read a table; private ones quote no cell."""
-    import pyarrow as pa
-
     try:
         yield
     except pa.ArrowInvalid as error:
@@ -186,7 +183,7 @@ def is_regular(path: Path) -> bool:
 
 
 def to_path(path: str | os.PathLike[str]) -> Path:
-    """Return a user's path as a Path; raise a ConfigurationError for a NUL in it, and for objects that are no path."""
+    """Return a user's path as a Path; raise a ConfigurationError for a NUL in it, and for other objects than paths."""
     if not isinstance(path, str | os.PathLike):
         raise ConfigurationError(
             f"A path is text or a Path, not {describe_type(path)}: pass the name of a file or folder."

@@ -8,10 +8,10 @@ line that begins with an apostrophe gets one more, so that removing one restores
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
+import pyarrow.compute as pc
 
 # Without CR and LF: each line is matched separately, so a run of line breaks takes linear time.
 _BLANKS: Final = (
@@ -49,9 +49,6 @@ def restore_text(text: str) -> str:
 
 
 def _rewrite_cells(column: pa.Array, candidates: str, pattern: re.Pattern[str], replacement: str) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     mask = pc.fill_null(pc.match_substring_regex(column, candidates), fill_value=False)
     changed = [pattern.sub(replacement, text) for text in column.filter(mask).to_pylist()]
     return pc.replace_with_mask(column, mask, pa.array(changed, column.type)) if changed else column

@@ -7,13 +7,11 @@ refused: ``int(x * 100)`` is wrong for 7 % of all amounts. Formatting for people
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Context, Decimal, Inexact
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from p2p_analytics.errors import MoneyError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 LARGEST_CENTS: Final = 2**63 - 1
 _LARGEST_EXPONENT: Final = 16  # 10**17 units are beyond 64 bits of cents

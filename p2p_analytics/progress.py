@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import sys
 import warnings
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Final
 
 _MOST_PLAUSIBLE: Final = 10_000_000  # as many as a client loads; a first page within one second gives estimates beyond
 _DELAY_SECONDS: Final = 2.0  # a shorter load shows no bar, and leaves no output in a notebook

@@ -1,6 +1,6 @@
 """Settings: the service's address, folders and privacy mode, from an argument or else an environment variable.
 
-There is no default address: this package names no real host.
+No address is the default: this package names no real host.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import stat
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
+
+import platformdirs
 
 from p2p_analytics.errors import ConfigurationError, describe_os_error
 from p2p_analytics.vocabulary import VERSION_PATH
@@ -40,7 +42,7 @@ def base_url(value: str | None = None, *, give: str | None = None) -> str:
     Raises
     ------
     ConfigurationError
-        There is no address, or it is invalid.
+        The address is missing or invalid.
     """
     text = (value or os.environ.get(BASE_URL_VARIABLE, "")).strip()
     if not text:
@@ -113,8 +115,6 @@ def cache_dir(value: str | os.PathLike[str] | None = None) -> Path:
         raise ConfigurationError(f"cache_dir is a folder, None for your usual one, or False for none, not {value!r}.")
     chosen = value or os.environ.get(CACHE_DIR_VARIABLE)
     if not chosen:
-        import platformdirs
-
         chosen = platformdirs.user_cache_dir("p2p_analytics", appauthor=False)
     return _private_folder(chosen, "cache", "choose another cache_dir")
 
@@ -123,8 +123,6 @@ def state_dir() -> Path:
     """Return the path of the folder for persistent data, which may not exist yet."""
     chosen = os.environ.get(STATE_DIR_VARIABLE)
     if not chosen:
-        import platformdirs
-
         chosen = platformdirs.user_state_dir("p2p_analytics", appauthor=False)
     return Path(chosen).expanduser().absolute()
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    Item = TypeVar("Item")
-    Result = TypeVar("Result")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _SECONDS: Final = 0.1
 
@@ -18,8 +16,8 @@ _SECONDS: Final = 0.1
 def map_in_threads(work: Callable[[Item], Result], items: Sequence[Item], *, most: int | None = None) -> list[Result]:
     """Return what a function returns for each item, in their order.
 
-    Each processor has a thread, up to ``most``. The function should leave most of its time to code that lets other
-    threads run, as that of NumPy and Polars does. After an exception, or an interrupt, no further item is begun.
+    Each processor has a thread, up to ``most``. The function should spend most of its time in code that lets other
+    threads run, such as NumPy and Polars. After an exception, or an interrupt, no further item is begun.
     """
     threads = min(most or len(items), len(items), os.cpu_count() or 1)
     pool = ThreadPoolExecutor(max(threads, 1), thread_name_prefix="p2p-map")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -16,17 +16,27 @@ import msgspec
 from p2p_analytics.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    import numpy as np
+    import numpy as np  # heavy, and needed by no command line
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 NAIVE_EPOCH: Final = EPOCH.replace(tzinfo=None)
 MICROSECOND: Final = timedelta(microseconds=1)
+BEGINNING: Final = datetime.min.replace(tzinfo=UTC)
+END: Final = datetime.max.replace(tzinfo=UTC)
+GRACE: Final = timedelta(hours=1)  # the service may list a payment this much later than its date
 DAY_US: Final = timedelta(days=1) // MICROSECOND
 _LONGEST_SHOWN: Final = 60  # characters of a wrong argument
 
 # A date outside these years is an error in the data; a series of months up to it would have thousands of empty rows.
 FIRST_US: Final = 0
 END_US: Final = (datetime(2200, 1, 1, tzinfo=UTC) - EPOCH) // MICROSECOND
+
+
+class Window(NamedTuple):
+    """Half-open time interval: it includes its start and excludes its end."""
+
+    start: datetime
+    end: datetime
 
 
 def parse_instant(text: str) -> datetime:
@@ -84,7 +94,10 @@ def as_instant(value: datetime | date | str | np.datetime64) -> datetime:
     except ValueError:
         if not re.fullmatch(r"\d{4}(-?\d\d-?\d\d|-?W\d\d(-?\d)?)([Tt ][-+:.,\dZz]+)?", value, re.ASCII):
             raise
-    return _parse_iso(value)
+    try:
+        return in_utc(datetime.fromisoformat(value))
+    except (ValueError, OverflowError):
+        raise ValueError(f"{value[:40]!r} is not a date or datetime, like 2024-05-31T18:30:00Z.") from None
 
 
 def parse_as_of(as_of: datetime | date | str | np.datetime64, *, name: str = "as_of") -> datetime:
@@ -104,13 +117,6 @@ def parse_as_of(as_of: datetime | date | str | np.datetime64, *, name: str = "as
         raise ConfigurationError(
             f"{name}={given} is not an instant: give a datetime, a date or text like 2024-05-31T18:30:00Z."
         ) from None
-
-
-def _parse_iso(text: str) -> datetime:
-    try:
-        return in_utc(datetime.fromisoformat(text))
-    except (ValueError, OverflowError):
-        raise ValueError(f"{text[:40]!r} is not a date or datetime, like 2024-05-31T18:30:00Z.") from None
 
 
 def format_instant(instant: datetime) -> str:

@@ -6,25 +6,24 @@ in the path, only the first token is accepted, and no response can be read acros
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import functools
+import hashlib
 import secrets
+import socket
 import threading
 import time
+from collections.abc import Callable, Iterable
+from html import escape
 from http import HTTPStatus
 from socketserver import BaseRequestHandler, ThreadingTCPServer
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
-from p2p_analytics.auth import _pages
 from p2p_analytics.auth._redirect import ConsentDenied, token_from_redirect
+from p2p_analytics.auth._token import Secret
 from p2p_analytics.auth._tracebacks import hide_frames
 from p2p_analytics.errors import ConfigurationError, TokenError, describe_os_error
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Iterable
-
-    from p2p_analytics.auth._token import Secret
 
 Outcome: TypeAlias = "Secret | TokenError"
 
@@ -37,6 +36,25 @@ _DONE: Final = "/done"
 _NAVIGATION: Final = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "origin": ""}  # if sent at all
 _SIGNED_IN: Final = "You are signed in", "Close this tab and go back to where you came from."
 _NOT_SIGNED_IN: Final = "You are not signed in", "You did not agree, so there is no token. Close this tab and go back."
+_STYLE: Final = (
+    ":root{color-scheme:light dark}"
+    "body{margin:0;min-height:100vh;display:grid;place-items:center;font:1.05rem/1.6 system-ui,sans-serif;"
+    "background:light-dark(#f4f6f8,#16191d);color:light-dark(#1f2933,#e4e7eb)}"
+    "main{max-width:28rem;margin:1.5rem;padding:2rem 2.5rem;border-radius:.75rem;"
+    "background:light-dark(#fff,#20252b);box-shadow:0 1px 2px #0002,0 8px 24px #0001}"
+    "h1{margin:0 0 .5rem;font-size:1.5rem;line-height:1.25}p{margin:0}"
+)
+_STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+
+_PAGE_HEADERS: Final = (
+    "Content-Type: text/html; charset=utf-8",
+    "Cache-Control: no-store",
+    "Referrer-Policy: no-referrer",
+    f"Content-Security-Policy: default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; frame-ancestors 'none'",
+    "X-Frame-Options: DENY",
+    "X-Content-Type-Options: nosniff",
+    "Cross-Origin-Resource-Policy: same-origin",
+)
 
 
 class Listener:
@@ -169,9 +187,22 @@ class Listener:
             return None
         path, _, query = words[1].partition("?")
         if secrets.compare_digest(path.encode("latin-1"), self._path.encode()):
-            return self._finish(connection, query)
+            outcome: Outcome
+            try:
+                outcome = self._read(f"?{query}")
+            except ConsentDenied as error:
+                outcome = TokenError(str(error))  # a new exception, without the frames that hold the URL
+            except TokenError as error:  # another tab may still bring a token
+                _reply(connection, HTTPStatus.BAD_REQUEST, str(error))
+                return None
+            if not self._decide(outcome):
+                _reply(connection, HTTPStatus.GONE, "This sign-in is over: close this tab and start another sign-in.")
+                return None
+            _send(connection, HTTPStatus.SEE_OTHER, b"", f"Location: {_DONE}")
+            return outcome
         if path == _DONE and self._outcome is not None:
-            _send(connection, HTTPStatus.OK, _pages.render_page(*self._final_page()))
+            texts = _NOT_SIGNED_IN if isinstance(self._outcome, TokenError) else _SIGNED_IN
+            _send(connection, HTTPStatus.OK, render_page(*texts))
             self._ends_at = 0.0
         else:
             _reply(connection, HTTPStatus.NOT_FOUND, "This address does not exist.")
@@ -191,25 +222,6 @@ class Listener:
         if any(headers.get(name, [expected]) != [expected] for name, expected in _NAVIGATION.items()):
             return HTTPStatus.FORBIDDEN, "This address can only be opened in a browser tab, not requested by a page."
         return None
-
-    def _finish(self, connection: socket.socket, query: str) -> Outcome | None:
-        """Respond to the redirect, and return the outcome unless the sign-in stays open or was over before."""
-        outcome: Outcome
-        try:
-            outcome = self._read(f"?{query}")
-        except ConsentDenied as error:
-            outcome = TokenError(str(error))  # a new exception, without the frames that hold the URL
-        except TokenError as error:  # another tab may still bring a token
-            _reply(connection, HTTPStatus.BAD_REQUEST, str(error))
-            return None
-        if not self._decide(outcome):
-            _reply(connection, HTTPStatus.GONE, "This sign-in is over: close this tab and start another sign-in.")
-            return None
-        _send(connection, HTTPStatus.SEE_OTHER, b"", f"Location: {_DONE}")
-        return outcome
-
-    def _final_page(self) -> tuple[str, str]:
-        return _NOT_SIGNED_IN if isinstance(self._outcome, TokenError) else _SIGNED_IN
 
 
 class _Server(ThreadingTCPServer):
@@ -232,11 +244,11 @@ def _read_head(connection: socket.socket) -> bytes:
 
 
 def _reply(connection: socket.socket, status: HTTPStatus, sentence: str) -> None:
-    _send(connection, status, _pages.render_page(status.phrase, sentence), "Allow: GET")
+    _send(connection, status, render_page(status.phrase, sentence), "Allow: GET")
 
 
 def _send(connection: socket.socket, status: HTTPStatus, body: bytes, *headers: str) -> None:
-    lines = [f"HTTP/1.1 {status.value} {status.phrase}", *_pages.HEADERS, *headers]
+    lines = [f"HTTP/1.1 {status.value} {status.phrase}", *_PAGE_HEADERS, *headers]
     lines += [f"Content-Length: {len(body)}", "Connection: close", "", ""]
     with contextlib.suppress(OSError):  # the browser disconnected
         connection.settimeout(_HEAD_SECONDS)
@@ -245,3 +257,16 @@ def _send(connection: socket.socket, status: HTTPStatus, body: bytes, *headers: 
 
 def _format_seconds(seconds: float) -> str:
     return f"{seconds:g} seconds" if seconds < 2 * _MINUTE else f"{seconds / _MINUTE:g} minutes"
+
+
+# ---- the pages, without scripts or external resources; other pages can neither frame nor read them
+
+
+def render_page(title: str, sentence: str) -> bytes:
+    """Return a page with a heading and a sentence, both plain text."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>"
+        f"<body><main><h1>{escape(title)}</h1><p>{escape(sentence)}</p></main></body></html>"
+    ).encode()

@@ -6,12 +6,10 @@ import base64
 import contextlib
 import re
 import types
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from p2p_analytics.auth._token import Secret
+from p2p_analytics.auth._token import Secret
 
 _SHORTEST: Final = 8  # characters of a secret; a shorter match may be chance
 _LONGEST_TEXT: Final = 2**16

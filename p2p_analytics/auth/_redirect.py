@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 from urllib.parse import parse_qs, quote, urlencode
 
 from p2p_analytics import settings
@@ -13,9 +14,6 @@ from p2p_analytics.auth._tracebacks import hide_frames
 from p2p_analytics.display import keep_printable
 from p2p_analytics.errors import ConfigurationError, TokenError
 from p2p_analytics.vocabulary import AUTHORIZE, CLIENT_TOKEN_SECONDS, TOKEN_PARAMETER, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _PARAMETERS: Final = (f"{TOKEN_PARAMETER}=", "code=", "error=")
 _LONGEST_ERROR: Final = 4096
@@ -54,7 +52,7 @@ def authorize_url(  # noqa: PLR0913 - one keyword for each parameter
     Raises
     ------
     ConfigurationError
-        A setting is missing, there are no scopes, or a scope is unknown.
+        A setting is missing, no scope is given, or a scope is unknown.
     """
     requested = [str(scope) for scope in ([scopes] if isinstance(scopes, str) else scopes)]
     unknown = sorted(set(requested) - {str(scope) for scope in Scope})

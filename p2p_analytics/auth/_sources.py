@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from p2p_analytics import settings
 from p2p_analytics.auth._store import (
@@ -20,9 +21,6 @@ from p2p_analytics.auth._store import (
 from p2p_analytics.auth._token import AccessToken, Secret
 from p2p_analytics.auth._tracebacks import hide_frames
 from p2p_analytics.errors import NotSignedIn, TokenError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TOKEN_VARIABLE: Final = "P2P_ACCESS_TOKEN"  # noqa: S105 - the name of the variable, not a secret
 CLIENT_SECRET_VARIABLE: Final = "P2P_CLIENT_SECRET"  # noqa: S105 - the name of the variable, not a secret
@@ -53,7 +51,7 @@ def find_token(value: AccessToken | str | None = None, *, base_url: str | None =
     Raises
     ------
     NotSignedIn
-        There is no token. An expired stored sign-in is deleted, and the error says so.
+        No token was found. An expired stored sign-in is deleted, and the error says so.
     TokenError
         The token is malformed, or the state file is not trustworthy.
     """
@@ -68,8 +66,12 @@ def find_token(value: AccessToken | str | None = None, *, base_url: str | None =
         if sign_in.base_url != base_url:
             reasons.append(f" The sign-in in {store.name} is for {sign_in.base_url}.")
         elif _is_expired(sign_in):
-            _delete(store, sign_in)
-            reasons.append(f" The sign-in in {store.name} expired at {_format_expiry(sign_in)} and was deleted.")
+            with lock_sign_in():
+                current = store.load()
+                if current is not None and current.ident == sign_in.ident:  # not replaced by another process meanwhile
+                    store.delete()
+            expiry = f"{sign_in.token.expires_at:%Y-%m-%d %H:%M} UTC"
+            reasons.append(f" The sign-in in {store.name} expired at {expiry} and was deleted.")
         else:
             return FoundToken(sign_in.token, store.name, sign_in, store)
     raise NotSignedIn(
@@ -92,7 +94,7 @@ def find_base_url(value: str | None = None) -> str:
     Raises
     ------
     NotSignedIn
-        There is no base URL and no token.
+        Neither a base URL nor a token was found.
     ConfigurationError
         The base URL is invalid, or there is a token but no base URL.
     """
@@ -128,14 +130,3 @@ def find_client_secret() -> Secret | None:
 def _is_expired(sign_in: SignIn) -> bool:
     expires_at = sign_in.token.expires_at
     return sign_in.refresh_token is None and expires_at is not None and expires_at <= datetime.now(UTC)
-
-
-def _delete(store: SignInStore, sign_in: SignIn) -> None:
-    with lock_sign_in():
-        current = store.load()
-        if current is not None and current.ident == sign_in.ident:  # not replaced by another process meanwhile
-            store.delete()
-
-
-def _format_expiry(sign_in: SignIn) -> str:
-    return f"{sign_in.token.expires_at:%Y-%m-%d %H:%M} UTC"

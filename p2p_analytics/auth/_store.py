@@ -8,18 +8,16 @@ import logging
 import os
 import secrets
 import stat
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from p2p_analytics import settings
 from p2p_analytics.auth._token import AccessToken, Secret
 from p2p_analytics.auth._tracebacks import hide_frames
 from p2p_analytics.errors import ConfigurationError, P2PAnalyticsError, TokenError, describe_os_error, how_to_install
 from p2p_analytics.files import hold_lock, require_replaceable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 log = logging.getLogger(__name__)
 
@@ -245,7 +243,7 @@ def _call_keyring(name: str, *sign_ins: SignIn) -> str | None:
         raise KeyringUnavailableError(f"No keyring is installed: {how_to_install('keyring')}.") from None
     try:
         found: str | None = getattr(keyring, name)(*_KEYRING_ENTRY, *(_encode(one).decode() for one in sign_ins))
-    except Exception as error:  # noqa: BLE001 - backends raise exceptions of their own libraries
+    except Exception as error:  # noqa: BLE001 - backends raise exceptions of other libraries
         raise KeyringUnavailableError(
             f"The keyring cannot be used ({type(error).__name__}): unlock it or set it up, or sign in without it."
         ) from None
@@ -274,7 +272,7 @@ def _decode(content: bytes) -> SignIn | None:
         stored = json.loads(content)
         expires_at = None if stored["expires_at"] is None else datetime.fromisoformat(stored["expires_at"])
         texts = [stored["base_url"], stored["ident"], *stored["scopes"]]
-        owner = stored.get("owner")  # missing in files of earlier versions
+        owner = stored["owner"]
         optional = [stored["client_id"], stored["refresh_token"], *(owner or {}).values()]
         if any(not isinstance(text, str) for text in texts + [text for text in optional if text is not None]):
             return None

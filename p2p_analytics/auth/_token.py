@@ -5,14 +5,12 @@ from __future__ import annotations
 import operator
 import re
 import secrets
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 from p2p_analytics.auth._tracebacks import hide_frames
 from p2p_analytics.errors import ConfigurationError, TokenError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _SHAPE: Final = re.compile(r"[\x21-\x7e]{1,4096}", re.ASCII)
 

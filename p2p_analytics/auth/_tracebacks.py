@@ -8,13 +8,11 @@ MemoryError, or an exception set by another thread.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from p2p_analytics.errors import P2PAnalyticsError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -26,7 +24,7 @@ def hide_frames(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """Remove the frames, cause and context from every exception that leaves the function.
 
     The exception object itself is kept, so code that raised it from outside recognises it. An unexpected error
-    gets a note that says where it was raised.
+    gets a note about where it was raised.
     """
 
     @functools.wraps(function)
@@ -38,7 +36,7 @@ def hide_frames(function: Callable[_P, _T]) -> Callable[_P, _T]:
                 _note_origin(error)
                 raise
         except BaseException as error:  # noqa: BLE001 - raised again below
-            # Python delivers a further interrupt only at calls and loops, of which there are none within this block.
+            # Python delivers a further interrupt only at calls and loops, and this block contains none.
             error.__traceback__ = error.__cause__ = error.__context__ = None
             failure = error
         del args, kwargs

@@ -9,12 +9,11 @@ import stat
 import sys
 import tempfile
 import time
+import webbrowser
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final
 
 _PAGE: Final = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
@@ -68,13 +67,14 @@ def _remove_abandoned(parent: Path) -> None:
             inside = page.lstat()
             is_old = time.time() - inside.st_mtime > _LONGEST_SECONDS
             is_own = {outside.st_uid, inside.st_uid} == {os.getuid()}
-            if is_old and is_own and stat.S_ISREG(inside.st_mode) and _is_page(page):
+            if (
+                is_old
+                and is_own
+                and stat.S_ISREG(inside.st_mode)
+                and page.read_text(encoding="utf-8", errors="replace").startswith(_PAGE.partition("{address}")[0])
+            ):
                 page.unlink()
                 folder.rmdir()
-
-
-def _is_page(path: Path) -> bool:
-    return path.read_text(encoding="utf-8", errors="replace").startswith(_PAGE.partition("{address}")[0])
 
 
 def _find_folder() -> Path | None:
@@ -92,8 +92,6 @@ def _has_browser() -> bool:
 
 
 def _open(address: str) -> bool:
-    import webbrowser
-
     try:
         return webbrowser.open(address)
     except webbrowser.Error:

@@ -7,6 +7,7 @@ loads nothing heavy.
 from __future__ import annotations
 
 import argparse
+import re
 
 from p2p_analytics.errors import P2PAnalyticsError
 
@@ -26,7 +27,7 @@ _STRICT: Final = "strict"  # the value of settings.STRICT; importing settings wo
 
 
 class WrongUseError(P2PAnalyticsError):
-    """Options that do not go together: the exit code is that of wrong use."""
+    """Options that do not go together, with the exit code of wrong use."""
 
 
 def add_archive_command(
@@ -105,6 +106,11 @@ def refuse_json(options: argparse.Namespace, what: str) -> None:
     """Raise a WrongUseError if both the output of a command, such as a table, and its summary go to standard output."""
     if options.out == STANDARD_OUTPUT and options.json:
         raise WrongUseError(f"With - the {what} goes to standard output: leave out --json, or name a file.")
+
+
+def name_options(message: str) -> str:
+    """Return a message with options as they are typed: ``account="ada" (--account ada)`` is ``--account ada``."""
+    return re.sub(r"""\b[a-z_]+=(?:"[^"]*"|'[^']*'|[\w.]+) \((--[^()]+)\)""", r"\1", message)
 
 
 def add_town(parser: argparse.ArgumentParser) -> None:
@@ -224,7 +230,7 @@ def parse_day(text: str) -> date:
 def number_between(kind: type[int | float], low: float, high: float) -> Callable[[str], float]:
     """Return an argparse type for numbers from ``low`` to ``high``, both included."""
 
-    def number(text: str) -> float:  # argparse shows the function's name for text that is no number
+    def number(text: str) -> float:  # argparse shows the function's name for text that is not a number
         value = kind(text)
         if not low <= value <= high:
             raise argparse.ArgumentTypeError(f"{text} is not between {low} and {high}")

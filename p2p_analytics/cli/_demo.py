@@ -2,59 +2,42 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Final
 
-from p2p_analytics.cli import _arguments, _output, _statement_files
+import pandas as pd
 
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterator
-    from datetime import datetime
-    from pathlib import Path
-    from typing import Final
-
-    import pandas as pd
-
-    from p2p_analytics.history import History
-    from p2p_analytics.sandbox import SandboxServer
-    from p2p_analytics.settings import Privacy
-    from p2p_analytics.statements import Statements
+from p2p_analytics import analyses, display, plots, settings
+from p2p_analytics.analyses import monthly_flow, pending_requests
+from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
+from p2p_analytics.auth import authorize_url, token_from_redirect
+from p2p_analytics.cli import _output, _statement_files
+from p2p_analytics.cli._commands import DEFAULT_GENERATION
+from p2p_analytics.client import Client
+from p2p_analytics.display import format_count, format_money
+from p2p_analytics.errors import ConfigurationError, describe_os_error
+from p2p_analytics.export import to_csv
+from p2p_analytics.files import atomic_file, refuse_archive, require_replaceable
+from p2p_analytics.frames.schema import select_payments
+from p2p_analytics.history import History, load_history
+from p2p_analytics.progress import is_interactive, loading_bar
+from p2p_analytics.report import render_report
+from p2p_analytics.sandbox import SandboxServer
+from p2p_analytics.settings import STRICT, Privacy
+from p2p_analytics.statements import Statements, read_statements
+from p2p_analytics.vocabulary import Scope
 
 _CSV_FILES: Final = ("payments.csv", "people.csv", "friends.csv")
 _STATEMENT_FOLDER: Final = "statements"
 
 
-def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add ``demo`` to a command line."""
-    demo = add_parser(
-        "demo",
-        help="load a town of invented people from a sandbox and report on one of them",
-        description="Start a sandbox, sign in as one of its invented people, load their payments and friends, and "
-        "write a report, CSV files and plots. Nothing to configure, nothing leaves this machine.",
-        allow_abbrev=False,
-    )
-    demo.add_argument(
-        "--out", metavar="DIR", type=_arguments.parse_folder, default="out", help="where the files go (out)"
-    )
-    demo.add_argument(
-        "--statements",
-        action="store_true",
-        help="work from statement files, which are written into DIR/statements, instead of signing in",
-    )
-    demo.add_argument("--person", metavar="USERNAME", help="the person to report on, by username")
-    _arguments.add_privacy(
-        demo,
-        "invent names, notes, ids and amounts in all that is written and show days only, as P2P_PRIVACY=1 does; "
-        "strict shows months only",
-    )
-    _arguments.add_town(demo)
-    _arguments.add_progress(demo)
-    demo.set_defaults(command=_run_command)
-
-
-def _run_command(options: argparse.Namespace) -> None:
+def run_command(options: argparse.Namespace) -> None:
     run(
         options.out,
         people=options.people,
@@ -92,7 +75,7 @@ def run(  # noqa: PLR0913 - each is one option of the command
     person : str, optional
         A username of the town, with or without a leading ``@``; its main person by default.
     statements : bool
-        Whether the payments are those of the person's statement files, without signing in. The files stay in the folder
+        Whether the payments come from the person's statement files, without signing in. The files stay in the folder
         ``statements`` of `out`, except in privacy mode, because they show real names and amounts of the town.
     privacy : bool or "strict", optional
         As for `p2p_analytics.load_history`.
@@ -109,12 +92,9 @@ def run(  # noqa: PLR0913 - each is one option of the command
     UnknownPersonError
         The town has no such username.
     """
-    from p2p_analytics import settings
-
     privacy = settings.privacy(privacy)
     is_new = not out.exists()
     _make_writable(out)
-    from p2p_analytics.sandbox import SandboxServer
 
     def check_interrupt() -> None:
         if interrupted():
@@ -154,12 +134,6 @@ def run(  # noqa: PLR0913 - each is one option of the command
 
 
 def _make_writable(out: Path) -> None:
-    import tempfile
-
-    from p2p_analytics import settings
-    from p2p_analytics.errors import ConfigurationError, describe_os_error
-    from p2p_analytics.files import refuse_archive
-
     try:
         refuse_archive(out)
         settings.make_private(out)
@@ -182,13 +156,6 @@ def _load(
     privacy: Privacy | None,
 ) -> History:
     """Sign in by the document's client-side flow, and load everything that the token allows."""
-    import tempfile
-
-    from p2p_analytics.auth import authorize_url, token_from_redirect
-    from p2p_analytics.client import Client
-    from p2p_analytics.history import load_history
-    from p2p_analytics.vocabulary import Scope
-
     scopes = (Scope.PROFILE, Scope.EMAIL, Scope.PHONE, Scope.BALANCE, Scope.FRIENDS)
     token = token_from_redirect(sign_in(authorize_url(base_url, client_id, scopes)))
     with (
@@ -200,17 +167,11 @@ def _load(
 
 def _read_statements(server: SandboxServer, person: str, out: Path, *, privacy: Privacy | None) -> Statements:
     """Write the statement files of a person, and read them."""
-    import tempfile
-    from pathlib import Path
-
-    from p2p_analytics.settings import STRICT
-    from p2p_analytics.statements import read_statements
-
     with contextlib.ExitStack() as stack:
         folder = out / _STATEMENT_FOLDER
         if privacy:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="p2p-demo-")))
-        paths = _statement_files.write_statement_files(server, folder, person, _statement_files.DEFAULT_GENERATION)
+        paths = _statement_files.write_statement_files(server, folder, person, DEFAULT_GENERATION)
         reading = read_statements(paths)
     return reading.masked(strict=privacy == STRICT) if privacy else reading
 
@@ -218,8 +179,6 @@ def _read_statements(server: SandboxServer, person: str, out: Path, *, privacy: 
 @contextlib.contextmanager
 def _show_progress(way: str, check_interrupt: Callable[[], None]) -> Iterator[Callable[[int], object]]:
     """Show the number of payments so far, and check for Ctrl-C: a bar in a terminal, a single line elsewhere."""
-    from p2p_analytics.progress import is_interactive, loading_bar
-
     progress = _output.Progress("log" if way == "bar" and not is_interactive() else way)
     progress.log("Loading payments ...")
     with loading_bar(delay=0) if way == "bar" else contextlib.nullcontext() as bar:
@@ -245,11 +204,6 @@ def _write(
     check_interrupt: Callable[[], None],
 ) -> list[Path]:
     """Write report, CSV files and plots, `tables` by the name of their plot among them, and return their paths."""
-    from p2p_analytics import plots
-    from p2p_analytics.export import to_csv
-    from p2p_analytics.files import atomic_file, require_replaceable
-    from p2p_analytics.report import render_report
-
     contents = {"report.html": render_report(history, as_of=as_of).encode()}
     contents |= {
         f"{name}.png": plots.to_image(
@@ -271,9 +225,6 @@ def _write(
 
 
 def _build_tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
-    from p2p_analytics import analyses
-    from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
-
     payments = history.payments
     return {
         "spend_by_friend": analyses.spend_by_friend(payments, history.friends, top=15),
@@ -289,10 +240,6 @@ def _build_tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
 
 
 def _summarize(history: History, as_of: datetime, files: list[Path], out: Path, statement_files: int) -> str:
-    from p2p_analytics.analyses import monthly_flow, pending_requests
-    from p2p_analytics.display import PRIVATE, STRICT, format_count, format_money
-    from p2p_analytics.frames.schema import select_payments
-
     me, payments = history.me.user, select_payments(history.payments)
     others = len(history.payments) - len(payments)
     months = monthly_flow(payments)
@@ -301,18 +248,19 @@ def _summarize(history: History, as_of: datetime, files: list[Path], out: Path, 
     form = "%Y-%m" if history.strict else "%Y-%m-%d"
     period = f", {dates.min():{form}} to {dates.max():{form}}" if len(payments) else ""
     requests = pending_requests(payments, as_of=as_of)
+    net = f"{'-' if received < sent else '+'}{format_money(abs(received - sent))}"
     lines = [
         "",
         f"{me.display_name or me.username or me.id} (@{me.username})",
         f"  {len(payments):,} payments{period}; "
         + (f"{others:,} other transactions" if others else f"{len(history.friends):,} friends"),
-        f"  sent {format_money(sent)}, received {format_money(received)}, net {_format_net(received - sent)}",
+        f"  sent {format_money(sent)}, received {format_money(received)}, net {net}",
         f"  open: {_format_open(requests, 'in')} to come in, {_format_open(requests, 'out')} to go out",
     ]
     if len(history.problems):
         lines.append(f"  {format_count(len(history.problems), 'problem', 'problems')}, listed in the report")
     if history.private:
-        lines.append(f"  {STRICT if history.strict else PRIVATE}")
+        lines.append(f"  {display.STRICT if history.strict else display.PRIVATE}")
     kinds = {".html": "open it in a browser", ".csv": "table", ".png": "plot"}
     lines += ["", f"In {out.resolve()}:"]
     described = {file.name: kinds[file.suffix] for file in files}
@@ -325,13 +273,5 @@ def _summarize(history: History, as_of: datetime, files: list[Path], out: Path, 
 
 
 def _format_open(requests: pd.DataFrame, direction: str) -> str:
-    from p2p_analytics.display import format_money
-
     mine = requests[requests["direction"] == direction]
     return f"{len(mine):,} worth {format_money(mine['amount'].sum())}"
-
-
-def _format_net(units: float) -> str:
-    from p2p_analytics.display import format_money
-
-    return f"{'-' if units < 0 else '+'}{format_money(abs(units))}"

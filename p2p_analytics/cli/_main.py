@@ -1,50 +1,31 @@
 """Entry point of the command line: runs one command, and prints one line for an error.
 
 Exit codes: 0, 1 for a failure or a difference that verify found, 2 for wrong use, 3 if import refused some files and
-imported the rest, 130 after Ctrl-C. Heavy libraries load in the commands that need them, so that ``--help`` is fast. No
-command takes a token as an argument, because arguments are visible in process lists and shell histories.
+imported the rest, 130 after Ctrl-C. The module of a command and its libraries load when the command runs, so that
+``--help`` is fast. No command takes a token as an argument, because arguments are visible in process lists and shell
+histories.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import os
 import signal
 import sys
-import threading
+from importlib import import_module
 
-from p2p_analytics.cli import (
-    _arguments,
-    _completion,
-    _demo,
-    _output,
-    _sandbox,
-    _sandbox_archive,
-    _sign_in_options,
-    _sync,
-    statements,
-    views,
-)
-from p2p_analytics.cli._parser import Parser
-from p2p_analytics.display import clean_line
+from p2p_analytics.cli import _arguments
+from p2p_analytics.cli._commands import PROGRAM, build_parser
 from p2p_analytics.errors import P2PAnalyticsError, describe_os_error
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator, Sequence
     from typing import Final
 
-_COMMANDS: Final = (
-    _demo, _sandbox, _sandbox_archive, _sign_in_options, _sync, statements, views, _completion,
-)  # fmt: skip
-_PROGRAM: Final = "p2p-analytics"
 _INTERRUPTED: Final = 130  # 128 + SIGINT, as shells count
-_EXIT_CODES: Final = (
-    "Exit codes: 0 for success; 1 for a failure, with one line on standard error, or for a difference that verify "
-    "found; 2 for wrong use of the command line; 3 if import refused files and imported the rest; 130 after Ctrl-C."
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stderr is None:  # closed, as by 2>&-
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the process ends
     if sys.stdout is None:
-        sys.stderr.write(f"{_PROGRAM}: standard output is closed: send it to a file, or to {os.devnull}.\n")
+        sys.stderr.write(f"{PROGRAM}: standard output is closed: send it to a file, or to {os.devnull}.\n")
         return 1
     for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot show must not fail
         if isinstance(stream, io.TextIOWrapper):
@@ -73,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt as interrupt:
             # A load adds a note on the data that it keeps.
             message = " ".join(["stopped.", *getattr(interrupt, "__notes__", ())])
-            sys.stderr.write(f"\n{_PROGRAM}: {message}\n")
+            sys.stderr.write(f"\n{PROGRAM}: {message}\n")
             return _INTERRUPTED
 
 
@@ -86,9 +67,9 @@ def _catch_interrupts() -> Iterator[Callable[[], bool]]:
         pressed.append(number)
         raise KeyboardInterrupt
 
-    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if is_default and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, note)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        with contextlib.suppress(ValueError):  # only the main thread may handle signals
+            signal.signal(signal.SIGINT, note)
     try:
         yield lambda: bool(pressed)
     finally:
@@ -98,43 +79,21 @@ def _catch_interrupts() -> Iterator[Callable[[], bool]]:
 
 def _run(options: argparse.Namespace) -> int:
     try:
-        code: int = options.command(options) or 0
+        module, _, function = options.command.partition(":")
+        command = getattr(import_module(f"p2p_analytics.cli.{module}"), function)
+        code: int = command(options) or 0
         sys.stdout.flush()
     except BrokenPipeError:  # the reader closed the pipe, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:  # such as a full disk behind the output
-        sys.stderr.write(f"{_PROGRAM}: cannot write the output: {describe_os_error(error)}.\n")
+        sys.stderr.write(f"{PROGRAM}: cannot write the output: {describe_os_error(error)}.\n")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushing the rest at exit must not fail again
         return 1
     except P2PAnalyticsError as error:
-        sys.stderr.write(
-            f"{_PROGRAM}: {clean_line(_output.name_options(str(error)))}\n"
-        )  # which may quote names of files and people
+        from p2p_analytics.display import clean_line
+
+        message = clean_line(_arguments.name_options(str(error)))  # which may quote names of files and people
+        sys.stderr.write(f"{PROGRAM}: {message}\n")
         return 2 if isinstance(error, _arguments.WrongUseError) else 1
     return code
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
-    parser = Parser(
-        prog=_PROGRAM,
-        description="See through years of peer-to-peer payments.",
-        epilog=_EXIT_CODES,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in _COMMANDS:
-        module.add_commands(commands.add_parser)
-    return parser
-
-
-class _Version(argparse.Action):
-    """Option ``--version``, which looks the version up on use: that takes as long as the rest of ``--help``."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib.metadata import version
-
-        sys.stdout.write(f"{_PROGRAM} {version('p2p_analytics')}\n")
-        parser.exit()

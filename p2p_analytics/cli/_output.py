@@ -2,63 +2,56 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import json
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Literal
 
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Final, Literal
-
-    from p2p_analytics.history import History
-    from p2p_analytics.settings import Privacy
+from p2p_analytics import display
+from p2p_analytics.display import clean_line
+from p2p_analytics.history import History
+from p2p_analytics.progress import loading_bar
+from p2p_analytics.settings import STRICT, Privacy
 
 _STEPS_PER_LINE: Final = 20
-_WIDEST: Final = 40  # characters of a cell in a table
+MOST_LINES: Final = 20  # of a list in a summary
+WIDEST: Final = 40  # characters of a cell in a table
 
 
 def print_summary(options: argparse.Namespace, text: str, **values: object) -> None:
     """Print the summary of a command: the text, or with ``--json`` the values as one line of JSON."""
     if options.json:
-        import json
-
         text = json.dumps(values)
     sys.stdout.write(f"{text}\n")
 
 
 def privacy_mode(history: History) -> Privacy:
     """Return the privacy mode of a history, as ``--json`` prints it."""
-    from p2p_analytics.settings import STRICT
-
     return STRICT if history.strict else history.private
 
 
 def describe_privacy(history: History) -> str:
-    """Return a line, after a line break, that says in which privacy mode a history is; empty if it is in none."""
-    from p2p_analytics import display
-
+    """Return a line break and a line about the history's privacy mode; empty without one."""
     return f"\n{display.STRICT if history.strict else display.PRIVATE}." if history.private else ""
-
-
-def name_options(message: str) -> str:
-    """Return a message with options as they are typed: ``account="ada" (--account ada)`` is ``--account ada``."""
-    import re
-
-    return re.sub(r"""\b[a-z_]+=(?:"[^"]*"|'[^']*'|[\w.]+) \((--[^()]+)\)""", r"\1", message)
 
 
 def align_rows(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a line for each row, with columns of equal width; only the last cell of a row may be long."""
-    from p2p_analytics.display import clean_line
-
     cells = [[clean_line(cell) for cell in row] for row in rows]
     for row in cells:
         row[:-1] = [
-            cell if len(cell) <= _WIDEST else f"{cell[: _WIDEST - 1]}\N{HORIZONTAL ELLIPSIS}" for cell in row[:-1]
+            cell if len(cell) <= WIDEST else f"{cell[: WIDEST - 1]}\N{HORIZONTAL ELLIPSIS}" for cell in row[:-1]
         ]
     widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
     return ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in cells]
+
+
+def end_list(lines: Sequence[str], count: int) -> list[str]:
+    """Return the first lines of a list, and a line with the number of the others if there are any."""
+    rest = count - len(lines)
+    return [*lines, f"... and {rest:,} more"] if rest > 0 else [*lines]
 
 
 def is_terminal() -> bool:
@@ -108,8 +101,6 @@ class Progress:
     def count_parts(self, unit: str, of: int) -> Iterator[Callable[[int], object]]:
         """Give a function that shows how many parts of the work are finished."""
         if self._way == "bar":
-            from p2p_analytics.progress import loading_bar
-
             with loading_bar(unit=unit) as show:
                 yield lambda finished: show(finished, of)
         else:

@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-from p2p_analytics.cli import _arguments, _output
+import argparse
 
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from p2p_analytics.records import User
-    from p2p_analytics.sandbox.town.crowd import CrowdPerson
-
-
-def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add ``sandbox-archive`` to a command line."""
-    parser = add_parser(
-        "sandbox-archive",
-        help="write archives of a large town of invented people, to try things at scale",
-        description="Write one archive for each account of a large town of invented people into a new or empty folder, "
-        "which p2p_analytics.open_archives reads. The same numbers give the same bytes. A payment between two accounts "
-        "is in both archives.",
-        allow_abbrev=False,
-    )
-    number = _arguments.number_between
-    parser.add_argument("folder", metavar="DIR", type=_arguments.parse_folder, help="the folder of the archives")
-    for name, low, high, default, what in (
-        ("accounts", 2, 100_000, 100, "how many accounts"),
-        ("payments", 1, 10**9, 100_000, "how many payments"),
-        ("years", 1, 20, 4, "how many years they have been paying"),
-        ("seed", 0, 2**63 - 1, 7, "another number, another town"),
-    ):
-        kind = number(int, low, high)
-        parser.add_argument(f"--{name}", metavar="N", type=kind, default=default, help=f"{what} ({default})")
-    _arguments.add_json(parser)
-    _arguments.add_progress(parser)
-    parser.set_defaults(command=_run_command)
+from p2p_analytics import settings
+from p2p_analytics.archive.writer import PaymentColumns, write_archive
+from p2p_analytics.cli import _output
+from p2p_analytics.display import format_count
+from p2p_analytics.errors import ArchiveError, describe_os_error
+from p2p_analytics.records import User
+from p2p_analytics.sandbox.town.crowd import Crowd, CrowdPerson
 
 
-def _run_command(options: argparse.Namespace) -> None:
-    from p2p_analytics.archive.writer import PaymentColumns, write_archive
-    from p2p_analytics.display import format_count
-    from p2p_analytics.sandbox.town.crowd import Crowd
-
+def run_command(options: argparse.Namespace) -> None:
     crowd = Crowd(options.seed, accounts=options.accounts, payments=options.payments, years=options.years)
-    _make_folder(options.folder)
+    folder = options.folder
+    try:
+        is_used = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+        if not is_used:
+            settings.make_private(folder)
+    except OSError as error:
+        raise ArchiveError(f"{folder} cannot be used ({describe_os_error(error)}): name another folder.") from None
+    if is_used:
+        raise ArchiveError(f"{folder} holds something already: name a new or empty folder.")
     progress = _output.Progress(options.progress)
     rows = size = 0
     with progress.count_parts("archives", crowd.accounts) as show:
@@ -69,24 +47,7 @@ def _run_command(options: argparse.Namespace) -> None:
     _output.print_summary(options, text, **values)
 
 
-def _make_folder(folder: Path) -> None:
-    """Make the folder, private to its owner, unless it is there and empty."""
-    from p2p_analytics import settings
-    from p2p_analytics.errors import ArchiveError, describe_os_error
-
-    try:
-        is_used = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
-        if not is_used:
-            settings.make_private(folder)
-    except OSError as error:
-        raise ArchiveError(f"{folder} cannot be used ({describe_os_error(error)}): name another folder.") from None
-    if is_used:
-        raise ArchiveError(f"{folder} holds something already: name a new or empty folder.")
-
-
 def _to_user(person: CrowdPerson) -> User:
-    from p2p_analytics.records import User
-
     is_address = person.user_id is None  # the service shows email and phone of no other person
     return User(
         id=person.user_id,

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import os
+import select
+import socket
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
-from p2p_analytics.auth import hide_frames
+from p2p_analytics.auth import ConsentDenied, Listener, hide_frames
 from p2p_analytics.auth.browser import in_browser
 from p2p_analytics.errors import ConfigurationError, NotSignedIn, TokenError
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Iterator
 
 _LARGEST_INPUT: Final = 2**14
 _ATTEMPTS: Final = 5  # to paste, where nothing else can end the wait
@@ -47,8 +47,6 @@ def wait_for_redirect(
     TokenError
         The user declined, or the sign-in took too long.
     """
-    from p2p_analytics.auth import Listener
-
     with contextlib.ExitStack() as stack:
         mailbox = stack.enter_context(_open_mailbox())
         listener = None
@@ -74,8 +72,6 @@ def wait_for_redirect(
 @hide_frames
 def _read_piped(read_pasted: Callable[[str], Any]) -> Any:  # noqa: ANN401 - a secret
     """Return the secret from the first usable one of a few lines of standard input."""
-    from p2p_analytics.auth import ConsentDenied
-
     failure: TokenError | None = None
     for _ in range(_ATTEMPTS):
         try:
@@ -95,10 +91,9 @@ def _read_piped(read_pasted: Callable[[str], Any]) -> Any:  # noqa: ANN401 - a s
 
 @hide_frames
 def read_hidden_line(prompt: str) -> str:
-    """Return a line typed in the terminal without echo, or a line of standard input if that is no terminal."""
+    """Return a line typed in the terminal without echo, or a line of standard input if that is not a terminal."""
     if not _is_terminal():
         return _read_line()
-    import getpass
 
     return _require_text(lambda: getpass.getpass(prompt))
 
@@ -128,18 +123,12 @@ class _Mailbox:
 
 @contextlib.contextmanager
 def _open_mailbox() -> Iterator[_Mailbox]:
-    import socket
-
     reading, writing = socket.socketpair()
     with reading, writing:
         yield _Mailbox(reading, writing)
 
 
 def _wait_for_first(mailbox: _Mailbox, read_pasted: Callable[[str], Any], *, listens: bool) -> Any:  # noqa: ANN401 - a secret
-    import select
-
-    from p2p_analytics.auth import ConsentDenied
-
     terminal = sys.stdin.fileno() if _is_terminal() else None
     if terminal is not None:
         invitation = "Or paste" if listens else "Paste"
@@ -182,7 +171,7 @@ def _without_echo(terminal: int | None) -> Iterator[None]:
     if terminal is None:
         yield
         return
-    import termios
+    import termios  # POSIX only
 
     before = termios.tcgetattr(terminal)
     quiet = list(before)
@@ -204,7 +193,7 @@ def _read_line() -> str:
 
 
 def _require_text(read: Callable[[], str]) -> str:
-    """Return a line of input; raise a TokenError for an empty line and for bytes that are no text."""
+    """Return a line of input; raise a TokenError for an empty line and for bytes that are not text."""
     text = ""
     try:
         text = read()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Final
+from pathlib import Path
 
-    from p2p_analytics.sandbox import SandboxServer
-
-GENERATIONS: Final = ("A", "B", "C", "D", "D2025", "E", "E-full", "JSON")
-DEFAULT_GENERATION: Final = "D"
+from p2p_analytics import settings
+from p2p_analytics.errors import ConfigurationError, describe_os_error
+from p2p_analytics.files import atomic_file
+from p2p_analytics.sandbox import SandboxServer
 
 
 def write_statement_files(server: SandboxServer, folder: Path, username: str, generation: str) -> list[Path]:
-    """Write the files of one person's whole history, each of at most 90 days, and return their paths in order.
+    """Write the files of one person's history, each of at most 90 days, and return their paths in order.
 
     A new folder is private to its owner, and only the owner can read the files. Existing files are replaced.
 
@@ -25,10 +22,6 @@ def write_statement_files(server: SandboxServer, folder: Path, username: str, ge
     UnknownPersonError
         The town has no such username.
     """
-    from p2p_analytics import settings
-    from p2p_analytics.errors import ConfigurationError, describe_os_error
-    from p2p_analytics.files import atomic_file
-
     ending = "json" if generation == "JSON" else "csv"
     texts = {
         folder / f"{username}_{start}_{end}.{ending}": server.statement(username, start, end, generation)

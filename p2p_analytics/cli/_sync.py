@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from typing import Final
 
+import pandas as pd
+
+from p2p_analytics.archive import Archive, open_archive
+from p2p_analytics.auth import find_base_url
 from p2p_analytics.cli import _arguments, _output
-
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-    from typing import Final
-
-    import pandas as pd
-
-    from p2p_analytics.archive import Archive
+from p2p_analytics.client import Client
+from p2p_analytics.display import describe_start, format_count
 
 _NO_DATE: Final = "no date"
 _DIFFERENCES: Final = {
@@ -22,50 +20,10 @@ _DIFFERENCES: Final = {
 }  # fmt: skip
 
 
-def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add ``sync`` and ``verify`` to a command line."""
-    sync = _arguments.add_archive_command(
-        add_parser,
-        "sync",
-        "load new and changed payments into an archive",
-        "Load what may have changed since the last time into an archive, a folder that is made where there is none. "
-        "Needs a token: see login.",
-    )
-    _arguments.add_service(sync)
-    sync.add_argument(
-        "--since",
-        metavar="DATE",
-        type=_arguments.parse_date,
-        help="load only payments made since this date, and pending ones; later, an earlier date or none loads the rest",
-    )
-    sync.add_argument(
-        "--refresh", action="store_true", help="reload everything and replace what the archive holds: see verify"
-    )
-    _arguments.add_progress(sync)
-    _arguments.add_json(sync)
-    sync.set_defaults(command=_sync)
-
-    verify = _arguments.add_archive_command(
-        add_parser,
-        "verify",
-        "compare an archive with the service",
-        "List every payment from the service and print, month by month, what the archive lacks, has beside, or holds "
-        "otherwise. Changes nothing. Sync first: a payment made since the last sync is missing too. Exit code 1 where "
-        "something differs. Needs a token: see login.",
-    )
-    _arguments.add_service(verify)
-    _arguments.add_progress(verify)
-    _arguments.add_json(verify)
-    verify.set_defaults(command=_verify)
-
-
-def _sync(options: argparse.Namespace) -> None:
+def sync(options: argparse.Namespace) -> None:
     """Load what may have changed into an archive, and print how much did."""
     if options.refresh and options.since:
         raise _arguments.WrongUseError("--refresh reloads everything: leave out --since, or --refresh.")
-    from p2p_analytics.archive import open_archive
-    from p2p_analytics.auth import find_base_url
-    from p2p_analytics.client import Client
 
     archive = open_archive(options.archive)
     progress = _output.Progress(options.progress)
@@ -96,14 +54,8 @@ def _sync(options: argparse.Namespace) -> None:
     )
 
 
-def _verify(options: argparse.Namespace) -> int:
+def verify(options: argparse.Namespace) -> int:
     """Print how an archive differs from the service, by month; return the exit code."""
-    import pandas as pd
-
-    from p2p_analytics.archive import open_archive
-    from p2p_analytics.auth import find_base_url
-    from p2p_analytics.client import Client
-
     archive = open_archive(options.archive)
     progress = _output.Progress(options.progress)
     with Client(base_url=find_base_url(options.base_url)) as client:
@@ -133,16 +85,12 @@ def _format_start(archive: Archive) -> str | None:
 
 
 def _describe_start(archive: Archive) -> str:
-    """Return a line, after a line break, that says which payments are not loaded; empty if all are."""
-    from p2p_analytics.display import describe_start
-
+    """Return a line break and a line about payments that are not loaded; empty if all are."""
     return "" if archive.since is None else f"\n{describe_start(archive.since)}"
 
 
 def _describe_differences(counts: pd.DataFrame, archive: str) -> str:
     """Return a line for each month with its differences, and one with advice."""
-    from p2p_analytics.display import format_count
-
     if counts.empty:
         return f"{archive} and the service agree."
     lines = []

@@ -7,11 +7,11 @@ Layers, from top to bottom; each module imports only modules of lower layers:
 ``desk``
     Writes: pay, charge, approve, deny, cancel.
 ``_client``, ``_payment_requests``
-    One method per endpoint; the form of a pay or charge. ``_arguments`` checks what users pass.
+    One method per endpoint, with the checks of its arguments; the form of a pay or charge.
 ``_renewal``
     Renewal of a stored sign-in, through ``oauth``: the requests of the server-side flow.
 ``paging``
-    Lists: windows, scheduler, pagination, cached pages, friends, next links.
+    Lists: the pager, calendar windows, and the scheduler that loads them.
 ``http``
     One request: transport, throttle, error mapping, cache, adapter, deadline.
 ``window``

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Final
+from decimal import Decimal
+from typing import Final
 
 import msgspec
 
 from p2p_analytics.errors import ConfigurationError, MoneyError
 from p2p_analytics.money import format_cents, to_cents
+from p2p_analytics.records import Payment, Target
 from p2p_analytics.vocabulary import Action, Audience, TargetType
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from p2p_analytics.records import Payment, Target
 
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
 _PHONE_TEXT: Final = re.compile(r"\+?[\d\s().-]+", re.ASCII)

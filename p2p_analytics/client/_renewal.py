@@ -10,14 +10,11 @@ import contextlib
 import logging
 import threading
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
-from p2p_analytics.auth import lock_sign_in
+from p2p_analytics.auth import AccessToken, FoundToken, SignIn, SignInStore, lock_sign_in
 from p2p_analytics.client import oauth
 from p2p_analytics.errors import NotSignedIn, P2PAnalyticsError, ServiceError
-
-if TYPE_CHECKING:
-    from p2p_analytics.auth import AccessToken, FoundToken, SignIn, SignInStore
 
 log = logging.getLogger(__name__)
 
@@ -58,27 +55,24 @@ class TokenRenewal:
                 with contextlib.suppress(NotSignedIn):
                     self._adopt(self._store.load())
             elif self._expires_within(_RENEW_AHEAD) and datetime.now(UTC) >= self._not_before:
-                self._renew()
+                try:
+                    with lock_sign_in():
+                        if not self._adopt(self._store.load()):
+                            # Fails here, before the old tokens are used up, if the store is not writable.
+                            self._store.save(self._sign_in)
+                            self._sign_in = oauth.refresh(self._sign_in, timeout=self._timeout)
+                            self._store.save(self._sign_in)
+                except P2PAnalyticsError as error:
+                    may_retry = isinstance(error, ServiceError) and error.retryable  # nothing was sent
+                    self._not_before = datetime.now(UTC) + _RETRY_DELAY if may_retry else _NEVER
+                    if self._expires_within(timedelta(0)):
+                        raise
+                    log.warning("The sign-in could not be renewed: %s", error)
             return self._sign_in.token
 
     def _expires_within(self, ahead: timedelta) -> bool:
         expires_at = self._sign_in.token.expires_at
         return expires_at is not None and expires_at - datetime.now(UTC) <= ahead
-
-    def _renew(self) -> None:
-        try:
-            with lock_sign_in():
-                if not self._adopt(self._store.load()):
-                    # Fails here, before the old tokens are used up, if the store is not writable.
-                    self._store.save(self._sign_in)
-                    self._sign_in = oauth.refresh(self._sign_in, timeout=self._timeout)
-                    self._store.save(self._sign_in)
-        except P2PAnalyticsError as error:
-            may_retry = isinstance(error, ServiceError) and error.retryable  # nothing was sent
-            self._not_before = datetime.now(UTC) + _RETRY_DELAY if may_retry else _NEVER
-            if self._expires_within(timedelta(0)):
-                raise
-            log.warning("The sign-in could not be renewed: %s", error)
 
     def _adopt(self, stored: SignIn | None) -> bool:
         """Use the stored sign-in if another process has renewed it; return whether it has."""

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from decimal import Decimal
+from typing import Final
 from urllib.parse import quote
 
 import msgspec
 
 from p2p_analytics import records, vocabulary
-from p2p_analytics.client._payment_requests import build_payment_request
+from p2p_analytics.client._client import Client
+from p2p_analytics.client._payment_requests import PaymentRequest, build_payment_request
 from p2p_analytics.errors import (
     ConfigurationError,
     InvalidRequestError,
@@ -24,15 +27,8 @@ from p2p_analytics.errors import (
     ServiceError,
     TokenError,
 )
+from p2p_analytics.records import Payment, Receipt
 from p2p_analytics.vocabulary import Action, Resolution, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from decimal import Decimal
-
-    from p2p_analytics.client._client import Client
-    from p2p_analytics.client._payment_requests import PaymentRequest
-    from p2p_analytics.records import Payment, Receipt
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +60,7 @@ class PaymentDesk:
     Notes
     -----
     All desks of a client share a lock and write one at a time, so that one write is not mistaken for the outcome of
-    another; two clients of one account do not know of each other. Each write uses a new connection, and first reads
+    another; two clients of one account act independently. Each write uses a new connection, and first reads
     the payments, so that earlier payments are not mistaken for its outcome. A write is retried only if no connection
     could be made. Every write deletes the short-lived entries of the account's cache.
 
@@ -165,31 +161,21 @@ class PaymentDesk:
                 lost: ServiceError = ProtocolError("The service answered with another payment.")
             except (OutcomeUnknownError, ProtocolError) as error:
                 lost = error
-            return self._find_created(request, actor_id, before, lost)
-
-    def _find_created(self, request: PaymentRequest, actor_id: str, before: _Snapshot, lost: ServiceError) -> Receipt:
-        """Return the receipt of a request with a lost response, found among the payments that are new since then.
-
-        Raises
-        ------
-        OutcomeUnknownError
-            No payment, or more than one, may be the result.
-        """
-        candidates: list[Payment] = []
-        was_read = False
-        for _ in self._wait_between_searches(f"this {request.action}"):
-            try:
-                candidates = [
-                    each for each in self._list_new_payments(before) if request.is_fulfilled_by(each, actor_id)
-                ]
-            except (ServiceError, TokenError):
-                continue
-            was_read = True
-            if candidates:
-                break
-        if len(candidates) == 1:
-            return records.Receipt(payment=candidates[0], reconciled=True)
-        raise _build_unknown_outcome(f"this {request.action}", lost, candidates, was_read=was_read)
+            candidates: list[Payment] = []
+            was_read = False
+            for _ in self._wait_between_searches(f"this {request.action}"):
+                try:
+                    candidates = [
+                        each for each in self._list_new_payments(before) if request.is_fulfilled_by(each, actor_id)
+                    ]
+                except (ServiceError, TokenError):
+                    continue
+                was_read = True
+                if candidates:
+                    break
+            if len(candidates) == 1:
+                return records.Receipt(payment=candidates[0], reconciled=True)
+            raise _build_unknown_outcome(f"this {request.action}", lost, candidates, was_read=was_read)
 
     def _resolve(self, action: Resolution, payment_id: str) -> Payment:
         with self._transport.write_lock:

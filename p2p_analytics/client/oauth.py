@@ -6,9 +6,10 @@ public clients of the service use. No request is retried, because codes and refr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import requests
@@ -29,9 +30,6 @@ from p2p_analytics.client.http.error_mapping import map_error_response, map_tran
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.records import repair_json
 from p2p_analytics.vocabulary import SERVER_TOKEN_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PATH: Final = "/oauth/access_token"
 TIMEOUT: Final = (3.05, 30.0)
@@ -88,7 +86,7 @@ def exchange(  # noqa: PLR0913 - each is one part of the request
     AuthenticationError
         The service does not accept the code or the application; see ``code``.
     TransportError
-        There was no response. If the request was sent, the code is used up.
+        No response arrived. If the request was sent, the code is used up.
     """
     endpoint = _TokenEndpoint(
         settings.base_url(base_url), settings.client_id(client_id), _resolve_client_secret(secret), timeout
@@ -116,11 +114,11 @@ def refresh(
     Raises
     ------
     ConfigurationError
-        The sign-in has no refresh token, or there is no secret; nothing was sent.
+        The sign-in has no refresh token, or the secret is missing; nothing was sent.
     AuthenticationError
         The service does not accept the refresh token or the application; see ``code``.
     TransportError
-        There was no response. If the request was sent, the refresh token may be used up.
+        No response arrived. If the request was sent, the refresh token may be used up.
     """
     if sign_in.refresh_token is None or sign_in.client_id is None:
         raise ConfigurationError("This sign-in cannot be renewed, because it has no refresh token: sign in again.")

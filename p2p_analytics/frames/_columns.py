@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import pandas as pd
 
 from p2p_analytics.frames.schema import INSTANT, TEXT
 from p2p_analytics.times import to_microseconds
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    import pandas as pd
-
 
 def frame_of_columns(columns: Mapping[str, list[Any]], schema: Mapping[str, str]) -> pd.DataFrame:
     """Return a frame with the columns and dtypes of a schema, in its order; null is None."""
-    import pandas as pd
-
     return pd.DataFrame({name: _to_series(columns[name], dtype) for name, dtype in schema.items()})
 
 
 def _to_series(values: list[Any], dtype: str) -> pd.Series[Any]:
-    import pandas as pd
-
     if dtype == INSTANT:
         return _to_instants(values)
     if dtype == TEXT:
@@ -33,8 +27,6 @@ def _to_series(values: list[Any], dtype: str) -> pd.Series[Any]:
 
 def _to_instants(values: list[datetime | None]) -> pd.Series[Any]:
     """Return aware datetimes as a column, by whole microseconds, so that none is rounded."""
-    import pandas as pd
-
     microseconds = [None if value is None else to_microseconds(value) for value in values]
     instants = pd.array(microseconds, dtype="Int64").to_numpy("datetime64[us]", na_value="NaT")
     return pd.Series(instants).dt.tz_localize("UTC")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import MAXYEAR, MINYEAR
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from narwhals.stable.v2.dependencies import is_pandas_dataframe
 
 from p2p_analytics.errors import SchemaError, name_type
 from p2p_analytics.frames import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-    import pandas as pd
     import polars as pl
-    import pyarrow as pa
 
 # In files of payments for engines that compute with numbers alone: both dates, and their difference.
 MICROSECONDS: Final = {"created_us": schema.WHOLE, "completed_us": schema.WHOLE, "settle_us": schema.WHOLE}
@@ -56,8 +58,6 @@ def type_without_values(name: str) -> pa.DataType:
 
 
 def _arrow_types() -> dict[str, pa.DataType]:
-    import pyarrow as pa
-
     return {
         schema.TEXT: pa.string(),
         schema.WHOLE: pa.int64(),
@@ -76,9 +76,6 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
     SchemaError
         Column names are missing or repeated, the index has a name, or a column holds values that files cannot hold.
     """
-    import pyarrow as pa
-    from narwhals.stable.v2.dependencies import is_pandas_dataframe
-
     if not is_pandas_dataframe(frame):
         raise SchemaError(
             f"A file is made of a pandas frame, not of {name_type(frame)}: pass {schema.advise_pandas(frame)}."
@@ -115,8 +112,6 @@ def cast_to_file_types(table: pa.Table) -> pa.Table:
     SchemaError
         A column has another type, or the cast would lose data.
     """
-    import pyarrow as pa
-
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         target = _file_type(name, column.type)
@@ -140,9 +135,6 @@ def pandas_array(column: pa.ChunkedArray, dtype: str) -> Any:  # noqa: ANN401 - 
 
 def is_among(texts: pd.Series[str], others: pd.Series[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return which texts are among others; a null is if these have one. `Series.isin` takes 20 times as long."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values, known = (pa.array(each, pa.large_string(), from_pandas=True) for each in (texts, others))
     found: np.ndarray[Any, np.dtype[np.bool_]] = pc.is_in(values, value_set=known).to_numpy(zero_copy_only=False)
     return found
@@ -150,8 +142,6 @@ def is_among(texts: pd.Series[str], others: pd.Series[str]) -> np.ndarray[Any, n
 
 def repeat_text(text: str | None, length: int) -> pa.ChunkedArray:
     """Return a text, repeated; the chunks share their memory."""
-    import pyarrow as pa
-
     chunk = pa.repeat(pa.scalar(text, pa.large_string()), min(length, _CHUNK_ROWS))
     chunks = [chunk] * (length // _CHUNK_ROWS) + [chunk[: length % _CHUNK_ROWS]]
     return pa.chunked_array(chunks if length else [], pa.large_string())
@@ -159,9 +149,6 @@ def repeat_text(text: str | None, length: int) -> pa.ChunkedArray:
 
 def with_microseconds(table: pa.Table) -> pa.Table:
     """Return payments with three more columns: both dates as microseconds since 1970, and their difference."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     created, completed = (table[name].cast(pa.int64()) for name in ("date_created", "date_completed"))
     for name, column in (
         ("created_us", created),
@@ -177,9 +164,6 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
 
     Dates are ``datetime64[us]`` without a zone, as the analyses return them.
     """
-    import pandas as pd
-    import pyarrow as pa
-
     text = pd.StringDtype(na_value=float("nan"))
     dtypes = {
         pa.string(): text,
@@ -187,15 +171,15 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
         pa.int64(): pd.Int64Dtype(),
         pa.bool_(): pd.BooleanDtype(),
     }
-    frame: pd.DataFrame = _decode_columns(table).to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
+    frame: pd.DataFrame = table.cast(
+        pa.schema([(field.name, _plain_type(field.type)) for field in table.schema])
+    ).to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
     return frame
 
 
 def frame_of_polars(frame: pl.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
     """Return a Polars frame with the columns of a schema as a pandas frame in its dtypes."""
-    import pandas as pd
     import polars as pl
-    import pyarrow as pa
 
     oldest = pl.CompatLevel.oldest()
     columns = {
@@ -208,32 +192,20 @@ def frame_of_polars(frame: pl.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFr
 def to_polars(frame: pd.DataFrame) -> pl.DataFrame:
     """Return a pandas frame in the dtypes of a schema as a Polars frame."""
     import polars as pl
-    import pyarrow as pa
 
     columns = {str(name): pa.array(column, from_pandas=True) for name, column in frame.items()}
     return pl.DataFrame(pl.from_arrow(pa.table(columns)))
 
 
-def _decode_columns(table: pa.Table) -> pa.Table:
-    import pyarrow as pa
-
-    return table.cast(pa.schema([(field.name, _plain_type(field.type)) for field in table.schema]))
-
-
 def _plain_type(found: pa.DataType) -> pa.DataType:
-    """Return the type of the values of a dictionary; of dates, that of datetimes, which pandas has."""
-    import pyarrow as pa
-
+    """Return the value type of a dictionary; for dates the type of datetimes, because pandas has no dates."""
     if pa.types.is_dictionary(found):
         return found.value_type
     return pa.timestamp("us") if pa.types.is_date(found) else found
 
 
 def _to_dates(column: pa.Array) -> pa.Array:
-    """Return datetimes without a zone as dates if each is a midnight, as in a pandas frame; all else as it is."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+    """Return datetimes without a zone as dates if each is a midnight, as in a pandas frame; other columns unchanged."""
     if not pa.types.is_timestamp(column.type) or column.type.tz is not None:
         return column
     dates = column.cast(pa.date32())
@@ -242,9 +214,6 @@ def _to_dates(column: pa.Array) -> pa.Array:
 
 def _require_calendar(name: str, column: pa.ChunkedArray) -> None:
     """Raise a SchemaError for dates and instants that Python and the text form of dates do not have."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_temporal(column.type):
         years = pc.min_max(pc.year(column)).as_py()
         if years["min"] is not None and not MINYEAR <= years["min"] <= years["max"] <= MAXYEAR:
@@ -256,8 +225,6 @@ def _require_calendar(name: str, column: pa.ChunkedArray) -> None:
 
 def _file_type(name: str, found: pa.DataType) -> pa.DataType | None:
     """Return the type in files for a type in memory, None where there is none."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(found):
         return _file_type(name, found.value_type)
     kinds = (

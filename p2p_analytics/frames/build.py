@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames._columns import frame_of_columns
@@ -20,16 +26,17 @@ from p2p_analytics.frames.schema import (
     UNEXPECTED,
     UNREADABLE,
 )
-from p2p_analytics.records import Description, InternTables, payment_columns
+from p2p_analytics.records import (
+    Description,
+    InternTable,
+    InternTables,
+    Payments,
+    Problem,
+    Target,
+    User,
+    payment_columns,
+)
 from p2p_analytics.vocabulary import Action
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    import pandas as pd
-    import pyarrow as pa
-
-    from p2p_analytics.records import InternTable, Payments, Problem, Target, User
 
 T = TypeVar("T")
 
@@ -53,18 +60,16 @@ def payments_frame(
     on_problems : callable, optional
         Called with the problems of the records, some pages at a time.
     on_people : callable, optional
-        Called once with the people of the payments, those of the newest payment first.
+        Called once with the people of the payments, people of the newest payment first.
 
     Returns
     -------
     DataFrame
         One row per payment, newest first (``date_created``, then id; rows without a date last),
-        with the columns and dtypes of :data:`~p2p_analytics.frames.schema.PAYMENTS`, also when
-        there are no rows. Money is in cents, and the amount of a charge is negative, whatever sign
+        with the columns and dtypes of :data:`~p2p_analytics.frames.schema.PAYMENTS`, also without
+        rows. Money is in cents, and the amount of a charge is negative, whatever sign
         the service sends; instants are UTC (document: "Payment", "Target").
     """
-    import pyarrow as pa
-
     tables = InternTables()
     columns = sort_newest_first(_keep_last(payment_columns(pages, tables, on_problems)))
     frame = _build_frame(columns, tables, viewer_id, on_people)
@@ -94,8 +99,6 @@ def problems_frame(problems: Iterable[Problem]) -> pd.DataFrame:
 
 def _keep_last(own: pa.Table) -> pa.Table:
     """Keep the last of the rows with one id."""
-    import numpy as np
-
     if not has_repeats(own["payment_id"]):
         return own
     ids = own["payment_id"].combine_chunks().dictionary_encode()
@@ -108,10 +111,6 @@ def _build_frame(
     own: pa.Table, tables: InternTables, viewer_id: str, on_people: Callable[[Sequence[User]], object]
 ) -> pd.DataFrame:
     """Return the PAYMENTS frame from the columns of the payments and the tables that their codes refer to."""
-    import pandas as pd
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     description, descriptions = _encode(own["description"], tables.descriptions)
     actor, actors = _encode(own["actor"], tables.actors)
     target, targets = _encode(own["target"], tables.targets)
@@ -152,8 +151,6 @@ def _build_frame(
 
 def _order_people(*sides: tuple[pa.Array, list[User | None]]) -> list[User]:
     """Return the people of the actors and targets, ordered by the first row in which each occurs."""
-    import numpy as np
-
     firsts = []
     for codes, users in sides:
         # Codes are numbered by first occurrence, so a code that is higher than all before it occurs for the first time.
@@ -176,9 +173,6 @@ def _encode_perspectives(
     target: tuple[pa.Array, list[Target | None]],
 ) -> tuple[pa.Array, list[Perspective]]:
     """Dictionary-encode the viewer's perspective: return codes, and the perspective of each distinct combination."""
-    import numpy as np
-    import pyarrow as pa
-
     actions = list(dict.fromkeys(action[1]))  # many descriptions share few actions
     action_codes = np.array([actions.index(word) for word in action[1]], np.int64)[action[0].to_numpy()]
     shape = len(actions), len(actor[1]), len(target[1])
@@ -197,8 +191,6 @@ def _field_values(prefix: str, records: Sequence[Any], names: Iterable[str]) -> 
 
 def _decode_texts(values: Sequence[str | None], codes: pa.Array) -> pa.Array | pa.ChunkedArray:
     """Return the text of each payment from dictionary-encoded texts."""
-    import pyarrow as pa
-
     if len(set(values)) == 1:
         return repeat_text(values[0], len(codes))
     return pa.array(values, pa.large_string()).take(codes)

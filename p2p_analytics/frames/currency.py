@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import pandas as pd
 
 from p2p_analytics.errors import SchemaError, name_type
 from p2p_analytics.frames.schema import advise_pandas
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _CENTS: Final = "_cents"
 
@@ -33,11 +32,9 @@ def units(frame: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     SchemaError
-        ``frame`` is no pandas frame, a column of cents holds no whole numbers or is there twice, or the name without
+        ``frame`` is not a pandas frame, a column of cents holds no whole numbers or is there twice, or the name without
         ``_cents`` is taken.
     """
-    import pandas as pd
-
     if not isinstance(frame, pd.DataFrame):
         raise SchemaError(f"units needs a pandas frame, not {name_type(frame)}: pass {advise_pandas(frame)}.")
     found = [name for name in frame.columns if isinstance(name, str) and name.endswith(_CENTS)]
@@ -52,8 +49,6 @@ def units(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _to_units(cents: pd.Series[Any]) -> pd.Series[Any]:
-    import pandas as pd
-
     if pd.api.types.is_float_dtype(cents.dtype):
         values = cents.astype("float64")
         if (values.dropna() % 1 != 0).any():  # also of infinity

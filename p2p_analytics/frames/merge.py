@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FETCHED_AT: Final = "fetched_at"
 # Lists omit these fields (document: "Payment"), so a null from a list has no meaning.
@@ -21,9 +22,6 @@ def keep_newest(rows: pa.Table) -> pa.Table:
     pending, because no payment becomes pending again; else the later row. A null in a column that lists omit does not
     replace a value.
     """
-    import numpy as np
-    import pyarrow as pa
-
     states = pa.table(
         {
             "payment_id": rows["payment_id"],
@@ -40,10 +38,6 @@ def keep_newest(rows: pa.Table) -> pa.Table:
 
 def rank_states(rows: pa.Table) -> pa.Array:
     """Return the indexes of rows in the order in which they replace each other: of one payment, the last is kept."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     final = pc.not_equal(pc.fill_null(rows["status"], Status.PENDING.value), Status.PENDING.value)
     keys = pa.table(
         {FETCHED_AT: rows[FETCHED_AT], "final": final.cast(pa.int8()), "row": pa.array(np.arange(rows.num_rows))}
@@ -53,9 +47,6 @@ def rank_states(rows: pa.Table) -> pa.Array:
 
 def sort_newest_first(payments: pa.Table) -> pa.Table:
     """Return payments newest first, then by id as a number of any length; rows without a date last."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     keys = {
         "date_created": payments["date_created"],
         "length": pc.binary_length(payments["payment_id"]),
@@ -72,10 +63,6 @@ def has_repeats(ids: pa.ChunkedArray) -> bool:
 
     In the order of payments, the ids of one length mostly descend, which shows without hashing that they differ.
     """
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     shortest_first = pa.array(np.argsort(pc.binary_length(ids), kind="stable"))
     ordered = ids.take(shortest_first)
     keyed = pa.table({"length": pc.negate(pc.binary_length(ordered)), "id": ordered})
@@ -84,8 +71,6 @@ def has_repeats(ids: pa.ChunkedArray) -> bool:
 
 def _is_descending(keyed: pa.Table) -> bool:
     """Return whether each row is less than the one before; this takes a tenth of the time of sorting."""
-    import pyarrow.compute as pc
-
     first, *others = ((column[:-1], column[1:]) for column in reversed(keyed.columns))
     less = pc.greater(*first)
     for pair in others:

@@ -28,7 +28,7 @@ def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFram
     """Return the payments of the service and of statements, each once.
 
     Of a payment that both know, the service's row stays, with the statement's values where it is null, except for the
-    people. If it is pending and the statement's row is not, status and ``date_completed`` are those of the statement.
+    people. If it is pending and the statement's row is not, status and ``date_completed`` come from the statement.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def list_refused(statements: pd.DataFrame, contradictions: pd.DataFrame) -> pd.D
 
 
 def find_contradictions(statements: pd.DataFrame, service: pd.DataFrame) -> pd.DataFrame:
-    """Return, for each row and column of `COMPARED`, whether both sides are known and differ; amounts without sign.
+    """Return, for each row and column of `COMPARED`, whether both values are set and differ; amounts without sign.
 
     The frames have the same index.
     """
@@ -93,7 +93,7 @@ def find_contradictions(statements: pd.DataFrame, service: pd.DataFrame) -> pd.D
 
 
 def select_edits(given: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """Return what a user has edited: rows of PAYMENTS and STATEMENT that are not known, and values that differ.
+    """Return a user's edits: new rows of PAYMENTS and STATEMENT, and values that differ.
 
     Of a known payment, only the id and the values that differ are filled; a null is not an edit, nor is the account.
     """
@@ -168,12 +168,12 @@ def is_pending(payments: pd.DataFrame) -> pd.Series[bool]:
 
 
 def is_decided(payments: pd.DataFrame) -> pd.Series[bool]:
-    """Return which payments have a kind; that of a refund is unknown until other rows show it."""
+    """Return which payments have a kind; the kind of a refund is unknown until other rows show it."""
     return payments["kind"].notna() & (payments["kind"] != KIND_UNKNOWN).fillna(value=True).astype(bool)
 
 
 def _complete(listed: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """Return rows of the service with what the statements' rows of the same payments know more."""
+    """Fill nulls of service rows from the matching statement rows."""
     completed: dict[str, pd.Series[Any]] = {}
     for name in known.columns:
         if name not in listed:

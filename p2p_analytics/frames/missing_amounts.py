@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import pandas as pd
 
 from p2p_analytics.display import clean_line, format_count
 from p2p_analytics.frames.schema import select_payments
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _COUNTED: Final = (Status.SETTLED.value, Status.PENDING.value)  # the statuses of payments that are in sums
 _MOST_PLACES: Final = 3

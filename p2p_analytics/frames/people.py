@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import pandas as pd
 
 from p2p_analytics.frames._columns import frame_of_columns, repair_surrogates
 from p2p_analytics.frames.schema import PEOPLE, TEXT, set_dtypes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import pandas as pd
-
-    from p2p_analytics.records import User
+from p2p_analytics.records import User
 
 _BETWEEN_NAMES: Final = "; "
 _WITHIN_NAMES: Final = ", "  # in place of the separator
@@ -27,7 +24,7 @@ def people_frame(users: Iterable[User]) -> pd.DataFrame:
     ----------
     users : iterable of User
         Each as one place shows the person, the most recent first; the same person may occur again. A user without
-        an id is left out, because nothing says who that is.
+        an id is left out, because the person is unknown.
 
     Returns
     -------
@@ -60,8 +57,6 @@ def list_sides(payments: pd.DataFrame) -> pd.DataFrame:
     The columns are those fields of PEOPLE that the frame has, such as ``actor_username`` and ``target_user_username``.
     A person is repeated with each other value of a field; a payment to an address has a row of nulls.
     """
-    import pandas as pd
-
     sides = []
     for side in _SIDES:
         fields = {name: f"{side}{name}" for name in PEOPLE} | {"user_id": f"{side}id"}
@@ -72,9 +67,7 @@ def list_sides(payments: pd.DataFrame) -> pd.DataFrame:
 
 def merge_people(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return one PEOPLE frame of several, the most recent first; see `people_frame`. Missing columns are null."""
-    import pandas as pd
-
-    seen = pd.concat([_conform(frame) for frame in frames], ignore_index=True)
+    seen = pd.concat([set_dtypes(frame.reindex(columns=list(PEOPLE)), PEOPLE) for frame in frames], ignore_index=True)
     people = seen = seen[seen["user_id"].notna()]
     if not seen["user_id"].is_unique:
         seen = seen.drop_duplicates()
@@ -88,15 +81,8 @@ def merge_people(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return people[list(PEOPLE)].reset_index(drop=True)
 
 
-def _conform(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with the columns and dtypes of PEOPLE."""
-    return set_dtypes(frame.reindex(columns=list(PEOPLE)), PEOPLE)
-
-
 def mark_friends(people: pd.DataFrame, friends: pd.DataFrame, viewer_id: str | None) -> pd.DataFrame:
     """Return PEOPLE with ``is_friend`` by the list of friends; null for the viewer (document: "User")."""
-    import pandas as pd
-
     is_friend = people["user_id"].isin(friends["user_id"]).astype("boolean")
     return people.assign(is_friend=is_friend.mask(people["user_id"] == viewer_id, pd.NA))
 
@@ -104,7 +90,7 @@ def mark_friends(people: pd.DataFrame, friends: pd.DataFrame, viewer_id: str | N
 def _join_other_names(seen: Iterable[tuple[str, Any, Any]]) -> dict[str, str]:
     """Return the names of each person except the most recent, for people with others.
 
-    Each item is an id, a display name and other names, of which the last two may be null; the most recent first.
+    Each item is an id, a display name (may be null) and other names (may be null); the most recent first.
     """
     names: dict[str, dict[str, None]] = {}
     for user_id, name, others in seen:

@@ -6,21 +6,19 @@ currency can be in any.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import pandas as pd
 
 from p2p_analytics.currencies import UNKNOWN_CURRENCY, US_DOLLARS, describe_code
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import SOURCE_API, TEXT, select_payments
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    import narwhals.stable.v2 as nw
-    import pandas as pd
-
 
 def fill_codes(payments: pd.DataFrame) -> pd.Series[str]:
-    """Return the currency of each row of a pandas frame, `UNKNOWN_CURRENCY` where it is not known."""
+    """Return the currency of each row of a pandas frame, `UNKNOWN_CURRENCY` where it is missing."""
     columns: Any = payments.reindex(columns=["currency", "source"])
     codes: pd.Series[str] = columns["currency"].astype(TEXT)
     if not codes.isna().any():
@@ -31,8 +29,6 @@ def fill_codes(payments: pd.DataFrame) -> pd.Series[str]:
 
 def code_expression(names: Collection[str]) -> nw.Expr:
     """Return the currency of each row of a frame with these columns, as `fill_codes` does, for every engine."""
-    import narwhals.stable.v2 as nw
-
     given = nw.col("currency").cast(nw.String()) if "currency" in names else nw.lit(None, dtype=nw.String())
     if "source" not in names:
         return given.fill_null(US_DOLLARS) if "currency" in names else nw.lit(US_DOLLARS)
@@ -47,13 +43,13 @@ def count_currencies(payments: pd.DataFrame) -> dict[str, int]:
 
 
 def find_currency(payments: pd.DataFrame, *, what: str, advice: str) -> str:
-    """Return the currency of all payments between people; if there are none, that of all rows, else US dollars.
+    """Return the currency of all payments between people; without such payments, of all rows, else US dollars.
 
     Raises
     ------
     SchemaError
         The payments between people are in several currencies. It names these, with the number of payments in each, and
-        gives the advice, in which ``{}`` stands for the most frequent currency that is known.
+        gives the advice, in which ``{}`` stands for the most frequent known currency.
     """
     counts = count_currencies(payments)
     if len(counts) > 1:
@@ -66,7 +62,7 @@ def find_currency(payments: pd.DataFrame, *, what: str, advice: str) -> str:
 
 
 def choose_currency(counts: Mapping[str, int]) -> str:
-    """Return the most frequent currency that is known."""
+    """Return the most frequent known currency."""
     return next((code for code in counts if code != UNKNOWN_CURRENCY), UNKNOWN_CURRENCY)
 
 

@@ -6,17 +6,18 @@ Text is pandas ``str``; money is nullable ``Int64`` in cents; datetimes are ``da
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+from narwhals.stable.v2 import dependencies
+from pandas.api.types import pandas_dtype
 
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.merge import has_repeats
 from p2p_analytics.vocabulary import Action, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    import pandas as pd
 
 TEXT: Final = "str"
 WHOLE: Final = "Int64"
@@ -56,7 +57,7 @@ PAYMENTS: Final[Mapping[str, str]] = {
     "flow_cents": WHOLE,
 }
 
-# What statements know beside PAYMENTS: in frames of statements these columns come after those of PAYMENTS.
+# What statements know beside PAYMENTS: in frames of statements these columns follow the columns of PAYMENTS.
 STATEMENT: Final[Mapping[str, str]] = {
     "type": TEXT,
     "funding_source": TEXT,
@@ -142,8 +143,6 @@ def refuse_failing_query(native: object, *, what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        from narwhals.stable.v2 import dependencies
-
         kinds = dependencies.is_polars_lazyframe, dependencies.is_duckdb_relation, dependencies.is_pyspark_dataframe
         if isinstance(error, SchemaError) or not any(is_kind(native) for is_kind in kinds):
             raise
@@ -164,15 +163,11 @@ def set_dtypes(frame: pd.DataFrame, dtypes: Mapping[Any, Any]) -> pd.DataFrame:
 @functools.cache
 def parse_dtype(dtype: Any) -> Any:  # noqa: ANN401 - a name or a dtype of pandas
     """Return a dtype of pandas; looking one up by its name takes long where there are few rows."""
-    from pandas.api.types import pandas_dtype
-
     return pandas_dtype(dtype)
 
 
 def require_unique_ids(payments: pd.DataFrame, *, what: str) -> None:
     """Raise a SchemaError if two rows have one ``payment_id``: every sum would count that payment twice."""
-    import pyarrow as pa
-
     ids = payments["payment_id"].dropna()
     if not has_repeats(pa.array(ids)) if ids.dtype == TEXT else ids.is_unique:
         return
@@ -193,7 +188,7 @@ def select_payments(payments: pd.DataFrame) -> pd.DataFrame:
 
 
 def are_open_requests(ids: pd.Series[Any], payments: pd.DataFrame) -> pd.Series[bool]:
-    """Return whether ids are those of requests that are still open; a payment to someone who has not joined is none.
+    """Return whether each id belongs to a request that is still open; a payment to someone who has not joined is none.
 
     A null is none.
     """

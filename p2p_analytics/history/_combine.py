@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from datetime import datetime
+from typing import Any, overload
 
 import msgspec
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pandas.api.types import pandas_dtype
 
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.arrow import is_among
@@ -16,12 +22,6 @@ from p2p_analytics.frames.schema import INSTANT, PAYMENTS, PROBLEMS, SOURCE_STAT
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.history._history import History
 from p2p_analytics.times import in_utc
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
-    import pandas as pd
 
 
 @overload
@@ -52,10 +52,10 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
     Returns
     -------
     History or DataFrame
-        Newest payment first. User, balance and friends of a history are those of the one that was fetched last,
+        Newest payment first. User, balance and friends come from the history that was fetched last,
         but not from statements if there are others. Of statements alone, the balance is known if their payments
-        overlap, as those of two services do not, and each history has one. "Data as of" is the oldest, because nothing
-        newer is known of the payments that only that history holds; problems of a payment are those of the last
+        overlap (payments of two services do not) and each history has one. "Data as of" is the oldest, because nothing
+        newer is known of the payments that only that history holds; problems of a payment come from the last
         history that holds it.
 
     Raises
@@ -66,8 +66,6 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
         A frame lacks a column, has columns of other types, or a payment has no id; or a row of a statement contradicts
         the service's row of the payment, in frames.
     """
-    import pandas as pd
-
     if isinstance(parts, History | pd.DataFrame):
         raise ConfigurationError("combine needs a list, such as p2p.combine([one, other]).")
     given: list[Any] = list(parts)
@@ -83,7 +81,7 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
 
 
 def adopt_handles(histories: Sequence[History]) -> list[History]:
-    """Return histories, those of statements that name their account by a username with the id of another's user.
+    """Return histories; statements that name their account by a username get the user id from another history.
 
     Statements know an account by its username only. Where exactly one other history is of the user with this username,
     both are of one account.
@@ -124,8 +122,6 @@ def merge_problems(known: pd.DataFrame, history: History) -> pd.DataFrame:
 
     Old problems and their replacements keep their place; further ones come last, in the order of the history.
     """
-    import pandas as pd
-
     ids = known["payment_id"].reset_index(drop=True)
     places = pd.Series(ids.index, index=ids)[~ids.duplicated().to_numpy() & ids.notna().to_numpy()]
     stay = pd.Series(~is_among(ids, history.payments["payment_id"].dropna()))
@@ -140,7 +136,6 @@ def _combine_histories(histories: Sequence[History]) -> History:
             "combine cannot unite a history in privacy mode with one that is not, or days with months: combine the "
             "original histories, then mask the result."
         )
-    import pandas as pd
 
     histories = adopt_handles(histories)
     _require_one_account([history.me.user.id for history in histories], what="histories")
@@ -180,7 +175,7 @@ def _have_one_balance(histories: Sequence[History]) -> bool:
 
 
 def _find_start(histories: Sequence[History]) -> datetime | None:
-    """Return the earliest date from which one of the histories holds all payments; None is no bound."""
+    """Return the earliest date from which one of the histories holds all payments, None without a bound."""
     starts = [history.since for history in histories if history.since is not None]
     return min(map(in_utc, starts)) if len(starts) == len(histories) else None
 
@@ -200,8 +195,6 @@ def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -
 
     Also return the problems of the rows of statements that contradict the service, and are refused.
     """
-    import pandas as pd
-
     typed = [_to_schema(frame) for frame in frames]
     if not any((frame["source"] == SOURCE_STATEMENT).any() for frame in typed):
         return _keep_newest_rows(typed, fetched_at), pd.DataFrame(columns=[*PROBLEMS])
@@ -218,11 +211,6 @@ def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -
 
 def _keep_newest_rows(typed: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -> pd.DataFrame:
     """Unite frames in the dtypes of the schema, each fetched at a moment."""
-    import numpy as np
-    import pandas as pd
-    import pyarrow as pa
-    from pandas.api.types import pandas_dtype
-
     united = pd.concat(typed, ignore_index=True)
     _require_one_account(united["account_id"].dropna().unique(), what="payments")
     if united["payment_id"].isna().any():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, cast
+from datetime import datetime
+from typing import Final, cast
 
 import msgspec
+import pandas as pd
 
 from p2p_analytics.display import clean_line, describe_start, format_count
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
@@ -23,16 +26,9 @@ from p2p_analytics.frames.schema import (
     require_unique_ids,
     select_payments,
 )
+from p2p_analytics.history._summary_card import render_card
 from p2p_analytics.privacy import Mask, is_masked
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    import pandas as pd
-
-    from p2p_analytics.records import Me
-
+from p2p_analytics.records import Me
 
 _MOST_FILES: Final = 3
 
@@ -61,14 +57,15 @@ class History:
         PEOPLE: one row per person seen (the user, friends, actors, targets), with the profile. Without it, a history
         is built with what its other parts show of each person.
     since : datetime or None
-        The date from which it holds all payments, in a history loaded with ``after`` and in that of an archive that a
-        sync with ``since`` has made, which also holds older pending ones; None is no bound.
+        The date from which it holds all payments, None without a bound. It is set in a history loaded with ``after``,
+        and in the history of an archive from a sync with ``since``, which also holds older pending payments.
 
     Raises
     ------
     SchemaError
-        A part is no pandas frame or lacks a column: ``payment_id`` of the payments, ``user_id`` of the friends, one of
-        PROBLEMS, or one of PEOPLE other than ``is_friend``, which is computed; or a ``payment_id`` is repeated.
+        A part is not a pandas frame or lacks a column: ``payment_id`` of the payments, ``user_id`` of the friends, a
+        column of PROBLEMS, or a column of PEOPLE other than ``is_friend``, which is computed. Or a ``payment_id`` is
+        repeated.
     """
 
     me: Me
@@ -194,8 +191,6 @@ class History:
 
     def _repr_html_(self) -> str:
         """Show a summary card in a notebook."""
-        from p2p_analytics.history._summary_card import render_card
-
         return render_card(
             self.me,
             self.payments,
@@ -210,8 +205,6 @@ class History:
 
 def _require_frame(part: str, frame: object, columns: Sequence[str]) -> None:
     """Raise a SchemaError unless a part of a history is a pandas frame with these columns."""
-    import pandas as pd
-
     instead = f"{part} as load_history or p2p.read_csv gives them"
     if not isinstance(frame, pd.DataFrame):
         raise SchemaError(f"History needs {part} as a pandas frame, not {name_type(frame)}; pass {instead}.")

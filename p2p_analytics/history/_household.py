@@ -1,10 +1,13 @@
-"""Households: the histories of several accounts as those of one viewer."""
+"""Households: the histories of several accounts as one viewer's."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import pandas as pd
 
 from p2p_analytics.errors import ConfigurationError, name_type
 from p2p_analytics.frames.merge import NOT_LISTED
@@ -16,16 +19,11 @@ from p2p_analytics.history._combine import adopt_handles, combine
 from p2p_analytics.history._history import History, describe_history_call
 from p2p_analytics.records import Me, User
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import pandas as pd
-
 
 def household(histories: Iterable[History]) -> History:
-    """Return the histories of several accounts as that of one viewer, with payments between members counted once.
+    """Return the histories of several accounts as one viewer's, with payments between members counted once.
 
-    The accounts can belong to several people, or to one person, as those of two services do.
+    The accounts can belong to several people, or to one person, for example at two services.
 
     A payment between two members is internal: it is the row of one of them, with kind "transfer", no direction and a
     flow of 0, so no analysis counts it. It is recognised by the ids of both sides, or by one payment id in the
@@ -42,19 +40,17 @@ def household(histories: Iterable[History]) -> History:
     History
         Newest payment first. ``account_id`` is the member who sees the row. Where two accounts have different payments
         with one id, as services with short ids do, the ids become ``account_id:payment_id``. The user is the
-        household: all names and ids, and the sum of the balances if all are known. Friends are those of all members,
-        without the members. "Data as of" is the oldest.
+        household: all names and ids, and the sum of the balances if all are known. Friends are the friends of all
+        members, without the members. "Data as of" is the oldest.
 
     Raises
     ------
     ConfigurationError
-        There is no history, something else is given, private and other histories are mixed, or one of several is a
+        No history or something else is given, private and other histories are mixed, or one of several is a
         household already.
     SchemaError
         The payments of a history lack columns.
     """
-    import pandas as pd
-
     if isinstance(histories, History):
         raise ConfigurationError("household needs a list, such as p2p.household([one, other]).")
     members = _list_members(list(histories))
@@ -128,8 +124,6 @@ def _join_members(members: Sequence[History]) -> Me:
 
 def _mark_internal(united: pd.DataFrame, owners: set[str]) -> pd.DataFrame:
     """Return payments with those between members once, as internal, and with different ids for different payments."""
-    import pandas as pd
-
     other = united["actor_id"].where(united["actor_id"] != united[_OWNER], united["target_user_id"])
     by_people = united["actor_id"].isin(owners) & united["target_user_id"].isin(owners) & (other != united[_OWNER])
     is_shared = united["payment_id"].duplicated(keep=False)

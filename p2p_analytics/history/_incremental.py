@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import pandas as pd
 
 from p2p_analytics import settings
 from p2p_analytics.errors import NotFoundError, PaginationError, RecordError
+from p2p_analytics.history._history import History
 from p2p_analytics.history._load import build_history, require_bad_record_mode, show_progress
 from p2p_analytics.privacy import Mask, strip_service_text
-from p2p_analytics.records import PaymentPage, Payments, Problem
+from p2p_analytics.records import Me, PaymentPage, Payments, Problem
+from p2p_analytics.times import BEGINNING, GRACE
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
-    from datetime import datetime
-
-    import pandas as pd
-
-    from p2p_analytics.client import Client
-    from p2p_analytics.history._history import History
-    from p2p_analytics.records import Me
+    from p2p_analytics.client import Client  # heavy: reading an archive loads no module that sends requests
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +34,8 @@ class MissingPeriod(NamedTuple):
     Attributes
     ----------
     start, end : datetime or None
-        The start is included, the end is not; None is no bound. A period without a start includes payments without
-        a date.
+        Half-open: the start is included, the end is not; None is unbounded. A period without a start includes payments
+        without a date.
     rows : int
         The number of lost payments.
     """
@@ -70,7 +68,7 @@ class Baseline(NamedTuple):
     everything : bool
         Whether to load all payments again, although those up to ``since`` are known.
     start : datetime or None
-        The date from which all payments are known after the load; None is no bound. A full load lists those since
+        The date from which all payments are known after the load; None without a bound. A full load lists those since
         then and all pending ones.
     refresh : bool
         Whether to reload everything from the service, without the response cache, and to accept that the service
@@ -206,9 +204,7 @@ def _load_pages(
 
 
 def _find_bound(baseline: Baseline) -> datetime | None:
-    """Return the bound of the list of payments that a load begins with; None is no bound."""
-    from p2p_analytics.client.window import BEGINNING, GRACE  # reading an archive needs no client
-
+    """Return the bound of the list of payments that a load begins with, None without a bound."""
     if baseline.since is None or baseline.everything or baseline.refresh:
         return _before(baseline.start)
     return max(baseline.since, BEGINNING + GRACE) - GRACE
@@ -225,8 +221,6 @@ def _load_missing_periods(
 
 def _before(start: datetime | None) -> datetime | None:
     """Return the bound for a request from ``start`` on; the service's bounds are exclusive."""
-    from p2p_analytics.client.window import BEGINNING  # reading an archive needs no client
-
     return None if start is None or start < BEGINNING + _SECOND else start - _SECOND
 
 

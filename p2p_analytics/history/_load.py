@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal
+
+import pandas as pd
 
 from p2p_analytics import records, settings
 from p2p_analytics.errors import ConfigurationError
@@ -13,19 +17,13 @@ from p2p_analytics.frames.people import people_frame
 from p2p_analytics.history._history import History, mask_history
 from p2p_analytics.privacy import Mask, strip_service_text
 from p2p_analytics.progress import loading_bar
-from p2p_analytics.records import Problem
+from p2p_analytics.records import Me, Page, PaymentPage, Payments, Problem, User
+from p2p_analytics.settings import Privacy
 from p2p_analytics.times import as_instant
 from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-    from datetime import date, datetime
-
-    import pandas as pd
-
-    from p2p_analytics.client import Client
-    from p2p_analytics.records import Me, Page, PaymentPage, Payments, User
-    from p2p_analytics.settings import Privacy
+    from p2p_analytics.client import Client  # heavy: reading an archive loads no module that sends requests
 
 
 @strip_service_text

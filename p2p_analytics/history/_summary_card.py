@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
+
+import pandas as pd
 
 from p2p_analytics.display import (
     PRIVATE,
@@ -18,15 +22,8 @@ from p2p_analytics.display import (
 )
 from p2p_analytics.frames.row_currencies import choose_currency, count_currencies, describe_currencies, find_currency
 from p2p_analytics.frames.schema import count_other_kinds, is_from_statements, select_payments
+from p2p_analytics.records import Me
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    import pandas as pd
-
-    from p2p_analytics.records import Me
 
 _UTC: Final = ZoneInfo("UTC")
 _EXACT: Final = 2**53
@@ -59,7 +56,7 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
 ) -> str:
     """Return the card as HTML: the user, counts, settled sums, open amounts, problems and "data as of".
 
-    Sent, received and net count settled payments; there are no sums of several currencies. Transactions of other kinds
+    Sent, received and net count settled payments; several currencies are not added. Transactions of other kinds
     are counted below. Without friends if all is from statement files, which list none. All user text is
     escaped; the card has no scripts and loads nothing from outside.
     """

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
 
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import INCOMPLETE, UNEXPECTED, UNREADABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pandas as pd
 
 Unit: TypeAlias = Literal["D", "M"]
 
@@ -25,9 +25,6 @@ _ROW_IDS: Final = ("payment_id", "user_id")  # the first of them that a table ha
 
 def widen_integers(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame with all integers 64 bits wide; raise a SchemaError for a dtype that cannot be masked."""
-    import pandas as pd
-    from pandas.api import types
-
     wide: dict[str, str] = {}
     for name, dtype in frame.dtypes.items():
         if isinstance(dtype, pd.PeriodDtype | pd.IntervalDtype):
@@ -74,16 +71,12 @@ def to_text(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def map_values(column: pd.Series[Any], change: Callable[[Any], Any]) -> pd.Series[Any]:
     """Apply a function to each distinct value; nulls stay."""
-    import pandas as pd
-
     changed = {value: change(value) for value in column.dropna().unique().tolist()}
     return pd.Series([changed.get(value) for value in column.tolist()], dtype=column.dtype)
 
 
 def floor_instants(column: pd.Series[Any], unit: Unit) -> pd.Series[Any]:
     """Return datetimes at the start of their day or month, in UTC if they are aware."""
-    import pandas as pd
-
     aware = isinstance(column.dtype, pd.DatetimeTZDtype)
     plain = column.dt.tz_convert("UTC").dt.tz_localize(None) if aware else column
     instants = plain.to_numpy()
@@ -93,8 +86,6 @@ def floor_instants(column: pd.Series[Any], unit: Unit) -> pd.Series[Any]:
 
 def floor_microseconds(column: pd.Series[Any], unit: Unit) -> pd.Series[Any]:
     """Return whole microseconds since 1970 at the start of their day or month."""
-    import pandas as pd
-
     instants = column.fillna(0).to_numpy("int64").astype("datetime64[us]")
     starts = instants.astype(f"datetime64[{unit}]").astype("datetime64[us]").astype("int64")
     return pd.Series(starts, dtype="Int64").where(column.notna())
@@ -102,8 +93,6 @@ def floor_microseconds(column: pd.Series[Any], unit: Unit) -> pd.Series[Any]:
 
 def map_rows(column: pd.Series[Any], payment_ids: pd.Series[Any], change: Callable[[Any, str], Any]) -> pd.Series[Any]:
     """Apply a function to each value and the payment id of its row; nulls stay."""
-    import pandas as pd
-
     rows = zip(column.tolist(), payment_ids.fillna("").tolist(), column.isna().tolist(), strict=True)
     return pd.Series([None if null else change(value, row) for value, row, null in rows], dtype=column.dtype)
 
@@ -113,8 +102,6 @@ def reorder(masked: pd.DataFrame) -> pd.DataFrame:
 
     The rows of a date keep its positions, so a table that is sorted by date stays sorted.
     """
-    import numpy as np
-
     name = next((name for name in _ROW_IDS if name in masked), None)
     if name is None:
         return masked
@@ -127,7 +114,7 @@ def reorder(masked: pd.DataFrame) -> pd.DataFrame:
 
 
 def restore_dtype(column: pd.Series[Any], given: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column in the dtype of the unmasked one, but with categories of its own."""
+    """Return a column in the dtype of the unmasked one, with the masked values as categories."""
     if given.dtype.name == "category":
         return column.astype("str").astype("category")
     return column.astype(given.dtype)

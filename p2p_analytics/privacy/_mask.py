@@ -12,7 +12,13 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+import msgspec
+import pandas as pd
+from pandas.api import types
 
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.own_money import BALANCE, is_own_money
@@ -45,13 +51,6 @@ from p2p_analytics.vocabulary import (
     Status,
     TargetType,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from datetime import datetime
-
-    import pandas as pd
-
 
 _HIDDEN: Final = "hidden"
 _MONTH_DAYS: Final = 30  # to which ages in days are rounded in strict mode
@@ -147,8 +146,6 @@ class Mask:
 
     def problems(self, problems: Iterable[Problem]) -> list[Problem]:
         """Return problems without their values, which may hold any text."""
-        import msgspec
-
         return [
             msgspec.structs.replace(
                 problem,
@@ -182,9 +179,6 @@ class Mask:
         SchemaError
             A column holds periods or intervals.
         """
-        import pandas as pd
-        from pandas.api import types
-
         plain = widen_integers(frame.reset_index(drop=True))
         self._record_forms(plain)
         masked: dict[str, pd.Series[Any]] = self._mask_counterparties(plain)
@@ -192,7 +186,12 @@ class Mask:
             masked |= self._mask_people(plain, prefix, id_name)
         if set(PROBLEMS) <= set(plain.columns):
             masked |= mask_sentences(plain)
-        forms = self._suffix_forms()
+        forms = {
+            "_id": self._pseudonyms.identifier,
+            "email": self._pseudonyms.email,
+            "phone": self._pseudonyms.phone,
+            "value": lambda _text: _HIDDEN,
+        }
         if "file" in plain:
             masked |= self._mask_statement_columns(plain)
         if set(_EXPOSURE) <= set(plain.columns):
@@ -272,14 +271,12 @@ class Mask:
         """Return the counts as a masked history gives them: without sensitive notes and, in strict mode, audiences."""
         shown = () if self._strict else _EXPOSURE[:-1]
         columns = {name: frame[name] if name in shown else frame[name] * 0 for name in _EXPOSURE}
-        if self._strict:  # without a known audience there is no share
+        if self._strict:  # without a known audience the share is unknown
             columns["share_public"] = frame["share_public"].mask(frame["share_public"].notna())
         return columns
 
     def _mask_counterparties(self, frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:
         """Return the counterparty columns, masked together so that id and name match."""
-        import pandas as pd
-
         missing = pd.Series([None] * len(frame), dtype="str")
         columns = [to_text(frame[name]) if name in frame else missing for name in _COUNTERPARTY]
         rows = list(zip(*(column.astype(object).where(column.notna(), None) for column in columns), strict=True))
@@ -319,8 +316,6 @@ class Mask:
         forms: dict[str, Callable[[str], str]],
         payment_ids: pd.Series[Any] | None,
     ) -> pd.Series[Any]:
-        from pandas.api import types
-
         if name.endswith(_DROPPED) or (self._strict and name == "audience"):
             return column.where(column.isna())
         if types.is_bool_dtype(column.dtype):
@@ -340,7 +335,11 @@ class Mask:
     ) -> pd.Series[Any]:
         known = re.compile(_WORDS.get(name, r"(?!)"))  # in other columns every word is masked
         form = next((form for end, form in forms.items() if name.endswith(end)), None)
-        change = form or (_mask_source(self._pseudonyms.note) if name in _SOURCES else self._pseudonyms.note)
+        change = form or (
+            (lambda text: BALANCE if is_own_money(text) else self._pseudonyms.note(text))
+            if name in _SOURCES
+            else self._pseudonyms.note
+        )
         if self._strict and name == "note" and payment_ids is not None:  # equal notes would help to match a feed
             return map_rows(column, payment_ids, lambda note, row: replace_text(note, lambda _: change(row + note)))
         return map_values(column, lambda text: text if known.fullmatch(text) else replace_text(text, change))
@@ -360,8 +359,6 @@ class Mask:
         return floored
 
     def _mask_numbers(self, name: str, column: pd.Series[Any], payment_ids: pd.Series[Any] | None) -> pd.Series[Any]:
-        from pandas.api import types
-
         if name in _NUMBERS:
             return column
         if name in _SHARES_OF_MONEY:
@@ -374,18 +371,5 @@ class Mask:
             return map_values(column, change)
         return map_rows(column, payment_ids, change)
 
-    def _suffix_forms(self) -> dict[str, Callable[[str], str]]:
-        return {
-            "_id": self._pseudonyms.identifier,
-            "email": self._pseudonyms.email,
-            "phone": self._pseudonyms.phone,
-            "value": lambda _text: _HIDDEN,
-        }
-
     def _mask_units(self, units: float, payment_id: str = "") -> float:
         return self._pseudonyms.cents(round(units * 100), payment_id) / 100 if math.isfinite(units) else units
-
-
-def _mask_source(change: Callable[[str], str]) -> Callable[[str], str]:
-    """Return a function that masks a bank or card; of the user's own money one word stays: others may be a name."""
-    return lambda text: BALANCE if is_own_money(text) else change(text)

@@ -22,16 +22,14 @@ import os
 import re
 import secrets
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from p2p_analytics import settings
 from p2p_analytics.errors import ConfigurationError, describe_os_error
 from p2p_analytics.files import open_regular
 from p2p_analytics.money import LARGEST_CENTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _KEY_FILE: Final = "privacy.key"
 _KEY_BYTES: Final = 32

@@ -6,7 +6,7 @@ that cannot be read becomes a :class:`Problem`.
 
 Pages of payments have one reader with a fast path and a fallback, which give equal results:
 
-- :func:`decode_payments` decodes a page by one call where every record has the documented form (`_fast_decode`);
+- :func:`decode_payments` decodes a page by one call where every record has the documented form (`_decode`);
   else record by record, with problems (`_fallback_decode`).
 - :func:`payment_columns` turns pages that took the fast path into Arrow columns without making records. Where a
   check on the people, amounts, dates or texts of a batch fails, it falls back to the batch's records (`_columns`).
@@ -14,7 +14,7 @@ Pages of payments have one reader with a fast path and a fallback, which give eq
 
 A broken body is rejected by `_wire_types` (:func:`check_envelope`, or the decoder of the endpoint) with a
 ProtocolError; the response hook of `client.http` keeps it out of the cache, and the transport retries a GET. A broken
-record of a valid body fails the fast path (`_fast_decode`), so `_fallback_decode` decodes its page: it adds a
+record of a valid body fails the fast path of `_decode`, so `_fallback_decode` decodes its page: it adds a
 :class:`Problem` for each wrong field, and `_lazy_payments` carries the problems with the page.
 :func:`raise_unreadable` turns a problem that loses data into an error.
 """

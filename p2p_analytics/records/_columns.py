@@ -16,21 +16,20 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from p2p_analytics.records._intern import InternTables
+from p2p_analytics.records._lazy_payments import PaymentRow, Payments
+from p2p_analytics.records._models import Payment, Problem
 from p2p_analytics.records._values import FALLBACK_ERRORS
 from p2p_analytics.times import EPOCH, NAIVE_EPOCH, to_microseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    import pyarrow as pa
-
-    from p2p_analytics.records._intern import InternTables
-    from p2p_analytics.records._lazy_payments import PaymentRow, Payments
-    from p2p_analytics.records._models import Payment, Problem
 
 BATCH_ROWS: Final = 2_048  # pages become columns and are released after about this number of rows
 _LONGEST_AMOUNT: Final = 30
@@ -53,7 +52,6 @@ def payment_columns(
     on_problems : callable
         Called with the problems of a page: at once where the page is decoded already, else with its batch.
     """
-    import pyarrow as pa
 
     def report_decoded() -> Iterator[Payments]:
         for page in pages:
@@ -83,57 +81,35 @@ def _read_batch(
 ) -> pa.Table:
     if all(page.undecoded is not None for page in batch) and any(page.rows or page.excluded for page in batch):
         with contextlib.suppress(*FALLBACK_ERRORS):
-            return _columns_of_wire_rows(batch, tables)
+            rows: list[Any] = list(chain.from_iterable(page.rows for page in batch))
+            checked = rows + list(chain.from_iterable(page.excluded for page in batch))
+            columns = _shared_columns(checked, tables)
+            for name in ("date_created", "date_completed"):
+                ends = pc.min_max(columns[name].cast(pa.int64()))
+                if ends["min"].is_valid and not _FIRST <= ends["min"].as_py() <= ends["max"].as_py() <= _LAST:
+                    raise ValueError
+            descriptions = [tables.descriptions.entries[code] for code in pc.unique(columns["description"]).to_pylist()]
+            texts = [word.encode() for description in descriptions for word in description if word]
+            texts += [bytes(columns[name].buffers()[2] or b"") for name in ("payment_id", "note")]
+            if any(not text.isascii() and _REPLACEMENT in text for text in texts):
+                raise ValueError
+            nulls = pa.nulls(len(checked))
+            columns |= {
+                "amount_cents": _cents([row.amount for row in checked]),
+                "actor": tables.actors.codes(_binary_array([row.actor for row in checked])),
+                "target": tables.targets.codes(_binary_array([row.target for row in checked])),
+                "fee_cents": nulls.cast(pa.int64()),
+                "refund_payment_id": nulls.cast(pa.large_string()),
+                "refund_amount_cents": nulls.cast(pa.int64()),
+            }
+            return pa.table(columns).slice(0, len(rows))
     for page in batch:
         if page.undecoded is not None:
             on_problems(page.problems)
     return _columns_of_records(list(chain.from_iterable(batch)), tables)
 
 
-def _columns_of_wire_rows(pages: Sequence[Payments], tables: InternTables) -> pa.Table:
-    """Return the columns of undecoded pages, or raise one of ``FALLBACK_ERRORS``."""
-    import pyarrow as pa
-
-    rows: list[Any] = list(chain.from_iterable(page.rows for page in pages))
-    checked = rows + list(chain.from_iterable(page.excluded for page in pages))
-    columns = _shared_columns(checked, tables)
-    _check_dates(columns)
-    _check_texts(columns, tables)
-    nulls = pa.nulls(len(checked))
-    columns |= {
-        "amount_cents": _cents([row.amount for row in checked]),
-        "actor": tables.actors.codes(_binary_array([row.actor for row in checked])),
-        "target": tables.targets.codes(_binary_array([row.target for row in checked])),
-        "fee_cents": nulls.cast(pa.int64()),
-        "refund_payment_id": nulls.cast(pa.large_string()),
-        "refund_amount_cents": nulls.cast(pa.int64()),
-    }
-    return pa.table(columns).slice(0, len(rows))
-
-
-def _check_dates(columns: dict[str, pa.Array]) -> None:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    for name in ("date_created", "date_completed"):
-        ends = pc.min_max(columns[name].cast(pa.int64()))
-        if ends["min"].is_valid and not _FIRST <= ends["min"].as_py() <= ends["max"].as_py() <= _LAST:
-            raise ValueError
-
-
-def _check_texts(columns: dict[str, pa.Array], tables: InternTables) -> None:
-    import pyarrow.compute as pc
-
-    descriptions = [tables.descriptions.entries[code] for code in pc.unique(columns["description"]).to_pylist()]
-    texts = [word.encode() for description in descriptions for word in description if word]
-    texts += [bytes(columns[name].buffers()[2] or b"") for name in ("payment_id", "note")]
-    if any(not text.isascii() and _REPLACEMENT in text for text in texts):
-        raise ValueError
-
-
 def _columns_of_records(records: Sequence[Payment], tables: InternTables) -> pa.Table:
-    import pyarrow as pa
-
     refunds = [record.refund for record in records]
     actors = [tables.actors.add_object(record.actor) for record in records]
     targets = [tables.targets.add_object(record.target) for record in records]
@@ -151,8 +127,6 @@ def _columns_of_records(records: Sequence[Payment], tables: InternTables) -> pa.
 
 def _shared_columns(rows: Sequence[PaymentRow], tables: InternTables) -> dict[str, pa.Array]:
     """Return the columns of fields that are identical in the wire form and the record."""
-    import pyarrow as pa
-
     codes = tables.descriptions
     descriptions = [codes[row.status, row.action, row.audience, row.medium] for row in rows]
     return {
@@ -166,9 +140,6 @@ def _shared_columns(rows: Sequence[PaymentRow], tables: InternTables) -> dict[st
 
 def _binary_array(values: list[bytes]) -> pa.Array:
     """Return an array from one joined buffer: given a list, Arrow would ask each value for its bytes in Python."""
-    import numpy as np
-    import pyarrow as pa
-
     ends = np.zeros(len(values) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=ends[1:])
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(values))]
@@ -179,15 +150,11 @@ def _cents(amounts: Sequence[bytes]) -> pa.Array:
     """Return amounts in cents, or raise a ValueError for a fraction of a cent and for an unusual spelling.
 
     The texts are joined and split again, because Arrow would ask each for its bytes in Python: a number has no comma,
-    and of any other JSON text with commas the first piece is no number.
+    and the first piece of any other JSON text with commas is not a number.
 
     A decimal with two places is stored as its number of cents in the lower of two 64-bit words. Arrow reads some
     numbers with very many digits, or with an exponent, as 0; so those are refused.
     """
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     joined = b",".join(amounts).decode()
     texts = pc.split_pattern(pa.array([joined], pa.large_string()), ",").values
     if pc.max(pc.binary_length(texts)).as_py() > _LONGEST_AMOUNT or "e" in joined or "E" in joined:
@@ -197,8 +164,6 @@ def _cents(amounts: Sequence[bytes]) -> pa.Array:
 
 
 def _text_array(values: Sequence[str | None]) -> pa.Array:
-    import pyarrow as pa
-
     if values.count(None) == len(values):  # counting takes a tenth of the time of building
         return pa.nulls(len(values), pa.large_string())
     return pa.array(values, pa.large_string())
@@ -206,7 +171,5 @@ def _text_array(values: Sequence[str | None]) -> pa.Array:
 
 def _instant_array(instants: list[datetime | None]) -> pa.Array:
     """Return instants in UTC, built from durations since 1970, which takes Arrow a third of the time."""
-    import pyarrow as pa
-
     since = [instant and instant - (EPOCH if instant.tzinfo else NAIVE_EPOCH) for instant in instants]
     return pa.array(since, pa.duration("us")).cast(pa.int64()).cast(pa.timestamp("us", "UTC"))

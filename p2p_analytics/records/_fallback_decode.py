@@ -44,7 +44,15 @@ def to_payment(raw: bytes, problems: ProblemCollector) -> Payment | None:
         problems.add("id", raw, "the item holds no id", unreadable=True)
         return None
     problems.record_id = wire.id
-    _check_words(wire, raw, problems)
+    for name in _EXPECTED:
+        if getattr(wire, name) in (None, NULL):
+            problems.add(name, "null", "documented as always set")
+    if wire.status is not None and wire.status not in _STATUSES:
+        problems.add("status", wire.status, "a word the document does not know")
+    if wire.action is not None and wire.action not in _ACTIONS:
+        problems.add("action", wire.action, "a word the document does not know; direction and flow stay empty")
+    if REPLACEMENT_ESCAPE in raw:
+        problems.add("text", raw, "may hold half a character pair, shown as U+FFFD")
     return Payment(
         id=wire.id,
         status=wire.status,
@@ -63,15 +71,3 @@ def to_payment(raw: bytes, problems: ProblemCollector) -> Payment | None:
         else None,
         raw_records=RawRecords(records=[raw]),
     )
-
-
-def _check_words(wire: WirePayment, raw: bytes, problems: ProblemCollector) -> None:
-    for name in _EXPECTED:
-        if getattr(wire, name) in (None, NULL):
-            problems.add(name, "null", "documented as always set")
-    if wire.status is not None and wire.status not in _STATUSES:
-        problems.add("status", wire.status, "a word the document does not know")
-    if wire.action is not None and wire.action not in _ACTIONS:
-        problems.add("action", wire.action, "a word the document does not know; direction and flow stay empty")
-    if REPLACEMENT_ESCAPE in raw:
-        problems.add("text", raw, "may hold half a character pair, shown as U+FFFD")

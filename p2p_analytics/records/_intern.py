@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from p2p_analytics.records._models import Target, User
 from p2p_analytics.records._values import decode_actor, decode_cents, decode_target
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pyarrow as pa
-
-    from p2p_analytics.records._models import Target, User
 
 T = TypeVar("T")
 
@@ -58,9 +56,6 @@ class InternTable(dict[Any, int], Generic[T]):
 
         Arrow looks up recent keys all at once; only the others cost a call of Python each.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         recent = self._recent
         if recent is None or len(recent) > RECENT:
             recent = pa.table({"key": pa.array([], keys.type), "code": pa.array([], pa.int64())})

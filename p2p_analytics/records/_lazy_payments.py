@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import compress
 from operator import not_
-from typing import TYPE_CHECKING, Protocol, cast, overload
+from typing import Protocol, cast, overload
 
 import msgspec
 
-from p2p_analytics.records._models import Payment
+from p2p_analytics.records._models import Payment, Problem
 from p2p_analytics.times import in_utc
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from p2p_analytics.records._models import Problem
 
 
 class PaymentRow(Protocol):

@@ -7,7 +7,8 @@ has no place for problems, and raise one of ``FALLBACK_ERRORS`` instead.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Final, TypeVar
+from datetime import datetime
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -16,9 +17,6 @@ from p2p_analytics.money import to_cents
 from p2p_analytics.records._models import Problem, Target, User
 from p2p_analytics.records._wire_types import DECODE_ERRORS, REPLACEMENT_ESCAPE, WirePayment, WireTarget, WireUser
 from p2p_analytics.times import parse_instant
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 T = TypeVar("T")
 

@@ -43,7 +43,7 @@ class WireTarget(msgspec.Struct):
 
 
 class WireAmount(msgspec.Struct):
-    """A fee or refund; the document says little more about either than that it has an amount."""
+    """A fee or refund; the document specifies little more than its amount."""
 
     id: str | None = None
     amount: msgspec.Raw = NULL

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from p2p_analytics.sandbox.api import openapi
 from p2p_analytics.sandbox.api.authentication import Authenticator
-from p2p_analytics.sandbox.api.control import ControlRoutes
+from p2p_analytics.sandbox.api.control import Controllable, ControlRoutes
 from p2p_analytics.sandbox.api.reads import ReadEndpoints
 from p2p_analytics.sandbox.api.token_exchange import TokenExchange
 from p2p_analytics.sandbox.api.writes import WriteEndpoints
+from p2p_analytics.sandbox.domain.tokens import Tokens
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
 from p2p_analytics.sandbox.faults.settings import RequestSettings
 from p2p_analytics.sandbox.http import serialize
@@ -27,16 +29,8 @@ from p2p_analytics.sandbox.pages.account import AccountPages
 from p2p_analytics.sandbox.pages.authorization import Authorization
 from p2p_analytics.sandbox.pages.sessions import Sessions
 from p2p_analytics.sandbox.runtime.middleware import RequestMiddleware
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from starlette.requests import Request
-
-    from p2p_analytics.sandbox.api.control import Controllable
-    from p2p_analytics.sandbox.domain.tokens import Tokens
-    from p2p_analytics.sandbox.runtime.request_log import RequestLog
-    from p2p_analytics.sandbox.storage.store import Store
+from p2p_analytics.sandbox.runtime.request_log import RequestLog
+from p2p_analytics.sandbox.storage.store import Store
 
 
 def create_app(  # noqa: PLR0913 - each is one part or setting of the service
@@ -65,7 +59,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     request_settings : RequestSettings or None
         Latency, faults and rate limit.
     controlled : Controllable or None
-        The server that the control routes change; without it there are no control routes.
+        The server that the control routes change; without it control routes do not exist.
     """
     request_settings = RequestSettings() if request_settings is None else request_settings
     prefix = urlsplit(base_url).path

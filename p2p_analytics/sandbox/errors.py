@@ -24,12 +24,10 @@ publicly known of the service.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping
+from typing import ClassVar
 
 from p2p_analytics.errors import P2PAnalyticsError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class SandboxError(P2PAnalyticsError):
@@ -240,7 +238,7 @@ class StateError(RefusalError):
 
 
 class OAuthError(RefusalError):
-    """Refusal of the token exchange without an error code of its own."""
+    """Refusal of the token exchange without a separate error code."""
 
     status, code = 400, "240"
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
 
 from p2p_analytics.sandbox.server import SandboxServer
 from p2p_analytics.sandbox.town import build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from types import FrameType
 
 
 def serve(  # noqa: PLR0913 - each is one option of the command

@@ -5,13 +5,18 @@ from __future__ import annotations
 import atexit
 import contextlib
 import time
+from collections.abc import Callable
+from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Self
 
+from p2p_analytics.sandbox.app import create_app
 from p2p_analytics.sandbox.domain.test_user import TEST_USER
 from p2p_analytics.sandbox.domain.tokens import Tokens
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.faults.settings import AdjustableSettings, RequestSettings
+from p2p_analytics.sandbox.http.dialects import dialect_named
+from p2p_analytics.sandbox.runtime.middleware import RequestMiddleware
 from p2p_analytics.sandbox.runtime.request_log import RequestLog
 from p2p_analytics.sandbox.runtime.temporary import temporary_folder
 from p2p_analytics.sandbox.runtime.thread import HOST, listen, run_server
@@ -25,13 +30,6 @@ from p2p_analytics.sandbox.town.controls import Resident, TownControls
 from p2p_analytics.sandbox.town.plan import Plan
 from p2p_analytics.sandbox.town.planted import PlantedSeries, describe_series
 from p2p_analytics.vocabulary import VERSION_PATH
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import date, datetime
-    from typing import Self
-
-    from p2p_analytics.sandbox.runtime.middleware import RequestMiddleware
 
 DIALECTS: Final = ("documented", "observed")
 _RATE_LIMIT_STATUSES: Final = {"documented": (429,), "observed": (429, 400)}
@@ -244,7 +242,7 @@ class SandboxServer(TownControls, AdjustableSettings):
         UnknownPersonError
             No person has that name.
         SettingError
-            There is no such generation, or the dates are no period of at most 90 days.
+            The generation is unknown, or the dates are not a period of at most 90 days.
         """
         person = self.store.person(self._user_id(user))
         assert person is not None  # noqa: S101 - `_user_id` raises for unknown users
@@ -300,9 +298,6 @@ class SandboxServer(TownControls, AdjustableSettings):
         return Plan(self.seed, *self._size, self._start, self._with_series)
 
     def _application(self) -> RequestMiddleware:
-        from p2p_analytics.sandbox.app import create_app
-        from p2p_analytics.sandbox.http.dialects import dialect_named
-
         dialect = dialect_named(self._dialect, application=_DEMO.name, rate_limit_status=self._rate_limit_status)
         return create_app(
             self.store,

@@ -3,46 +3,47 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import os
 import re
+from collections.abc import Callable
+from datetime import date, datetime
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import ipywidgets
+import pandas as pd
 
 from p2p_analytics import plots
 from p2p_analytics.analyses import catalogue, pending_requests
 from p2p_analytics.analyses.caveats import describe_caveat, lacks_audiences
-from p2p_analytics.display import format_count
+from p2p_analytics.currencies import describe_code
+from p2p_analytics.display import clean_line, format_count
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import to_csv
 from p2p_analytics.files import atomic_file
 from p2p_analytics.frames.missing_amounts import describe_missing_amounts
-from p2p_analytics.frames.schema import select_payments
-from p2p_analytics.history import require_history
+from p2p_analytics.frames.row_currencies import count_currencies, is_in_currency, list_currencies
+from p2p_analytics.frames.schema import KIND_PAYMENT, select_payments
+from p2p_analytics.history import History, require_history
 from p2p_analytics.messages import write_reminders
 from p2p_analytics.times import as_instant
 from p2p_analytics.widgets._inputs import build_button, build_button_row, build_dropdown, build_grid, set_visible
 from p2p_analytics.widgets._payments_view import PaymentsView
 from p2p_analytics.widgets._period import Period, read_instants
-from p2p_analytics.widgets._selection import Selection, digest
 from p2p_analytics.widgets._style import STYLE, NotebookDisplay, build_box, format_message
 from p2p_analytics.widgets._table import (
     MOST_ROWS,
     analysis_to_html,
     fill_usernames,
+    format_names,
     name_people,
     name_rows,
     reminders_to_html,
     to_list,
 )
-
-if TYPE_CHECKING:
-    import os
-    from datetime import date, datetime
-
-    from p2p_analytics.history import History
 
 _PAYMENTS: Final = "payments"
 _TITLES: Final = {
@@ -57,6 +58,10 @@ _DATED: Final = frozenset(
 _REQUESTS: Final = "pending_requests"
 _OVER_TIME: Final = "spending_over_time"
 _WIDTH: Final = 5.2  # inches; still readable at two thirds, as on a phone
+_EVERYONE: Final = "everyone"
+_ANY_STATUS: Final = "every status"
+_ANY_KIND: Final = "every kind"
+_ANY_CURRENCY: Final = "every currency"
 
 
 class Explorer(NotebookDisplay):
@@ -81,7 +86,7 @@ class Explorer(NotebookDisplay):
     Attributes
     ----------
     table : DataFrame
-        The displayed table: as the analysis returns it, or all rows of the view "Payments", of which a page is
+        The displayed table: as the analysis returns it, or all rows of the view "Payments", although only a page is
         displayed. "Save as CSV" writes it.
     payments : DataFrame
         The selected rows of PAYMENTS; in the view "Payments", the rows that the search found.
@@ -95,7 +100,7 @@ class Explorer(NotebookDisplay):
         months, first and last dates. Only the age of a request always counts from its creation. The first and
         the last day are included; in strict privacy mode, their months. A payment without the date is in no period.
     search, order, kind : ipywidgets.Widget
-        The inputs of the view "Payments", ``kind`` for histories with transactions that are no payments between people.
+        The inputs of the view "Payments", ``kind`` for histories with transactions other than payments between people.
 
     Raises
     ------
@@ -140,18 +145,8 @@ class Explorer(NotebookDisplay):
         self.save_plot = build_button("Save this plot", "image", lambda: self._save("png"))
         self._plot, self._table, self._message = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
         self._scope = ipywidgets.HTML()
-        self.widget = self._arrange()
-        self._update()
-
-    def __repr__(self) -> str:
-        """Return the user's name, the view and the number of payments, not the payments."""
-        who = self._history.me.user.display_name
-        payments = format_count(len(self.payments), *name_rows(self.payments))
-        return f"<Explorer of {who}: {_TITLES[self.analysis.value]}, {payments}>"
-
-    def _arrange(self) -> Any:  # noqa: ANN401 - ipywidgets has no types
         self._payments_inputs = build_grid(self.search, self.order, self.kind)
-        return build_box(
+        self.widget = build_box(
             build_grid(
                 *(self.analysis, self.person, self.status, self.currency),
                 *(self.period, self.first_day, self.last_day),
@@ -164,6 +159,13 @@ class Explorer(NotebookDisplay):
             build_button_row(self._single.previous, self._single.next, self.save_csv, self.save_plot),
             self._message,
         )
+        self._update()
+
+    def __repr__(self) -> str:
+        """Return the user's name, the view and the number of payments, not the payments."""
+        who = self._history.me.user.display_name
+        payments = format_count(len(self.payments), *name_rows(self.payments))
+        return f"<Explorer of {who}: {_TITLES[self.analysis.value]}, {payments}>"
 
     def _static_html(self) -> str:
         shown = f"{self._scope.value}{self._plot.value}{self._table.value}"
@@ -222,7 +224,7 @@ class Explorer(NotebookDisplay):
         return f" Privacy mode hides {' and '.join(hidden)}, so this view is not that of the real payments."
 
     def _show_analysis(self, name: str) -> tuple[str, str]:
-        """Compute an analysis, and return its plot, empty if nothing is known to draw, and its table as HTML."""
+        """Compute an analysis, and return its plot (empty if there is nothing to draw) and its table, as HTML."""
         rows = self._period.set_dates(self.payments) if name in _DATED else self.payments
         options = {"by": "category", "every": self._period.choose_every(rows)} if name == _OVER_TIME else {}
         self.table = catalogue.build_table(
@@ -263,7 +265,7 @@ class Explorer(NotebookDisplay):
         )
 
     def _show_payments(self) -> tuple[str, str]:
-        """Search and sort the payments, and return their first page as HTML; there is no plot."""
+        """Search and sort the payments, and return their first page as HTML, without a plot."""
         self._single.open(self.payments, self.date.value)
         self.payments, self.table = self._single.payments, self._single.table
         return "", self._render_page()
@@ -315,3 +317,90 @@ class Explorer(NotebookDisplay):
             parts += [digest(self.search.value)] if self.search.value.strip() else []
         kept = [re.sub(r"\W+", "-", part, flags=re.ASCII).strip("-")[:60] for part in parts]
         return "-".join(part for part in kept if part)
+
+
+# ---- selection of rows
+
+
+class Selection:
+    """Inputs that select rows of PAYMENTS by person, status, kind and currency.
+
+    A person has payments between people only. The kinds are for the view of single payments, because analyses count
+    payments between people. If these are in several currencies, one is always selected, at first the most frequent.
+
+    Parameters
+    ----------
+    payments : DataFrame
+        All rows of the history.
+    on_change : callable
+        Called after a change of an input.
+    """
+
+    def __init__(self, payments: pd.DataFrame, *, on_change: Callable[..., None]) -> None:
+        people = select_payments(payments)
+        statuses = sorted(payments["status"].dropna().unique())
+        kinds = list(dict.fromkeys([KIND_PAYMENT, *sorted(set(_name_kinds(payments)))]))
+        currencies = list(dict.fromkeys([*count_currencies(payments), *list_currencies(payments)]))
+        any_currency = [(_ANY_CURRENCY, "")] if len(count_currencies(payments)) <= 1 else []
+        self.person = build_dropdown("Person", [(_EVERYONE, ()), *_person_options(people)])
+        self.status = build_dropdown("Status", [(_ANY_STATUS, ""), *((word, word) for word in statuses)])
+        self.kind = build_dropdown("Kind", [(_ANY_KIND, ""), *((clean_line(kind), kind) for kind in kinds)])
+        self.currency = build_dropdown(
+            "Currency", [*any_currency, *((describe_code(code), code) for code in currencies)]
+        )
+        self._has_kinds = len(people) < len(payments)
+        set_visible(self.currency, len(currencies) > 1)
+        for each in (self.person, self.status, self.kind, self.currency):
+            each.observe(on_change, names="value")
+
+    def show_kinds(self, *, is_single: bool) -> None:
+        """Show the list of kinds in the view of single payments, if there are several; hide it in other views."""
+        set_visible(self.kind, is_single and self._has_kinds)
+
+    def select(self, payments: pd.DataFrame, *, is_single: bool) -> pd.DataFrame:
+        """Return the selected rows; in the view of single payments also by kind."""
+        rows = payments
+        if self.currency.value:
+            rows = rows[is_in_currency(rows, self.currency.value)]
+        if self.person.value:
+            column, key = self.person.value
+            rows = select_payments(rows)
+            rows = rows[rows[column] == key]
+            if column == "counterparty_name":  # people without an id
+                rows = rows[rows["counterparty_id"].isna()]
+        if self.kind.value and is_single:
+            rows = rows[[kind == self.kind.value for kind in _name_kinds(rows)]]
+        return rows[rows["status"] == self.status.value] if self.status.value else rows
+
+    def list_choices(self, *, is_single: bool) -> list[str]:
+        """Return the choices as words for a file name; none for the initial ones."""
+        parts = [self.person.label, digest(self.person.value)] if self.person.value else []
+        parts += [self.kind.label, digest(self.kind.value)] if self.kind.value and is_single else []
+        return [*parts, self.status.value, self.currency.label if self.currency.index else ""]
+
+
+def digest(choice: object) -> str:
+    """Return eight digits for a choice, because words of two choices may differ in removed characters only."""
+    return hashlib.blake2s(repr(choice).encode(), digest_size=4).hexdigest()
+
+
+def _name_kinds(payments: pd.DataFrame) -> list[str]:
+    """Return the kind of each row; one without a kind is a payment."""
+    return [kind or KIND_PAYMENT for kind in to_list(payments.reindex(columns=["kind"])["kind"])]
+
+
+def _person_options(payments: pd.DataFrame) -> list[tuple[str, tuple[str, str]]]:
+    """Return each counterparty's name with the column and value that identify it; the last of several names counts."""
+    people: Any = payments.reindex(columns=["counterparty_id", "counterparty_name", "counterparty_username"])
+    people = people.drop_duplicates().astype(object)
+    people = people.where(people.notna(), None).sort_values("counterparty_name", na_position="first", kind="stable")
+    known: dict[tuple[str, str], tuple[str | None, str | None]] = {}
+    for identifier, name, username in people.itertuples(index=False, name=None):
+        if identifier is not None:
+            known["counterparty_id", identifier] = name, username
+        elif name is not None:
+            known["counterparty_name", name] = name, username
+    ids = [value if column == "counterparty_id" else None for column, value in known]
+    names, usernames = ([pair[at] for pair in known.values()] for at in (0, 1))
+    options = zip(format_names(names, usernames, ids), known, strict=True)
+    return sorted(options, key=lambda option: option[0].casefold())

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import getpass
+import os
 import sys
 import threading
 import warnings
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal
+from html import escape
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 import ipywidgets
 import traitlets
+from IPython.core.getipython import get_ipython
 
 from p2p_analytics import settings
 from p2p_analytics.auth import AccessToken, Listener, authorize_url, hide_frames, token_from_text
@@ -22,29 +26,21 @@ from p2p_analytics.errors import (
     ConfigurationError,
     NotSignedIn,
     P2PAnalyticsError,
+    ScopeError,
     TokenError,
 )
 from p2p_analytics.privacy import strip_service_text
+from p2p_analytics.records import Me
 from p2p_analytics.vocabulary import Scope
-from p2p_analytics.widgets._kernel_events import watch_cells
-from p2p_analytics.widgets._messages import (
-    find_granted_scopes,
-    format_expiry,
-    format_link,
-    format_scopes,
-    format_time_left,
-)
 from p2p_analytics.widgets._style import NotebookDisplay, build_box, format_message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
 
 _LINK_SECONDS: Final = 3600.0  # long, because notebooks stay open and the nonce cannot be guessed
 _REFRESH_SECONDS: Final = 1.0
 _READY: Final = "paste it here and press Enter"
 _CELL_RUNS: Final = "wait until no cell runs, then paste it here"
 _NOT_SIGNED_IN: Final = "Not signed in yet"
+# Set if the kernel runs on another machine than the browser: hubs, Binder, remote VS Code, Codespaces.
+_REMOTE_VARIABLES: Final = ("JUPYTERHUB_", "BINDER_", "CODESPACES", "REMOTE_CONTAINERS", "VSCODE_AGENT_FOLDER")
 
 
 class _SecretBox(ipywidgets.Password):  # type: ignore[misc] # ipywidgets has no types
@@ -107,7 +103,7 @@ class TokenForm(NotebookDisplay):
         # Guards the state against the listener's thread and the thread that watches the token.
         self._lock = threading.RLock()
         self._closed = threading.Event()
-        self._listener: Listener | None = None  # None while there is no open sign-in
+        self._listener: Listener | None = None  # None while no sign-in is open
         self._token: AccessToken | None = None
         self._reason = _NOT_SIGNED_IN
         self._user_name = self._scopes_sentence = self._problem = self._listener_problem = ""
@@ -281,17 +277,6 @@ class TokenForm(NotebookDisplay):
     def _watch_token(self, token: AccessToken, is_identified: threading.Event) -> None:
         """Request the user of a token, then update the remaining time until it expires."""
         try:
-            self._request_user(token)
-        finally:
-            is_identified.set()
-        while self._token is token and not self._closed.wait(_REFRESH_SECONDS):
-            if token.expires_at is not None and datetime.now(UTC) >= token.expires_at:
-                self._discard(token, format_expiry(token))
-            else:
-                self._show()
-
-    def _request_user(self, token: AccessToken) -> None:
-        try:
             with Client(token, base_url=self.base_url, cache_dir=False) as client:
                 me = strip_service_text(client.me)(lenient=True)
                 granted = strip_service_text(find_granted_scopes)(client, me, token)
@@ -308,6 +293,13 @@ class TokenForm(NotebookDisplay):
                     self._user_name = name or NO_NAME
                     self._scopes_sentence = format_scopes(granted, token)
                     self._show()
+        finally:
+            is_identified.set()
+        while self._token is token and not self._closed.wait(_REFRESH_SECONDS):
+            if token.expires_at is not None and datetime.now(UTC) >= token.expires_at:
+                self._discard(token, format_expiry(token))
+            else:
+                self._show()
 
     def _discard(self, token: AccessToken, reason: str, sentence: str = "") -> None:
         with self._lock:
@@ -343,3 +335,112 @@ class TokenForm(NotebookDisplay):
                 lines.append(format_message(f"Requesting the user of this token from {self._host} …"))
             self._message_html.value = "".join(lines)
             self._time_html.value = "" if token is None else f'<p class="quiet">{format_time_left(token)}</p>'
+
+
+# ---- messages, and the requests that find out what a token permits
+
+
+def format_link(link: str, plain_link: str, host: str, scopes: Iterable[str], problem: str) -> str:
+    """Return the link to the consent page as HTML, with instructions in case the browser cannot return."""
+    if problem:
+        hint = f"{problem} The last page may not load: copy its whole address."
+    elif is_remote():
+        hint = (
+            "This notebook runs on another machine, so the last page will not load: "
+            "copy its whole address from the address bar, and paste it here."
+        )
+    else:
+        hint = (
+            "The sign-in then finishes by itself. If the last page does not load, copy its whole address and paste it "
+            "here."
+        )
+    fallback = (
+        f" If the service refuses the redirect address, <a {_link_attributes(plain_link)}>use the registered one</a> "
+        "and paste."
+    )
+    return (
+        f'<p><a class="sign-in" {_link_attributes(link)}>Sign in at {escape(host)}</a></p>'
+        f'<p class="quiet">A new tab opens and asks you to agree to {escape(", ".join(scopes))}. {escape(hint)}'
+        f"{fallback if link != plain_link else ''}</p>"
+    )
+
+
+def _link_attributes(link: str) -> str:
+    return f'href="{escape(link)}" target="_blank" rel="noopener noreferrer"'
+
+
+def is_remote() -> bool:
+    """Return whether the environment shows that the browser is on another machine."""
+    return "google.colab" in sys.modules or any(name.startswith(_REMOTE_VARIABLES) for name in os.environ)
+
+
+def find_granted_scopes(client: Client, me: Me, token: AccessToken) -> set[str]:
+    """Return the scopes that responses prove, and make_payments if requested, which only a payment could prove."""
+    proofs = {
+        Scope.PROFILE: True,
+        Scope.EMAIL: me.user.email is not None,
+        Scope.PHONE: me.user.phone is not None,
+        Scope.BALANCE: me.balance_cents is not None,
+        Scope.PAYMENTS: Scope.PAYMENTS in token.scopes,
+    }
+    granted: set[str] = {scope for scope, is_proven in proofs.items() if is_proven}
+    try:
+        next(client.friend_pages(str(me.user.id), page_size=1), None)
+    except ScopeError:
+        return granted
+    return granted | {Scope.FRIENDS}
+
+
+def format_scopes(granted: set[str], token: AccessToken) -> str:
+    """Return a sentence with the granted scopes, and one with the scopes that were requested and not granted."""
+    missing = sorted(token.scopes - granted)
+    also = f" Requested and not granted: {', '.join(missing)}." if missing else ""
+    return f"The token permits {', '.join(sorted(granted))}.{also}"
+
+
+def format_expiry(token: AccessToken) -> str:
+    """Return that the token expired, and when."""
+    return f"The token expired at {_format_time(token)} UTC"
+
+
+def format_time_left(token: AccessToken) -> str:
+    """Return how long the token is valid: in minutes, and in steps of ten seconds at the end, so the page is quiet."""
+    if token.expires_at is None:
+        return "The expiry is unknown: a token from the browser is valid for 30 minutes."
+    seconds = int((token.expires_at - datetime.now(UTC)).total_seconds())
+    minutes, tens = seconds // 60, seconds // 10 * 10
+    time_left = f"{minutes} minutes" if minutes > 1 else f"{max(tens, 0) or 'less than 10'} seconds"
+    return f"Valid for {time_left}, until {_format_time(token)} UTC."
+
+
+def _format_time(token: AccessToken) -> str:
+    return f"{token.expires_at.astimezone(UTC):%H:%M}" if token.expires_at else "an unknown time"
+
+
+def watch_cells(on_change: Callable[[bool], None]) -> Callable[[], None]:
+    """Call ``on_change`` with whether a cell runs, at every change, and at once if one runs now.
+
+    Return a function that stops the notification. Outside a notebook, ``on_change`` is never called.
+    """
+    shell = get_ipython()
+    kernel = getattr(shell, "kernel", None)
+    if shell is None or kernel is None:
+        return lambda: None
+
+    def on_start(*_: object) -> None:
+        on_change(True)  # noqa: FBT003 - the only argument of a callback
+
+    def on_end(*_: object) -> None:
+        on_change(False)  # noqa: FBT003 - likewise
+
+    def stop() -> None:
+        for name, callback in callbacks.items():
+            if callback in shell.events.callbacks[name]:  # the user may have reset the events before
+                shell.events.unregister(name, callback)
+
+    callbacks = {"pre_run_cell": on_start, "post_run_cell": on_end}
+    for name, callback in callbacks.items():
+        shell.events.register(name, callback)
+    if kernel.get_parent("shell").get("header", {}).get("msg_type") == "execute_request":
+        on_start()
+    return stop

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from datetime import date
+from typing import Any
 
 import ipywidgets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import date
 
 
 def build_dropdown(label: str, options: list[Any], value: object = None) -> Any:  # noqa: ANN401 - ipywidgets has no types

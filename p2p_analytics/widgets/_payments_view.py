@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+import pandas as pd
 
 from p2p_analytics.analyses import spend_by_friend
 from p2p_analytics.display import clean_line, format_count, format_money
@@ -25,12 +29,6 @@ from p2p_analytics.widgets._table import (
     render_table,
     to_list,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from zoneinfo import ZoneInfo
-
-    import pandas as pd
 
 _LONGEST_NOTE: Final = 500  # displayed characters
 _COLUMNS: Final = (
@@ -164,7 +162,12 @@ class PaymentsView:
         table = table.sort_values(date, ascending=is_oldest_first, kind="stable", ignore_index=True)
         if order.column == "date":
             return table
-        rows = _sort_positions(_KEYS[order.column](table), is_ascending=order.is_ascending)
+        keys = _KEYS[order.column](table)
+        known = [at for at, key in enumerate(keys) if key is not None]
+        known.sort(
+            key=keys.__getitem__, reverse=not order.is_ascending
+        )  # stable both ways; rows without a key are last
+        rows = known + [at for at, key in enumerate(keys) if key is None]
         return table.iloc[rows].reset_index(drop=True)
 
     def _turn_page(self, step: int, on_page: Callable[[], None]) -> None:
@@ -225,13 +228,6 @@ _KEYS: Final[dict[str, Callable[[pd.DataFrame], list[Any]]]] = {
 }
 
 
-def _sort_positions(keys: list[Any], *, is_ascending: bool) -> list[int]:
-    """Return the positions of the keys in order; equal keys stay in theirs, and None comes last both ways."""
-    known = [at for at, key in enumerate(keys) if key is not None]
-    known.sort(key=keys.__getitem__, reverse=not is_ascending)
-    return known + [at for at, key in enumerate(keys) if key is None]
-
-
 def _format_amounts(rows: pd.DataFrame) -> list[str]:
     """Return amounts with the sign that they have for the viewer."""
     triples = zip(to_list(rows["amount"]), to_list(rows["direction"]), to_list(rows["currency"]), strict=True)
@@ -246,7 +242,7 @@ def _shorten(note: str) -> str:
 
 
 def _describe_totals(payments: pd.DataFrame) -> str:
-    """Return the number of payments and the sums of the settled ones, and which of these have no part in the sums."""
+    """Return the number of payments, the sums of settled payments, and the number left out of the sums."""
     count = format_count(len(payments), *name_rows(payments))
     if not len(payments):
         return f"{count}."

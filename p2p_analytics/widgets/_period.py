@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import calendar
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, Final
-from zoneinfo import available_timezones
+from typing import Any, Final
+from zoneinfo import ZoneInfo, available_timezones
+
+import pandas as pd
 
 from p2p_analytics.display import format_count, format_day, format_month, to_zone
 from p2p_analytics.errors import SchemaError
@@ -14,12 +17,6 @@ from p2p_analytics.frames.schema import require
 from p2p_analytics.times import find_zone, from_microseconds, to_microseconds
 from p2p_analytics.widgets._inputs import build_date_picker, build_dropdown
 from p2p_analytics.widgets._table import name_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from zoneinfo import ZoneInfo
-
-    import pandas as pd
 
 _LAST_DAY: Final = date(9999, 12, 31)  # datetime has no later year
 _MOST_PERIODS: Final = 48
@@ -107,7 +104,7 @@ class Period:
         return payments.assign(**dict.fromkeys(_DATES.values(), payments[self.date.value]))
 
     def choose_every(self, payments: pd.DataFrame) -> str:
-        """Return the period, "month" to "year", of which there is a readable number between the chosen dates."""
+        """Return the shortest period, "month" to "year", that gives a readable number of bars in the chosen dates."""
         dates = payments[self.date.value].dropna()
         months = (dates.max() - dates.min()).days / _MONTH_DAYS if len(dates) else 0
         return "month" if months <= _MOST_PERIODS else "quarter" if months <= 3 * _MOST_PERIODS else "year"
@@ -211,8 +208,6 @@ def read_instants(payments: pd.DataFrame, name: str) -> pd.Series[Any]:
     SchemaError
         The frame lacks the column, or a value is not a date.
     """
-    import pandas as pd
-
     require(payments.columns, [name], what="Explorer")
     try:
         return pd.to_datetime(payments[name], utc=True, format="ISO8601").dt.as_unit("us")

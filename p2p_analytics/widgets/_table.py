@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import pandas as pd
 
 from p2p_analytics import plots
 from p2p_analytics.currencies import US_DOLLARS
@@ -19,12 +23,6 @@ from p2p_analytics.display import (
     to_zone,
 )
 from p2p_analytics.frames.schema import select_payments
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from zoneinfo import ZoneInfo
-
-    import pandas as pd
 
 MOST_ROWS: Final = 100
 PAYMENTS_NOUN: Final = ("payment", "payments")
@@ -195,8 +193,6 @@ def _format_value(name: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # 
 
 
 def _is_text(column: pd.Series[Any]) -> bool:
-    import pandas as pd
-
     return not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column)
 
 

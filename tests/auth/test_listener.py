@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.auth import AccessToken, Listener, _pages
+from p2p_analytics.auth import AccessToken, Listener
+from p2p_analytics.auth._listener import render_page
 from p2p_analytics.errors import ConfigurationError, TokenError
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def test_headers(factory: ListenerFactory, target: str | None) -> None:
 
 def test_text_of_a_redirect_is_escaped(factory: ListenerFactory) -> None:
     """Text from the URL, and any text of a page, is escaped and not interpreted as markup."""
-    assert b"<h1>a&lt;b</h1><p>&lt;script&gt;</p>" in _pages.render_page("a<b", "<script>")
+    assert b"<h1>a&lt;b</h1><p>&lt;script&gt;</p>" in render_page("a<b", "<script>")
     listener = factory.listen()
     body = send_request(listener, callback(listener, "access_token=a&access_token=b&state=%3Cscript%3E"))[2]
     assert "<script" not in body

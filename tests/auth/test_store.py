@@ -179,7 +179,7 @@ def test_a_folder_that_others_can_write_into_is_refused(bits: int) -> None:
 
 
 GOOD = json.loads(
-    '{"base_url": "https://pay.example/v1", "access_token": "CANARY", "expires_at": null, "scopes": [],'
+    '{"base_url": "https://pay.example/v1", "access_token": "CANARY", "expires_at": null, "scopes": [], "owner": null,'
     ' "client_id": null, "refresh_token": null, "ident": "a"}'
 )
 

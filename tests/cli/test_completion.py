@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from p2p_analytics import cli
-from p2p_analytics.cli import _main
+from p2p_analytics.cli import _commands
 from support.canary import CANARY
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def test_bash_completes(script: Path, words: list[str], expected: list[str]) -> 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 def test_bash_completes_every_command_and_option(script: Path) -> None:
     """The script has all commands, and of each all options."""
-    (commands,) = (action.choices for action in _main.build_parser()._actions if isinstance(action.choices, dict))
+    (commands,) = (action.choices for action in _commands.build_parser()._actions if isinstance(action.choices, dict))
     assert complete(script, "") == sorted(commands)
     for name, parser in commands.items():
         assert complete(script, name, "--") == sorted(

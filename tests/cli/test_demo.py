@@ -62,7 +62,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     real = auth.token_from_redirect
     shown: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(auth, "token_from_redirect", remember)
+        patch.setattr(demonstration, "token_from_redirect", remember)
         patch.setattr("sys.stdout.write", shown.append)
         patch.setattr("sys.stderr.write", shown.append)
         assert cli.main(["demo", "--out", str(out), "--years", "2", "--seed", "11"]) == 0

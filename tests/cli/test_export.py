@@ -25,9 +25,9 @@ def test_every_analysis_is_a_table() -> None:
     """The command knows the analyses of the catalogue, which has each public one that returns a table."""
     from p2p_analytics import analyses
     from p2p_analytics.analyses.catalogue import CATALOGUE
-    from p2p_analytics.cli.views import _export
+    from p2p_analytics.cli import _commands
 
-    assert [*CATALOGUE] == [*_export._ANALYSES]
+    assert [*CATALOGUE] == [*_commands.ANALYSES]
     assert {*CATALOGUE} == {*analyses.__all__} - {"categorise", "default_rules"}
 
 
@@ -72,6 +72,7 @@ def test_export_a_table(archive_path, tmp_path, table, column, values) -> None:
 
 def test_every_table_has_every_ending(archive_path, tmp_path, capfdbinary) -> None:
     """A table has the same columns and number of rows in each kind of file, and on standard output."""
+    from p2p_analytics.cli import _commands
     from p2p_analytics.cli.views import _export
 
     def read_sqlite(path: object) -> pd.DataFrame:
@@ -82,7 +83,7 @@ def test_every_table_has_every_ending(archive_path, tmp_path, capfdbinary) -> No
     readers = {"jsonl": partial(pd.read_json, lines=True), "db": read_sqlite}
     history = p2p.open_archive(archive_path).history()
     chosen = Range(history, "", history.fetched_at)
-    for name in (*_export._FRAMES, *_export._ANALYSES):
+    for name in (*_commands.FRAMES, *_commands.ANALYSES):
         options = argparse.Namespace(out="-", as_of=None, tz=None)
         table = _export._build_table(name, chosen, options)
         _export._write_table(name, table, history, options)

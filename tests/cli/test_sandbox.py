@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from p2p_analytics import cli
-from p2p_analytics.cli import _main, _statement_files
+from p2p_analytics.cli import _commands
 from p2p_analytics.sandbox import SandboxServer
 from p2p_analytics.sandbox.statements.write import GENERATIONS
 
@@ -29,7 +29,7 @@ def test_the_sandbox_serves_until_ctrl_c(start: Callable[..., subprocess.Popen[s
     process = start("sandbox", "--port", "0", "--years", "1")
     assert process.stdout is not None
     login = next(words for line in process.stdout if (words := line.partition("p2p-analytics ")[2].split()))
-    address = _main.build_parser().parse_args(login).base_url
+    address = _commands.build_parser().parse_args(login).base_url
     assert login == ["login", "--base-url", address, "--client-id", "1001"]
     request = urllib.request.Request(f"{address}/oauth/authorize?client_id=1001&scope=access_profile")  # noqa: S310 - loopback
     with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310 - loopback
@@ -148,4 +148,4 @@ def test_statement_files_that_cannot_be_written(tmp_path: Path, capsys: pytest.C
 
 def test_the_generations_are_those_of_the_sandbox() -> None:
     """The command line lists them itself, so that --help loads no sandbox."""
-    assert _statement_files.GENERATIONS == GENERATIONS
+    assert _commands.GENERATIONS == GENERATIONS

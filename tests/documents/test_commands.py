@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.cli import _demo, _main
+from p2p_analytics.cli import _commands, _demo
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +28,7 @@ WRONG = ["make nothing", "p2p-analytics sync", "p2p-analytics demo --all", "rm x
 
 def commands() -> dict[str, argparse.ArgumentParser]:
     """Return the command line's commands by name."""
-    (choices,) = [action.choices for action in _main.build_parser()._actions if isinstance(action.choices, dict)]
+    (choices,) = [action.choices for action in _commands.build_parser()._actions if isinstance(action.choices, dict)]
     return choices
 
 
@@ -48,7 +48,7 @@ def check(line: str) -> None:
     else:
         assert program == "p2p-analytics"
         words = words[: words.index(">")] if ">" in words else words
-        _main.build_parser().parse_args(words)
+        _commands.build_parser().parse_args(words)
 
 
 def test_command_lines_are_valid(command_line: str) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.client.paging.next_link import parse_next_link
+from p2p_analytics.client.paging.pager import parse_next_link
 from p2p_analytics.records import decode_payments
 
 PAYMENTS = 10_000

@@ -318,16 +318,6 @@ def test_tokens_are_nowhere(ask: Asking, tmp_path: Path, caplog: pytest.LogCaptu
         )
 
 
-def test_importing_is_light() -> None:
-    """Importing the sandbox loads neither the web framework nor the server."""
-    code = (
-        "import sys, p2p_analytics.sandbox; "
-        "print(sorted({'starlette', 'uvicorn', 'jinja2', 'orjson', 'sqlite3.dbapi2'} & set(sys.modules)))"
-    )
-    printed = run(code)
-    assert printed.strip() in ("[]", "['sqlite3.dbapi2']")
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_serve_until_interrupted(tmp_path: Path, number: signal.Signals) -> None:
     """The foreground command prints where it is and how to get a token; Ctrl-C and SIGTERM end it quietly."""

@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from p2p_analytics.client.paging.scheduler import fetch_history
-from p2p_analytics.client.window import BEGINNING, END, Window
 from p2p_analytics.records import Payment, PaymentPage, Payments
+from p2p_analytics.times import BEGINNING, END, Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from p2p_analytics.client.paging.query import Query
+    from p2p_analytics.client.paging.pager import Query
 
 START = datetime(2019, 3, 1, tzinfo=UTC)
 YEAR = 365 * 86_400

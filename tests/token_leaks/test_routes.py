@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from p2p_analytics import cli
-from p2p_analytics.cli import _main
+from p2p_analytics.cli import _commands
 from support.canary import CANARY
 
 TESTS = Path(__file__).parents[1]
@@ -177,7 +177,7 @@ def test_functions_that_show_secrets_are_never_used() -> None:
 
 def commands() -> list[str]:
     """Return the names of all commands."""
-    return re.findall(r"^    (\w+) ", _main.build_parser().format_help().partition("commands:")[2], re.MULTILINE)
+    return re.findall(r"^    (\w+) ", _commands.build_parser().format_help().partition("commands:")[2], re.MULTILINE)
 
 
 def test_help_shows_no_variable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -85,7 +85,7 @@ def test_the_box_is_disabled_while_a_cell_runs(
     events = EventManager(None, ["pre_run_cell", "post_run_cell"])
     kernel = types.SimpleNamespace(get_parent=lambda _channel: request)
     shell = types.SimpleNamespace(events=events, kernel=kernel)
-    monkeypatch.setattr("p2p_analytics.widgets._kernel_events.get_ipython", lambda: shell)
+    monkeypatch.setattr("p2p_analytics.widgets._form.get_ipython", lambda: shell)
     form = make_form()
     assert form._box.disabled
     for name, is_disabled in (("post_run_cell", False), ("pre_run_cell", True), ("post_run_cell", False)):

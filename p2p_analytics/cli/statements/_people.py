@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-from p2p_analytics.cli import _arguments, _output
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
 
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterable
-    from typing import Final
+import pandas as pd
 
-    import pandas as pd
+from p2p_analytics.archive import open_archive
+from p2p_analytics.cli import _output
+from p2p_analytics.display import clean_line, format_count, join_first
 
 _HEADER: Final = ("Name", "Person", "Evidence")
-_WIDEST: Final = 40
 _MOST_OTHERS: Final = 10
 _MOST_ROWS: Final = 200
 
 
-def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add ``people`` to a command line."""
-    people = _arguments.add_archive_command(
-        add_parser,
-        "people",
-        "list the people behind the names in statements",
-        "Print which names in statements are which people, and write suggestions for the others into people.csv in the "
-        "archive's folder. Nothing is united without you: remove the ? before a person to accept a suggestion.",
-    )
-    _arguments.add_json(people)
-    people.set_defaults(command=_people)
-
-
-def _people(options: argparse.Namespace) -> None:
+def run_command(options: argparse.Namespace) -> None:
     """Print the people behind the names in statements, and write the suggestions."""
-    from pathlib import Path
-
-    from p2p_analytics.archive import open_archive
-
     archive = open_archive(options.archive)
     path = Path(options.archive) / archive.write_people().name
     people = archive.people
@@ -65,13 +48,11 @@ def _describe_rows(people: pd.DataFrame) -> Iterable[tuple[str, ...]]:
 
 
 def _describe_counts(others: pd.DataFrame, counts: dict[str, int]) -> list[str]:
-    """Return how many names there are of each group, and the most frequent ones that nothing is known of."""
-    from p2p_analytics.display import clean_line, format_count, join_first
-
+    """Return the number of names in each group, and the most frequent unmatched names."""
     if not any(counts.values()):
         return ["No statement in this archive shows a name that the service does not list: nothing has to be matched."]
     frequent = others.sort_values(["payments", "alias"], ascending=[False, True])["alias"].tolist()
-    shown = join_first([clean_line(name)[:_WIDEST] for name in frequent], _MOST_OTHERS)
+    shown = join_first([clean_line(name)[: _output.WIDEST] for name in frequent], _MOST_OTHERS)
     matched = format_count(counts["matched"], "name", "names")
     known_by_name = format_count(counts["others"], "other is", "others are")
     return [

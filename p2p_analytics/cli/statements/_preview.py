@@ -1,16 +1,17 @@
-"""Transactions as tables of text: what an import would bring, and what an undo would take away."""
+"""Transactions as tables of text, for the preview of an import or undo."""
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import Final
+
+import pandas as pd
+
 from p2p_analytics.cli import _output
+from p2p_analytics.display import NO_NAME, clean_line, format_money
+from p2p_analytics.frames.schema import KIND_PAYMENT
+from p2p_analytics.vocabulary import Status
 
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    from typing import Final
-
-    import pandas as pd
-
-_MOST_LINES: Final = 20
 _LONGEST_NOTE: Final = 60
 
 
@@ -21,8 +22,6 @@ def describe_payments(payments: pd.DataFrame, rows: int) -> list[str]:
 
 def describe_rows(payments: pd.DataFrame, most: int) -> list[str]:
     """Return a table of the first transactions, and how many more there are."""
-    from p2p_analytics.display import clean_line
-
     if not most or payments.empty:
         return []
     shown = _name_columns(payments.head(most))
@@ -32,14 +31,11 @@ def describe_rows(payments: pd.DataFrame, most: int) -> list[str]:
         for row in shown.to_dict("records")
     ]
     lines = _output.align_rows([(*row[:-1], clean_line(row[-1])[:_LONGEST_NOTE]) for row in table])
-    rest = len(payments) - len(shown)
-    return ["", *lines, *([f"... and {rest:,} more"] if rest > 0 else [])]
+    return ["", *_output.end_list(lines, len(payments) + 1)]  # with the header
 
 
 def _describe_months(payments: pd.DataFrame) -> list[str]:
     """Return a table of sums by month and person, the last month first, then the largest sum."""
-    import pandas as pd
-
     named = _name_columns(payments)
     flows = pd.to_numeric(named["flow_cents"]).fillna(0).where(named["is_settled"], 0)
     sums = (
@@ -57,18 +53,13 @@ def _describe_months(payments: pd.DataFrame) -> list[str]:
             row["month"], row["person"], str(row["count"]),
             *(_format_cents(row[name], row["currency"]) if row[name] else "-" for name in ("received", "sent")),
         )
-        for row in sums.head(_MOST_LINES).to_dict("records")
+        for row in sums.head(_output.MOST_LINES).to_dict("records")
     ]  # fmt: skip
-    rest = len(sums) - _MOST_LINES
-    return ["", *_output.align_rows(table), *([f"... and {rest:,} more"] if rest > 0 else [])]
+    return ["", *_output.end_list(_output.align_rows(table), len(sums) + 1)]
 
 
 def _name_columns(payments: pd.DataFrame) -> pd.DataFrame:
     """Return date, person, state and note of each transaction as text, beside its flow and currency."""
-    from p2p_analytics.display import NO_NAME
-    from p2p_analytics.frames.schema import KIND_PAYMENT
-    from p2p_analytics.vocabulary import Status
-
     text = payments.astype(object).where(payments.notna(), None)
     kind = text["kind"].fillna(KIND_PAYMENT)
     is_settled = text["status"] == Status.SETTLED.value
@@ -84,8 +75,4 @@ def _name_columns(payments: pd.DataFrame) -> pd.DataFrame:
 
 
 def _format_cents(cents: float | None, currency: str) -> str:
-    from decimal import Decimal
-
-    from p2p_analytics.display import format_money
-
     return format_money(None if cents is None else Decimal(int(cents)) / 100, currency=currency or None)

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from typing import Final
 
+from p2p_analytics.archive import open_archive
 from p2p_analytics.cli import _arguments, _output
 from p2p_analytics.cli.statements import _preview
-
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-    from typing import Final
+from p2p_analytics.display import format_count, join_first
 
 _FEW_ROWS: Final = 5
 
 
-def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add ``undo`` to a command line."""
-    undo = _arguments.add_archive_command(
-        add_parser,
-        "undo",
-        "take the last import back",
-        "Take the last import of statement files back, after a question that shows what goes. What a sync has loaded "
-        "stays.",
-    )
-    undo.add_argument("--yes", action="store_true", help="undo without a question, as in a script or with --json")
-    _arguments.add_json(undo)
-    undo.set_defaults(command=_undo)
-
-
-def _undo(options: argparse.Namespace) -> int:
-    """Show what the last import of an archive has added, ask, and take it back; return the exit code."""
-    from p2p_analytics.archive import open_archive
-    from p2p_analytics.display import format_count, join_first
-
+def run_command(options: argparse.Namespace) -> int:
+    """Show the rows of the last import, ask, and take the import back; return the exit code."""
     archive = open_archive(options.archive)
     if not options.yes:
         plan = archive.preview_undo()

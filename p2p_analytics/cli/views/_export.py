@@ -4,105 +4,54 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Final
 
+import pandas as pd
+
+from p2p_analytics.analyses import catalogue
+from p2p_analytics.analyses.catalogue import takes
+from p2p_analytics.archive import open_archive
 from p2p_analytics.cli import _arguments, _output
+from p2p_analytics.cli._commands import (
+    ANALYSES,
+    DATABASES,
+    FILES_OF_ALL_TABLES,
+    FRAMES,
+    LEDGERS,
+    RECONCILIATION,
+    WORKBOOK,
+)
 from p2p_analytics.cli.views._history import (
-    add_currency,
-    add_days,
     build_currencies_error,
     list_archives,
     read_archives,
     select_range,
     warn_of_people,
 )
-
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Final
-
-    import pandas as pd
-
-    from p2p_analytics.history import History
-    from p2p_analytics.report import Range
-
-_FRAMES: Final = ("payments", "people", "friends", "problems")
-_RECONCILIATION: Final = "reconciliation"
-_OF_ARCHIVE: Final = ("people", "friends", _RECONCILIATION)  # tables of other things than payments
-# Those of the catalogue, which is not imported here because it would slow --help down.
-_ANALYSES: Final = (
-    "spend_by_friend",
-    "categories",
-    "monthly_flow",
-    "spending_over_time",
-    "people_by_year",
-    "status_mix",
-    "request_outcomes",
-    "time_to_settle",
-    "pending_ageing",
-    "pending_requests",
-    "split_bills",
-    "activity",
-    "recurring",
-    "unusual",
-    "exposure",
-    "sensitive_notes",
+from p2p_analytics.errors import SchemaError
+from p2p_analytics.export import (
+    to_beancount,
+    to_csv,
+    to_excel,
+    to_hledger,
+    to_jsonl,
+    to_parquet,
+    to_sqlite,
+    write_csv,
+    write_database,
+    write_workbook,
 )
-_TABLE_SUFFIXES: Final = (".csv", ".parquet", ".jsonl")
-_WORKBOOK: Final = ".xlsx"
-_DATABASES: Final = (".sqlite", ".db")
-_LEDGERS: Final = (".beancount", ".journal", ".hledger")
-_OF_ALL: Final = (_WORKBOOK, *_DATABASES)
-_SUFFIXES: Final = (*_TABLE_SUFFIXES, *_OF_ALL, *_LEDGERS)
+from p2p_analytics.frames.row_currencies import count_currencies
+from p2p_analytics.history import History
+from p2p_analytics.report import Range
+
+_OF_ARCHIVE: Final = ("people", "friends", RECONCILIATION)  # tables of other things than payments
 
 
-def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add ``export`` to a command line."""
-    export = _arguments.add_archives_command(
-        add_parser,
-        "export",
-        "write a table of an archive as a file, or its payments as a workbook, database or ledger",
-        "Write the payments of an archive, or another table, as a file; its ending decides the kind: .csv, .parquet, "
-        ".jsonl (one object per row), .xlsx (an Excel workbook, with a sheet for each analysis), .sqlite or .db (an "
-        "SQLite database, with a view or table for each analysis), .beancount (a ledger for beancount), .journal or "
-        ".hledger (one for hledger). - is CSV on standard output. Needs no token.",
-    )
-    export.add_argument(
-        "out",
-        metavar="OUT",
-        type=_parse_table_path,
-        help=f"the file, which ends in {_list_words(_SUFFIXES)}, or - for CSV on standard output",
-    )
-    export.add_argument(
-        "--table",
-        metavar="NAME",
-        choices=(*_FRAMES, _RECONCILIATION, *_ANALYSES),
-        help=f"{', '.join((*_FRAMES, _RECONCILIATION))}, or the result of an analysis: {', '.join(_ANALYSES)} "
-        f"(payments; {', '.join(_OF_ALL)}: all)",
-    )
-    add_currency(export)
-    add_days(export)
-    _arguments.add_view(export)
-    _arguments.add_progress(export)
-    _arguments.add_json(export)
-    export.set_defaults(command=_export, tz=None)  # None: not given
-
-
-def _list_words(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def _parse_table_path(text: str) -> str:
-    """Return the path of a file with an ending that is known, or the name of standard output."""
-    if text != _arguments.STANDARD_OUTPUT and not text.endswith(_SUFFIXES):
-        raise argparse.ArgumentTypeError(f"{text} does not end in {_list_words(_SUFFIXES)}, and is not -")
-    return text
-
-
-def _export(options: argparse.Namespace) -> None:
+def run_command(options: argparse.Namespace) -> None:
     """Write a table of an archive to a file or standard output, or its payments as a workbook, database or ledger."""
     _arguments.refuse_json(options, "table")
-    if options.out.endswith(_LEDGERS) and options.table not in {None, "payments"}:
+    if options.out.endswith(LEDGERS) and options.table not in {None, "payments"}:
         raise _arguments.WrongUseError(f"A ledger is made of payments, not of {options.table}: leave out --table.")
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
@@ -112,12 +61,12 @@ def _export(options: argparse.Namespace) -> None:
         history = history.select_currency(options.currency)
     chosen = select_range(history, options, _find_zone(history, options), progress)
     history = chosen.history
-    if options.out.endswith(_LEDGERS) or (options.table is None and options.out.endswith(_OF_ALL)):
+    if options.out.endswith(LEDGERS) or (options.table is None and options.out.endswith(FILES_OF_ALL_TABLES)):
         _write_payments(chosen, options)
         name, rows = "payments", len(history.payments)
     else:
         name = options.table or "payments"
-        table = _read_reconciliation(options) if name == _RECONCILIATION else _build_table(name, chosen, options)
+        table = _read_reconciliation(options) if name == RECONCILIATION else _build_table(name, chosen, options)
         rows = len(table)
         for line in _describe_unused(name, options, history):
             progress.note(line)
@@ -127,7 +76,7 @@ def _export(options: argparse.Namespace) -> None:
         if not rows:  # else a header alone looks like a failure
             progress.note(f"The table {name} has no rows.")
         return
-    part = "the settled ones of " if options.out.endswith(_LEDGERS) else ""
+    part = "the settled ones of " if options.out.endswith(LEDGERS) else ""
     _output.print_summary(
         options,
         f"{part}{rows:,} rows of {name}, in {options.out}{_output.describe_privacy(history)}",
@@ -141,22 +90,16 @@ def _export(options: argparse.Namespace) -> None:
 
 def _read_reconciliation(options: argparse.Namespace) -> pd.DataFrame:
     """Return whether the balances of the files of all archives agree with their rows."""
-    import pandas as pd
-
-    from p2p_analytics.archive import open_archive
-
     tables = [open_archive(path).reconciliation(privacy=options.privacy) for path in options.archives]
     return pd.concat(tables, ignore_index=True)
 
 
 def _write_payments(chosen: Range, options: argparse.Namespace) -> None:
     """Write the payments of a range as a workbook or database with all analyses, or as a ledger."""
-    from p2p_analytics.export import to_beancount, to_excel, to_hledger, to_sqlite
-
     history = chosen.history
     zone = _find_zone(history, options)
-    if options.out.endswith(_OF_ALL):
-        write = to_excel if options.out.endswith(_WORKBOOK) else to_sqlite
+    if options.out.endswith(FILES_OF_ALL_TABLES):
+        write = to_excel if options.out.endswith(WORKBOOK) else to_sqlite
         write(history, options.out, as_of=options.as_of, end=chosen.end, tz=zone)
     else:
         (to_beancount if options.out.endswith(".beancount") else to_hledger)(history, options.out, tz=zone)
@@ -169,13 +112,11 @@ def _find_zone(history: History, options: argparse.Namespace) -> str:
 
 def _write_table(name: str, table: pd.DataFrame, history: History, options: argparse.Namespace) -> None:
     """Write one table to a file of the kind that its ending names, or to standard output."""
-    from p2p_analytics.export import to_csv, to_jsonl, to_parquet, write_csv, write_database, write_workbook
-
     if options.out == _arguments.STANDARD_OUTPUT:
         write_csv(table, sys.stdout.buffer)
-    elif options.out.endswith(_WORKBOOK):
+    elif options.out.endswith(WORKBOOK):
         write_workbook({name: table}, options.out, tz=_find_zone(history, options))
-    elif options.out.endswith(_DATABASES):
+    elif options.out.endswith(DATABASES):
         write_database({name: table}, options.out)
     else:
         {".csv": to_csv, ".parquet": to_parquet, ".jsonl": to_jsonl}[f".{options.out.rpartition('.')[2]}"](
@@ -190,7 +131,7 @@ def _describe_unused(name: str, options: argparse.Namespace, history: History) -
     if name in _OF_ARCHIVE and (has_days or options.currency):
         given = "--since and --until have" if has_days else "--currency has"
         lines.append(f"{given} no effect on {name}: only payments, problems and analyses are selected.")
-    if options.tz is not None and not (_takes(name, "tz") or has_days or options.out.endswith(_WORKBOOK)):
+    if options.tz is not None and not (_takes(name, "tz") or has_days or options.out.endswith(WORKBOOK)):
         lines.append(f"--tz has no effect on {name}: instants are in UTC; {_list_takers('tz')} use it.")
     elif options.tz is not None and history.private:
         lines.append("--tz has no effect in privacy mode: its days and months are in UTC.")
@@ -200,24 +141,18 @@ def _describe_unused(name: str, options: argparse.Namespace, history: History) -
 
 
 def _takes(table: str, argument: str) -> bool:
-    from p2p_analytics.analyses.catalogue import takes
-
-    return table in _ANALYSES and takes(table, argument)
+    return table in ANALYSES and takes(table, argument)
 
 
 def _list_takers(argument: str) -> str:
-    *most, last = (name for name in _ANALYSES if _takes(name, argument))
+    *most, last = (name for name in ANALYSES if _takes(name, argument))
     return f"{', '.join(most)} and {last}"
 
 
 def _build_table(name: str, chosen: Range, options: argparse.Namespace) -> pd.DataFrame:
     """Return the table that ``--table`` names: a frame of the history or the result of an analysis."""
-    from p2p_analytics.analyses import catalogue
-    from p2p_analytics.errors import SchemaError
-    from p2p_analytics.frames.row_currencies import count_currencies
-
     history = chosen.history
-    if name in _FRAMES:
+    if name in FRAMES:
         frame: pd.DataFrame = getattr(history, name)
         return frame
     zone = _find_zone(history, options)

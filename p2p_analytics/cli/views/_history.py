@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from p2p_analytics.cli._arguments import parse_day
+import argparse
+from dataclasses import replace
 
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    import argparse
-
-    from p2p_analytics.cli._output import Progress
-    from p2p_analytics.errors import ConfigurationError
-    from p2p_analytics.history import History
-    from p2p_analytics.report import Range
-    from p2p_analytics.settings import Privacy
-
-
-def add_currency(parser: argparse.ArgumentParser) -> None:
-    """Add ``--currency`` to a command."""
-    parser.add_argument(
-        "--currency",
-        metavar="CODE",
-        type=str.upper,
-        help="of payments in several currencies, only those in this one: GBP",
-    )
-
-
-def add_days(parser: argparse.ArgumentParser) -> None:
-    """Add ``--since`` and ``--until`` to a command."""
-    parser.add_argument("--since", metavar="DAY", type=parse_day, help="only payments from this day on: 2024-01-01")
-    parser.add_argument("--until", metavar="DAY", type=parse_day, help="only payments until the end of this day")
+from p2p_analytics import settings
+from p2p_analytics.archive import PEOPLE_LINE, open_archive
+from p2p_analytics.cli._output import Progress
+from p2p_analytics.display import clean_line, to_zone
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.frames.row_currencies import choose_currency, count_currencies, describe_currencies
+from p2p_analytics.history import History, household
+from p2p_analytics.report import Range, select_days
+from p2p_analytics.settings import Privacy
+from p2p_analytics.times import find_zone
 
 
 def read_history(options: argparse.Namespace, *, what: str) -> History:
@@ -55,12 +41,6 @@ def read_archives(options: argparse.Namespace, privacy: Privacy | None) -> Histo
     The data of several is as of the latest one: the payments of a service that is still in use must not lie after the
     date up to which they are counted.
     """
-    from dataclasses import replace
-
-    from p2p_analytics import settings
-    from p2p_analytics.archive import open_archive
-    from p2p_analytics.history import household
-
     archives = [open_archive(path) for path in options.archives]
     if len(archives) == 1:
         return archives[0].history(privacy=privacy)
@@ -78,9 +58,6 @@ def list_archives(options: argparse.Namespace) -> dict[str, object]:
 
 def warn_of_people(history: History, progress: Progress, *, private: Privacy) -> None:
     """Write a warning for each line of people.csv that is left out; privacy mode hides the reason, which quotes it."""
-    from p2p_analytics.archive import PEOPLE_LINE
-    from p2p_analytics.display import clean_line
-
     wrong = history.problems.loc[history.problems["code"] == PEOPLE_LINE, ["line", "problem"]]
     wrong = wrong.astype(object).where(wrong.notna(), None)
     for line, problem in wrong.itertuples(index=False, name=None):
@@ -90,17 +67,12 @@ def warn_of_people(history: History, progress: Progress, *, private: Privacy) ->
 
 def require_currency(history: History, options: argparse.Namespace, *, what: str) -> None:
     """Raise a ConfigurationError if the payments between people are in several currencies."""
-    from p2p_analytics.frames.row_currencies import count_currencies
-
     if len(count_currencies(history.payments)) > 1:
         raise build_currencies_error(history, options, what=what)
 
 
 def build_currencies_error(history: History, options: argparse.Namespace, *, what: str) -> ConfigurationError:
     """Return the error of payments in several currencies, which names the option that chooses one."""
-    from p2p_analytics.errors import ConfigurationError
-    from p2p_analytics.frames.row_currencies import choose_currency, count_currencies, describe_currencies
-
     counts = count_currencies(history.payments)
     return ConfigurationError(
         f"The payments of {options.archive} are in {describe_currencies(counts)}, which {what} does not add: "
@@ -109,11 +81,7 @@ def build_currencies_error(history: History, options: argparse.Namespace, *, wha
 
 
 def select_range(history: History, options: argparse.Namespace, zone: str, progress: Progress) -> Range:
-    """Return the payments of the chosen days; a line says between which days there are some, if these have none."""
-    from p2p_analytics.display import to_zone
-    from p2p_analytics.report import select_days
-    from p2p_analytics.times import find_zone
-
+    """Return the payments of the chosen days; without any, write a line with the first and last day that have some."""
     chosen = select_days(history, options.since, options.until, find_zone(zone))
     created = history.payments["date_created"].dropna()
     if chosen.sentence and chosen.history.payments.empty and len(created):

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from p2p_analytics.cli import _arguments, _output
-from p2p_analytics.cli.views._history import add_currency, list_archives, read_history, warn_of_people
+import argparse
 
-TYPE_CHECKING = False  # importing typing would slow --help down
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
-
-def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add ``reminders`` to a command line."""
-    reminders = _arguments.add_archives_command(
-        add_parser,
-        "reminders",
-        "print a polite text to copy for each of your requests that is still open",
-        "Print a polite text for each of your requests that is still open, the oldest first; those after --as-of are "
-        "left out. Nothing is sent: copy the texts that you want to send. Needs no token.",
-    )
-    add_currency(reminders)
-    _arguments.add_view(reminders)
-    _arguments.add_json(reminders)
-    reminders.set_defaults(command=_reminders)
+from p2p_analytics.cli import _output
+from p2p_analytics.cli.views._history import list_archives, read_history, warn_of_people
+from p2p_analytics.display import NO_NAME, clean_line, format_count, format_moment, format_phone
+from p2p_analytics.messages import reminders
+from p2p_analytics.times import as_instant, find_zone
 
 
-def _reminders(options: argparse.Namespace) -> None:
+def run_command(options: argparse.Namespace) -> None:
     """Print the reminders of an archive."""
-    from p2p_analytics.display import NO_NAME, clean_line, format_count, format_moment, format_phone
-    from p2p_analytics.messages import reminders
-    from p2p_analytics.times import as_instant, find_zone
-
     history = read_history(options, what="a list of reminders")
     warn_of_people(history, _output.Progress("bar"), private=history.private)
     as_of = as_instant(options.as_of or history.fetched_at)

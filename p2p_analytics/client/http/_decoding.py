@@ -6,14 +6,12 @@ leaves the result on the response. Only a body that its decoder accepts is store
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
+
+from requests import Response
 
 from p2p_analytics.errors import ServiceError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from requests import Response
 
 SUCCESSES = range(200, 300)
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import email.utils
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from p2p_analytics.errors import TransportError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from p2p_analytics.errors import ServiceError
+from p2p_analytics.errors import ServiceError, TransportError
 
 MAX_RETRY_AFTER: Final = 60.0  # the caller gets the error of a longer Retry-After
 _FIRST_BACKOFF: Final = 0.5
@@ -29,7 +25,7 @@ def compute_pause(
 ) -> float | None:
     """Return the seconds before the next attempt: Retry-After, else exponential backoff.
 
-    None if there is no next attempt, because all are used or the Retry-After is too long. ``attempt`` counts from 0;
+    None if all attempts are used or the Retry-After is too long. ``attempt`` counts from 0;
     ``jitter`` returns random numbers from 0 to 1.
     """
     if attempt >= max_attempts - 1:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable, Mapping
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 import requests
@@ -14,13 +15,9 @@ from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
 
 from p2p_analytics import settings
+from p2p_analytics.auth import Secret
 from p2p_analytics.client.http.deadline import DEADLINE_POOLS, enforce_deadline
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from p2p_analytics.auth import Secret
 
 LARGEST_BODY: Final = 8 * 2**20
 _CHUNK: Final = 2**16
@@ -96,7 +93,15 @@ class SecretAdapter(HTTPAdapter):
         try:
             with enforce_deadline(total):
                 response = super().send(wire, *args, **kwargs)
-                body = _read_body(response)
+                chunks, size = [], 0
+                while chunk := response.raw.read1(_CHUNK, decode_content=True):
+                    chunks.append(chunk)
+                    size += len(chunk)
+                    if size > LARGEST_BODY:
+                        response.raw.close()
+                        raise OversizedBodyError
+                response.raw.release_conn()
+                body = b"".join(chunks)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             if form is None or form.is_started:
                 raise
@@ -163,19 +168,6 @@ class NotSentError(requests.RequestException):
 
 class OversizedBodyError(requests.RequestException):
     """Body larger than any documented page."""
-
-
-def _read_body(response: requests.Response) -> bytes:
-    """Return the body of a response, read in chunks up to the size limit."""
-    chunks, size = [], 0
-    while chunk := response.raw.read1(_CHUNK, decode_content=True):
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > LARGEST_BODY:
-            response.raw.close()
-            raise OversizedBodyError
-    response.raw.release_conn()
-    return b"".join(chunks)
 
 
 class _Redaction(logging.Filter):

@@ -20,10 +20,13 @@ import struct
 import threading
 import time
 import zlib
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
+from requests import PreparedRequest
 from requests_cache import CachedSession
 from requests_cache.backends.base import BaseCache, BaseStorage
 from requests_cache.models.request import CachedRequest
@@ -31,15 +34,8 @@ from requests_cache.models.response import CachedResponse
 
 from p2p_analytics.client.http._decoding import is_decoded
 from p2p_analytics.client.http.adapter import LARGEST_BODY
-from p2p_analytics.client.window import Window
 from p2p_analytics.files import is_regular, open_regular
-from p2p_analytics.times import from_microseconds, to_microseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from requests import PreparedRequest
+from p2p_analytics.times import Window, from_microseconds, to_microseconds
 
 log = logging.getLogger(__name__)
 
@@ -106,8 +102,7 @@ class AccountCache:
 def _delete_expired_files(folder: Path) -> None:
     """Delete caches of this package in which every entry has expired, so that private data does not stay on disk.
 
-    The folder may hold other files of the user, so a file must have both our form of name and our application id. A
-    cache of an earlier version has no application id and stays until its account opens it.
+    The folder may hold other files of the user, so a file must have both our form of name and our application id.
     """
     expired = time.time() - LONG_SECONDS
     for file in folder.glob("*.sqlite"):
@@ -126,7 +121,7 @@ def _is_ours(path: Path) -> bool:
     Raises
     ------
     OSError
-        The file cannot be read, or is no regular file.
+        The file cannot be read, or is not a regular file.
     """
     with open_regular(path, follow_links=False) as file:
         header = file.read(_HEADER.size)
@@ -240,7 +235,9 @@ class ResponseStorage(BaseStorage):  # type: ignore[type-arg]
                 log.warning("The response cache %s cannot be used (%s); going on without it.", self.path.name, error)
             except sqlite3.DatabaseError as error:
                 log.warning("The response cache %s is damaged (%s) and is set aside.", self.path.name, error)
-                self._set_aside()
+                self.close()
+                with contextlib.suppress(OSError):
+                    self.path.replace(self.path.with_name(f"{self.path.stem}-{secrets.token_hex(4)}.corrupt"))
             return []
 
     def _open(self) -> sqlite3.Connection:
@@ -267,14 +264,9 @@ class ResponseStorage(BaseStorage):  # type: ignore[type-arg]
             self._connection = connection
         return self._connection
 
-    def _set_aside(self) -> None:
-        self.close()
-        with contextlib.suppress(OSError):
-            self.path.replace(self.path.with_name(f"{self.path.stem}-{secrets.token_hex(4)}.corrupt"))
-
 
 def _claim_database(connection: sqlite3.Connection) -> None:
-    """Set our application id in a new database; clear a cache of an earlier version, which did not verify windows.
+    """Set our application id in a new database.
 
     Raises
     ------
@@ -288,11 +280,8 @@ def _claim_database(connection: sqlite3.Connection) -> None:
     if found_id == _APPLICATION_ID:
         connection.execute("COMMIT")
         return
-    schema = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master")}
-    if found_id or not schema <= {table.replace(" IF NOT EXISTS", "") for table in _TABLES}:
+    if found_id or connection.execute("SELECT 1 FROM sqlite_master").fetchone():
         raise PermissionError(errno.EPERM, "it is another program's database: move it away")
-    for name in ("answers", "windows"):
-        connection.execute(f"DROP TABLE IF EXISTS {name}")
     connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
     connection.execute("COMMIT")
 

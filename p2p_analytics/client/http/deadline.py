@@ -11,13 +11,11 @@ import errno
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import requests
 import urllib3
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class _Deadline:

@@ -5,21 +5,18 @@ No function quotes the text of urllib3 or requests, which may hold the URL and i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import requests
 import urllib3
 
 from p2p_analytics import errors
-from p2p_analytics.auth import redact
+from p2p_analytics.auth import Secret, redact
 from p2p_analytics.client.http._retry import parse_retry_after
 from p2p_analytics.client.http.adapter import LARGEST_BODY, NotSentError, OversizedBodyError, mask_token_parameters
 from p2p_analytics.display import keep_printable
 from p2p_analytics.records import repair_json
-
-if TYPE_CHECKING:
-    from p2p_analytics.auth import Secret
 
 _TRANSPORT_FAILURES: Final[tuple[tuple[tuple[type[Exception], ...], str, bool], ...]] = (
     (

@@ -13,19 +13,21 @@ import logging
 import random
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final, Generic, Literal, Protocol, TypeVar
+from pathlib import Path
+from typing import Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 import requests
 import urllib3
 
 from p2p_analytics import errors
-from p2p_analytics.auth import hide_frames, redact_exception
+from p2p_analytics.auth import AccessToken, Secret, hide_frames, redact_exception
 from p2p_analytics.client.http import _retry
 from p2p_analytics.client.http._decoding import SUCCESSES, get_decoded, make_decoding_hook
-from p2p_analytics.client.http._throttle import Throttle
 from p2p_analytics.client.http.adapter import NotSentError, prepare_session
 from p2p_analytics.client.http.cache import UNREADABLE_ENTRY, AccountCache
 from p2p_analytics.client.http.deadline import is_cancelled, sleep_unless_cancelled
@@ -38,17 +40,12 @@ from p2p_analytics.client.http.error_mapping import (
 from p2p_analytics.records import check_envelope, is_envelope
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from p2p_analytics.auth import AccessToken, Secret
-
 log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS: Final = 5
 
 T = TypeVar("T")
+SLOW_SECONDS: Final = 60.0
 
 
 class CachePolicy(Enum):
@@ -217,7 +214,10 @@ class Transport:
             try:
                 return self._send(session, method, path, fields, decode)
             finally:
-                self._invalidate_cache()
+                if self.cache is not None and not self.cache.storage.delete_short_lived():
+                    # Another process locks the file: no cache is better than stale entries.
+                    self.cache.storage.close()
+                    self.cache, self._cached_sessions = None, {}
 
     def close(self) -> None:
         """Close the connections and the cache file."""
@@ -262,12 +262,6 @@ class Transport:
                     give_up_at, pause = give_up_at + waited, max(0.0, pause - waited)
                 self._sleep(pause)
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
-
-    def _invalidate_cache(self) -> None:
-        if self.cache is not None and not self.cache.storage.delete_short_lived():
-            # Another process locks the file: no cache is better than stale entries.
-            self.cache.storage.close()
-            self.cache, self._cached_sessions = None, {}
 
     def _prepare(self, session: requests.Session) -> requests.Session:
         return prepare_session(session, self.base_url, self._get_secrets)
@@ -338,3 +332,30 @@ class Transport:
             return failure
         fetched_at = getattr(response, "created_at", None) or datetime.now(UTC)
         return ServiceResponse(value, fetched_at, from_cache=getattr(response, "from_cache", False))
+
+
+class Throttle:
+    """Unlimited concurrency, until the service asks to slow down; then one request at a time.
+
+    One Retry-After therefore pauses every connection, and the service refuses no more requests than it would
+    refuse a single connection.
+    """
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._slow_until = float("-inf")
+
+    def slow_down(self) -> None:
+        """Run requests one at a time for the next minute."""
+        self._slow_until = self._monotonic() + SLOW_SECONDS
+
+    def wait_turn(self, turn: ExitStack) -> bool:
+        """Wait while another request runs, if requests run one at a time; return whether they do.
+
+        The turn lasts until the stack is closed.
+        """
+        if self._monotonic() >= self._slow_until:
+            return False
+        turn.enter_context(self._lock)
+        return True

@@ -1,1 +1,1 @@
-"""Paging half of the client: scheduler, windows, pagination, cached pages and next links."""
+"""Paging half of the client: pagers, calendar windows, and the loads that use them."""

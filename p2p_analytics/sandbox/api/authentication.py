@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from starlette import types
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
+from p2p_analytics.sandbox.domain.tokens import Caller, Tokens
 from p2p_analytics.sandbox.errors import RefusalError
+from p2p_analytics.sandbox.faults.settings import RequestSettings
 from p2p_analytics.sandbox.http import parameters as rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from starlette import types
-    from starlette.requests import Request
-
-    from p2p_analytics.sandbox.domain.tokens import Caller, Tokens
-    from p2p_analytics.sandbox.faults.settings import RequestSettings
-    from p2p_analytics.vocabulary import Scope
+from p2p_analytics.vocabulary import Scope
 
 
 class Authenticator:
-    """Authenticates requests and counts them: by user and application, or by address if there is no valid token."""
+    """Authenticates requests and counts them: by user and application, or by address without a valid token."""
 
     def __init__(self, tokens: Tokens, request_settings: RequestSettings) -> None:
         self._tokens = tokens

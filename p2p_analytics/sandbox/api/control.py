@@ -7,9 +7,12 @@ control route requires a header that a page could add only after a CORS prefligh
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Protocol, TypeAlias
 
 import anyio
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from p2p_analytics.sandbox.errors import (
@@ -22,12 +25,6 @@ from p2p_analytics.sandbox.errors import (
 from p2p_analytics.sandbox.http import bodies
 from p2p_analytics.sandbox.http.parameters import header_values
 from p2p_analytics.sandbox.http.responses import CONTROL_PATH, DATA_HEADERS, json_response
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 _Endpoint: TypeAlias = "Callable[[Request], Awaitable[Response]]"
 
@@ -72,7 +69,7 @@ class ControlRoutes:
         self._one_at_a_time = anyio.CapacityLimiter(1)
 
     def routes(self) -> list[Route]:
-        """Return the control routes, each of which checks the header first."""
+        """Return the control routes; each checks the header first."""
         actions: tuple[tuple[str, _Kinds, Callable[[_Fields], None]], ...] = (
             ("advance", {"days": _NUMBER, "hours": _NUMBER}, self._advance),
             ("deposit", {"user": str, "cents": int}, self._deposit),

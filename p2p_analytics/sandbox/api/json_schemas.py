@@ -6,11 +6,15 @@ values that dialects write differently from the dialect.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any, Final
 
 from p2p_analytics.money import to_units
 from p2p_analytics.sandbox.api.write_parameters import EMAIL, LARGEST_PAYMENT_CENTS, LONGEST_EMAIL, LONGEST_NOTE, PHONE
 from p2p_analytics.sandbox.http import parameters
+from p2p_analytics.sandbox.http.dialects import Dialect
 from p2p_analytics.vocabulary import (
     EMBEDDED_USER_FIELDS,
     FRIEND_FIELDS,
@@ -27,13 +31,6 @@ from p2p_analytics.vocabulary import (
     Status,
     TargetType,
 )
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterable, Mapping
-    from enum import StrEnum
-
-    from p2p_analytics.sandbox.http.dialects import Dialect
 
 Schema = dict[str, Any]
 

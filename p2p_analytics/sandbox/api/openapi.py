@@ -8,13 +8,15 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 from p2p_analytics.sandbox import errors
 from p2p_analytics.sandbox.api import json_schemas
 from p2p_analytics.sandbox.api.json_schemas import Schema, ref
 from p2p_analytics.sandbox.api.token_exchange import GRANTS, NO_STORE
 from p2p_analytics.sandbox.domain.scopes import PLAIN_WORDS
+from p2p_analytics.sandbox.http.dialects import Dialect
 from p2p_analytics.sandbox.http.responses import CONTROL_PATH, DATA_HEADERS, EXCHANGE_PATH
 from p2p_analytics.vocabulary import (
     AUTHORIZE,
@@ -33,11 +35,6 @@ from p2p_analytics.vocabulary import (
     Endpoint,
     Status,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from p2p_analytics.sandbox.http.dialects import Dialect
 
 PATH: Final = f"{CONTROL_PATH}openapi.json"
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from p2p_analytics.sandbox.errors import InvalidParameterError, NotFoundError
-from p2p_analytics.sandbox.http.parameters import instant_us, read_id
+from p2p_analytics.sandbox.http.parameters import Parameters, instant_us, read_id
 from p2p_analytics.sandbox.storage.index_ranges import count_index_ranges
 from p2p_analytics.sandbox.storage.rows import LARGEST, PaymentFilter
 from p2p_analytics.vocabulary import PAGE_SIZE_DEFAULT, PAGE_SIZE_MAXIMUM, Action, Status
-
-if TYPE_CHECKING:
-    from p2p_analytics.sandbox.http.parameters import Parameters
 
 _Word = TypeVar("_Word", bound=StrEnum)
 

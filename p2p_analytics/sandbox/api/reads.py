@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from starlette.requests import Request
+from starlette.responses import Response
+
 from p2p_analytics.sandbox.api import read_parameters
+from p2p_analytics.sandbox.api.authentication import Authenticator
 from p2p_analytics.sandbox.domain.payments import may_see
+from p2p_analytics.sandbox.domain.tokens import Caller
 from p2p_analytics.sandbox.errors import NotFoundError
 from p2p_analytics.sandbox.http import parameters as rules
 from p2p_analytics.sandbox.http import serialize
 from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT
 from p2p_analytics.sandbox.http.responses import data_response, json_response
+from p2p_analytics.sandbox.storage.rows import Payment, Person
+from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.vocabulary import Scope
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from p2p_analytics.sandbox.api.authentication import Authenticator
-    from p2p_analytics.sandbox.domain.tokens import Caller
-    from p2p_analytics.sandbox.storage.rows import Payment, Person
-    from p2p_analytics.sandbox.storage.store import Store
 
 
 class ReadEndpoints:

@@ -9,11 +9,15 @@ import base64
 import binascii
 import json
 import secrets
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote_plus
 
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
 
+from p2p_analytics.sandbox.api.authentication import Authenticator
+from p2p_analytics.sandbox.domain.tokens import TokenPair, Tokens
 from p2p_analytics.sandbox.errors import (
     ClientNotFoundError,
     ClientSecretError,
@@ -25,15 +29,8 @@ from p2p_analytics.sandbox.http import bodies, parameters, serialize
 from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT
 from p2p_analytics.sandbox.http.responses import json_response
 from p2p_analytics.sandbox.storage.oauth_store import digest
+from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.vocabulary import SERVER_TOKEN_SECONDS, TOKEN_PARAMETER, Scope
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from p2p_analytics.sandbox.api.authentication import Authenticator
-    from p2p_analytics.sandbox.domain.tokens import TokenPair, Tokens
-    from p2p_analytics.sandbox.storage.store import Store
 
 NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 GRANTS: Final = {"authorization_code": "code", "refresh_token": "refresh_token"}

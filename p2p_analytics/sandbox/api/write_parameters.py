@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from p2p_analytics.errors import MoneyError
 from p2p_analytics.money import format_cents, to_cents
@@ -17,11 +17,8 @@ from p2p_analytics.sandbox.errors import (
     NoteError,
     NotFoundError,
 )
-from p2p_analytics.sandbox.http.parameters import read_id
+from p2p_analytics.sandbox.http.parameters import Parameters, read_id
 from p2p_analytics.vocabulary import Audience, Resolution, TargetType
-
-if TYPE_CHECKING:
-    from p2p_analytics.sandbox.http.parameters import Parameters
 
 _Word = TypeVar("_Word", bound=StrEnum)
 
@@ -37,8 +34,10 @@ PHONE: Final = re.compile(r"(?:[+ ]?1[ .-]?)?\(?([2-9]\d\d)\)?[ .-]{0,2}(\d{3})[
 
 def read_order(parameters: Parameters) -> Order:
     """Read the parameters of POST /payments."""
+    recipient, cents, note = _read_recipient(parameters), _read_cents(parameters), _read_note(parameters)
+    audience = parameters.get("audience")
     return Order(
-        _read_recipient(parameters), _read_cents(parameters), _read_note(parameters), _read_audience(parameters)
+        recipient, cents, note, Audience.PRIVATE if audience is None else _read_word("audience", audience, Audience)
     )
 
 
@@ -87,11 +86,6 @@ def _read_note(parameters: Parameters) -> str:
     if len(note) > LONGEST_NOTE:
         raise NoteError(f"The note is longer than {LONGEST_NOTE} characters.")
     return note
-
-
-def _read_audience(parameters: Parameters) -> Audience:
-    text = parameters.get("audience")
-    return Audience.PRIVATE if text is None else _read_word("audience", text, Audience)
 
 
 def _read_word(name: str, text: str, kind: type[_Word]) -> _Word:

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
 
 from p2p_analytics.sandbox.api import write_parameters
+from p2p_analytics.sandbox.api.authentication import Authenticator
 from p2p_analytics.sandbox.domain.payments import Outcome, Transitions
+from p2p_analytics.sandbox.domain.tokens import Caller
 from p2p_analytics.sandbox.http import bodies, serialize
 from p2p_analytics.sandbox.http import parameters as rules
 from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT
 from p2p_analytics.sandbox.http.responses import data_response
+from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.vocabulary import Scope
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable
-
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from p2p_analytics.sandbox.api.authentication import Authenticator
-    from p2p_analytics.sandbox.domain.tokens import Caller
-    from p2p_analytics.sandbox.storage.store import Store
 
 _MOST_AT_ONCE: Final = 100  # bounds how long a write waits for the batch before it
 

@@ -6,15 +6,13 @@ Document: "Application registration".
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from p2p_analytics.sandbox.domain import redirects
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.storage.oauth_store import OAuthStore, Registration, digest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 MOST_APPLICATIONS: Final = 20
 LONGEST: Final = {"name": 80, "description": 300, "redirect_url": 2000, "site_url": 255}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from p2p_analytics.vocabulary import Audience, TargetType
+from p2p_analytics.vocabulary import Audience, TargetType
 
 
 class Recipient(NamedTuple):

@@ -6,9 +6,11 @@ calls that would end the same pending payment exactly one succeeds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import sqlite3
+from typing import Final, NamedTuple
 
 from p2p_analytics.money import format_cents
+from p2p_analytics.sandbox.domain.orders import Order
 from p2p_analytics.sandbox.domain.test_user import DAY_US, TEST_USER_ID
 from p2p_analytics.sandbox.errors import (
     InsufficientFundsError,
@@ -23,16 +25,9 @@ from p2p_analytics.sandbox.errors import (
 )
 from p2p_analytics.sandbox.storage import ledger
 from p2p_analytics.sandbox.storage.ledger import Account
-from p2p_analytics.sandbox.storage.rows import Payment, Spelling
-from p2p_analytics.sandbox.storage.store import insert_payments
+from p2p_analytics.sandbox.storage.rows import Payment, Person, Spelling
+from p2p_analytics.sandbox.storage.store import Store, insert_payments
 from p2p_analytics.vocabulary import Action, Audience, Medium, Resolution, Status, TargetType
-
-if TYPE_CHECKING:
-    import sqlite3
-
-    from p2p_analytics.sandbox.domain.orders import Order, Recipient
-    from p2p_analytics.sandbox.storage.rows import Person
-    from p2p_analytics.sandbox.storage.store import Store
 
 EXPIRY_DAYS: Final = 30
 LARGEST_DEPOSIT_CENTS: Final = 10**12
@@ -77,7 +72,17 @@ class Transitions:
         """
         with self._store.writing() as connection:
             now_us = self._begin(connection)
-            target = self._find_user(connection, order.recipient)
+            recipient = order.recipient  # an id must be the id of a user; an email or phone need not
+            query = {
+                TargetType.USER: "SELECT user_id FROM users WHERE user_id = ?",
+                TargetType.EMAIL: "SELECT user_id FROM users WHERE email = ?",
+                TargetType.PHONE: "SELECT user_id FROM users WHERE phone = ?",
+            }[recipient.kind]
+            wanted = int(recipient.text) if recipient.kind is TargetType.USER else recipient.text
+            row = connection.execute(query, (wanted,)).fetchone()
+            if row is None and recipient.kind is TargetType.USER:
+                raise NoRecipientError("user_id is not the id of a user.")
+            target = None if row is None else int(row[0])
             if target == caller:
                 raise SelfPaymentError("You cannot pay or charge yourself.")
             payment = _build_payment(self._store.next_payment_id(), caller, target, order, now_us)
@@ -97,7 +102,11 @@ class Transitions:
             payment = self._store.payment(payment_id)
             if payment is None or not may_see(self._store, caller, payment):
                 raise NotFoundError
-            _check_role(caller, payment, resolution)
+            if resolution is Resolution.CANCEL:
+                if caller != payment.actor_id:
+                    raise RoleError("Only the user who made a payment or request can cancel it.")
+            elif payment.action != Action.CHARGE or caller != payment.target_user_id:
+                raise RoleError(f"Only the user who received a request can {resolution} it.")
             if not _end(connection, payment, _ENDS[resolution], now_us):
                 raise StateError(f"This payment is {payment.status}, and only a pending one can be changed.")
             if resolution is Resolution.APPROVE:
@@ -156,19 +165,6 @@ class Transitions:
             _end(connection, payment, Status.EXPIRED, expires_us)
             self._refund(connection, payment, expires_us)
         return now_us
-
-    def _find_user(self, connection: sqlite3.Connection, recipient: Recipient) -> int | None:
-        """Return the user with this address; an id must be that of a user, an email or phone need not."""
-        query = {
-            TargetType.USER: "SELECT user_id FROM users WHERE user_id = ?",
-            TargetType.EMAIL: "SELECT user_id FROM users WHERE email = ?",
-            TargetType.PHONE: "SELECT user_id FROM users WHERE phone = ?",
-        }[recipient.kind]
-        wanted = int(recipient.text) if recipient.kind is TargetType.USER else recipient.text
-        row = connection.execute(query, (wanted,)).fetchone()
-        if row is None and recipient.kind is TargetType.USER:
-            raise NoRecipientError("user_id is not the id of a user.")
-        return None if row is None else int(row[0])
 
     def _settle_new(self, connection: sqlite3.Connection, payment: Payment, *, separate_new_users: bool) -> Status:
         """Move the money of a new payment and return its status."""
@@ -266,14 +262,6 @@ def _build_payment(payment_id: int, caller: int, target: int | None, order: Orde
         target_email=text if kind is TargetType.EMAIL and not is_user else None,
         target_phone=text if kind is TargetType.PHONE and not is_user else None,
     )
-
-
-def _check_role(caller: int, payment: Payment, resolution: Resolution) -> None:
-    if resolution is Resolution.CANCEL:
-        if caller != payment.actor_id:
-            raise RoleError("Only the user who made a payment or request can cancel it.")
-    elif payment.action != Action.CHARGE or caller != payment.target_user_id:
-        raise RoleError(f"Only the user who received a request can {resolution} it.")
 
 
 def _end(connection: sqlite3.Connection, payment: Payment, status: Status, when_us: int) -> bool:

@@ -7,14 +7,12 @@ match. A URL that browsers and servers could parse differently has no origin.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qsl
 
 from p2p_analytics.sandbox.errors import InvalidParameterError, UnapprovedClientError
+from p2p_analytics.sandbox.storage.oauth_store import Registration
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
-
-if TYPE_CHECKING:
-    from p2p_analytics.sandbox.storage.oauth_store import Registration
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _AUTHORITY: Final = re.compile(r"(\[::1\]|[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?)(?::(\d{1,5}))?", re.ASCII)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.errors import (
     DeletedTokenError,
@@ -26,9 +27,6 @@ from p2p_analytics.sandbox.errors import (
 )
 from p2p_analytics.sandbox.storage.oauth_store import CodeRefusal, EndReason, Grant, OAuthStore, Pair, digest
 from p2p_analytics.vocabulary import CLIENT_TOKEN_SECONDS, SERVER_TOKEN_SECONDS, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 CODE_SECONDS: Final = 10 * 60
 

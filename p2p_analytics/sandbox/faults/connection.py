@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    import asyncio
-
-    from starlette.types import Scope
+from starlette.types import Scope
 
 # The server's protocol puts the transport of a connection into the ASGI scope under this name.
 TRANSPORT_EXTENSION: Final = "p2p_analytics.sandbox.transport"

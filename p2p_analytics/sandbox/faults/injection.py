@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qsl, urlencode
+
+from starlette.types import Message, Receive, Scope, Send
 
 from p2p_analytics.sandbox.errors import InvalidParameterError, RateLimitError, RefusalError
 from p2p_analytics.sandbox.faults import connection
 from p2p_analytics.sandbox.faults.specification import Kind
 from p2p_analytics.vocabulary import PAYMENTS
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from starlette.types import Message, Receive, Scope, Send
 
 DRIP_SECONDS: Final = 0.05
 _ELSEWHERE: Final = "elsewhere.invalid"  # a reserved name, so it never resolves
@@ -91,7 +89,10 @@ async def apply_fault(  # noqa: PLR0913 - three of them are ASGI's
     if kind is Kind.FAILED:
         raise RefusalError("The service failed, as the fault settings of the sandbox demand.")
     if kind in _PAGES:
-        await _send_html(_PAGES[kind], send)
+        status = _PAGES[kind]
+        html = f"<!doctype html><title>{status.phrase}</title><h1>{status.phrase}</h1>".encode()
+        headers = [(b"content-type", b"text/html")]
+        await _send_response({"type": "http.response.start", "status": status, "headers": headers}, html, send)
         return
     if kind is Kind.RESET:
         connection.reset(scope)
@@ -128,12 +129,6 @@ _PAGES: Final = {
 }
 
 
-async def _send_html(status: HTTPStatus, send: Send) -> None:
-    html = f"<!doctype html><title>{status.phrase}</title><h1>{status.phrase}</h1>".encode()
-    start = {"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/html")]}
-    await _send_response(start, html, send)
-
-
 async def _send_response(start: Message, body: bytes, send: Send) -> None:
     headers = [(name, value) for name, value in start["headers"] if name.lower() != b"content-length"]
     await send({**start, "headers": [*headers, (b"content-length", b"%d" % len(body))]})
@@ -141,7 +136,7 @@ async def _send_response(start: Message, body: bytes, send: Send) -> None:
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
-    """Wait for the disconnect message: the server sends a response of its own where an application returns early."""
+    """Wait for the disconnect message: the server itself sends a response where an application returns early."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 import re
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Hashable
+from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.errors import RateLimitError, SettingError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
 
 MOST_KEYS: Final = 10_000
 _MOST_REQUESTS, _MOST_SECONDS = 1_000_000, 86_400
@@ -30,7 +28,7 @@ class RateLimit:
     Parameters
     ----------
     rate : tuple of int and float, optional
-        Requests per window, and seconds of a window; without it there is no limit.
+        Requests per window, and seconds of a window; unlimited without it.
     clock : callable
         Returns the seconds of a monotonic clock.
 

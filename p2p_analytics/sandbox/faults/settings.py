@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.faults.rate_limit import Rate, RateLimit
 from p2p_analytics.sandbox.faults.specification import Faults
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _LONGEST_LATENCY: Final = 60  # longer than the timeout of any client
 

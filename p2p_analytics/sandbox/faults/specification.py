@@ -10,13 +10,11 @@ from __future__ import annotations
 import itertools
 import random
 import re
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from p2p_analytics.sandbox.errors import SettingError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LONGEST_SCRIPT: Final = 10_000
 _STEP: Final = re.compile(r"([\w-]+)(?:\*(\d{1,6}))?", re.ASCII)

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import UploadFile
+from starlette.requests import Request
 
 from p2p_analytics.sandbox.errors import InvalidParameterError
 from p2p_analytics.sandbox.http.parameters import Parameters, header_values
 from p2p_analytics.vocabulary import CREATE_PAYMENT, RESOLVE_PAYMENT
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 MOST_FIELDS: Final = 100
 _MOST_FORM_FIELDS: Final = 20

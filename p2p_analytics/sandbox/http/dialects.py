@@ -10,16 +10,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import orjson
 
 from p2p_analytics.money import format_cents
-from p2p_analytics.sandbox.storage.rows import Spelling
+from p2p_analytics.sandbox.storage.rows import Person, Spelling
 from p2p_analytics.vocabulary import Medium
-
-if TYPE_CHECKING:
-    from p2p_analytics.sandbox.storage.rows import Person
 
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - only formatted, with a Z or without a zone
 _SECOND: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
@@ -46,7 +43,7 @@ class Dialect:
     takes_usernames: ClassVar[bool] = False  # in paths, instead of user ids
     always_shows_user: ClassVar[bool] = False  # in the response of the token exchange, also without access_profile
 
-    # Whether an amount for new users, sent to the fixed test user, has an error code of its own.
+    # Whether an amount for new users, sent to the fixed test user, has a separate error code.
     separates_new_users: ClassVar[bool] = False
 
     def person(self, person: Person) -> Person:

@@ -7,8 +7,11 @@ may be a token that was pasted into the wrong parameter.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from starlette.types import Scope as HttpScope
 
 from p2p_analytics.sandbox.errors import (
     InvalidParameterError,
@@ -18,11 +21,6 @@ from p2p_analytics.sandbox.errors import (
     UnknownScopeError,
 )
 from p2p_analytics.vocabulary import TOKEN_PARAMETER, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from starlette.types import Scope as HttpScope
 
 _SCOPES: Final = frozenset(scope.value for scope in Scope)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from starlette.responses import Response
 
+from p2p_analytics.sandbox.errors import RefusalError
 from p2p_analytics.sandbox.http import serialize
 from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from p2p_analytics.sandbox.errors import RefusalError
 
 # Personal data: no shared cache may keep it. And it is JSON, even where a browser would guess another type.
 DATA_HEADERS: Final = {"Cache-Control": "private", "X-Content-Type-Options": "nosniff"}

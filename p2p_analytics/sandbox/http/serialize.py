@@ -5,19 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import orjson
 
 from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT, format_instant
+from p2p_analytics.sandbox.storage.rows import Payment, Person
 from p2p_analytics.vocabulary import Action, Status, TargetType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from p2p_analytics.sandbox.storage.rows import Payment, Person
 
 Json = dict[str, Any]
 

@@ -5,20 +5,25 @@ Document: "Application registration". Each page requires a sign-in, and shows on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from p2p_analytics.sandbox.domain.applications import (
     LONGEST,
     MOST_APPLICATIONS,
+    Application,
     ApplicationDraft,
     register,
     renew_secret,
 )
+from p2p_analytics.sandbox.domain.tokens import Tokens
 from p2p_analytics.sandbox.errors import (
     ForgeryError,
     InvalidParameterError,
@@ -27,22 +32,13 @@ from p2p_analytics.sandbox.errors import (
     SettingError,
     UnverifiedError,
 )
+from p2p_analytics.sandbox.http import parameters
 from p2p_analytics.sandbox.http.bodies import read_form
 from p2p_analytics.sandbox.pages import render, responses
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from p2p_analytics.sandbox.domain.applications import Application
-    from p2p_analytics.sandbox.domain.tokens import Tokens
-    from p2p_analytics.sandbox.http import parameters
-    from p2p_analytics.sandbox.pages.sessions import Sessions
-    from p2p_analytics.sandbox.storage.oauth_store import Registration
-    from p2p_analytics.sandbox.storage.rows import Person
-    from p2p_analytics.sandbox.storage.store import Store
+from p2p_analytics.sandbox.pages.sessions import Sessions
+from p2p_analytics.sandbox.storage.oauth_store import Registration
+from p2p_analytics.sandbox.storage.rows import Person
+from p2p_analytics.sandbox.storage.store import Store
 
 _UNVERIFIED: Final = "Your identity is not verified, so you cannot register applications: have it verified first."
 _FULL: Final = (
@@ -212,9 +208,6 @@ class AccountPages:
             raise NotFoundError("You have no such application.")
         return application
 
-    def _is_full(self, person: Person) -> bool:
-        return len(self._oauth_store.applications_of(person.user_id)) >= MOST_APPLICATIONS
-
     def _redirect_to_sign_in(self, place: str) -> Response:
         return responses.redirect(f"{self._path}/sign-in?next={place}")
 
@@ -237,12 +230,13 @@ class AccountPages:
         status: int = 200,
     ) -> Response:
         refusal = None if self._oauth_store.is_verified(person.user_id) else _UNVERIFIED
+        applications = self._oauth_store.applications_of(person.user_id)
         html = render.developer(
             account=self._path,
             ticket=self._sessions.ticket(session, _RenderedPage(person.user_id)),
             person=person,
-            applications=self._oauth_store.applications_of(person.user_id),
-            refusal=refusal or (_FULL if self._is_full(person) else None),
+            applications=applications,
+            refusal=refusal or (_FULL if len(applications) >= MOST_APPLICATIONS else None),
             draft=draft,
             problems=problems or {},
         )

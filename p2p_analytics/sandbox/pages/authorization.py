@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from p2p_analytics.sandbox.domain import redirects
+from p2p_analytics.sandbox.domain.tokens import Tokens
 from p2p_analytics.sandbox.errors import (
     ForgeryError,
     InvalidParameterError,
@@ -22,16 +24,11 @@ from p2p_analytics.sandbox.http import parameters as rules
 from p2p_analytics.sandbox.http.bodies import read_form
 from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT
 from p2p_analytics.sandbox.pages import render, responses
+from p2p_analytics.sandbox.pages.sessions import Sessions
+from p2p_analytics.sandbox.storage.oauth_store import Registration
+from p2p_analytics.sandbox.storage.rows import Person
+from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.vocabulary import TOKEN_PARAMETER, Scope
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from p2p_analytics.sandbox.domain.tokens import Tokens
-    from p2p_analytics.sandbox.pages.sessions import Sessions
-    from p2p_analytics.sandbox.storage.oauth_store import Registration
-    from p2p_analytics.sandbox.storage.rows import Person
-    from p2p_analytics.sandbox.storage.store import Store
 
 _PARAMETERS: Final = ("client_id", "scope", "redirect_uri", "response_type", "state")
 
@@ -116,21 +113,18 @@ class Authorization:
             return self._restart(step.wanted)
         if decision == "deny":
             return _redirect_back(step.wanted, {"error": "user denied access"})
-        try:
-            return await self._grant(step)
-        except RefusalError as refusal:
-            return responses.refusal(request, refusal)
-
-    async def _grant(self, step: _Consent) -> Response:
         wanted = step.wanted
         client_id = wanted.application.client_id
-        if wanted.code_requested:
-            code = await run_in_threadpool(
-                self._tokens.issue_code, step.user_id, wanted.scopes, client_id, wanted.redirect_url
-            )
-            return _redirect_back(wanted, {"code": code})
-        token = await run_in_threadpool(self._tokens.issue, step.user_id, wanted.scopes, client_id=client_id)
-        return _redirect_back(wanted, {TOKEN_PARAMETER: token})
+        try:
+            if wanted.code_requested:
+                code = await run_in_threadpool(
+                    self._tokens.issue_code, step.user_id, wanted.scopes, client_id, wanted.redirect_url
+                )
+                return _redirect_back(wanted, {"code": code})
+            token = await run_in_threadpool(self._tokens.issue, step.user_id, wanted.scopes, client_id=client_id)
+            return _redirect_back(wanted, {TOKEN_PARAMETER: token})
+        except RefusalError as refusal:
+            return responses.refusal(request, refusal)
 
     def _validate(self, pairs: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> _AuthorizationRequest:
         parameters = rules.Parameters(pairs)

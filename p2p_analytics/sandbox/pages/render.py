@@ -5,21 +5,18 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from p2p_analytics.sandbox.domain.applications import Application, ApplicationDraft
 from p2p_analytics.sandbox.domain.scopes import PLAIN_WORDS
+from p2p_analytics.sandbox.storage.oauth_store import AuthorizedApplication, Registration
+from p2p_analytics.sandbox.storage.rows import Person
 from p2p_analytics.vocabulary import Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from p2p_analytics.sandbox.domain.applications import Application, ApplicationDraft
-    from p2p_analytics.sandbox.storage.oauth_store import AuthorizedApplication, Registration
-    from p2p_analytics.sandbox.storage.rows import Person
 
 UNKNOWN_USERNAME: Final = "No person of this town has that username: check the spelling."
 MOST_NAMES: Final = 500

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from p2p_analytics.sandbox.errors import RefusalError
 from p2p_analytics.sandbox.http.responses import error_response
 from p2p_analytics.sandbox.pages import render
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from p2p_analytics.sandbox.errors import RefusalError
 
 
 def page(html: str, status: int = 200) -> Response:

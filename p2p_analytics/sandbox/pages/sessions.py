@@ -9,17 +9,14 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import Final, NamedTuple, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from p2p_analytics.sandbox.errors import ForgeryError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from p2p_analytics.sandbox.http.parameters import Parameters
+from p2p_analytics.sandbox.http.parameters import Parameters
 
 SESSION_SECONDS: Final = 8 * 60 * 60
 TICKET_SECONDS: Final = 600

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from p2p_analytics.sandbox.errors import RefusalError, TooLargeError, WrongHostError
 from p2p_analytics.sandbox.faults.injection import apply_fault, misread_bound
@@ -15,12 +17,8 @@ from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT, Dialect
 from p2p_analytics.sandbox.http.parameters import header_values, instant_us
 from p2p_analytics.sandbox.http.responses import CONTROL_PATH, EXCHANGE_PATH, error_response
 from p2p_analytics.sandbox.runtime.readers_writer_lock import ReadersWriterLock
+from p2p_analytics.sandbox.runtime.request_log import RequestLog
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from p2p_analytics.sandbox.runtime.request_log import RequestLog
 
 LARGEST_BODY: Final = 64 * 1024
 _PAGES: Final = ("/oauth/", "/account")
@@ -75,7 +73,8 @@ class RequestMiddleware:
         ACTIVE_DIALECT.set(self._dialect)  # the server runs each request in its own context
         controls = scope["path"].startswith(CONTROL_PATH)
         if not controls:
-            self._note(scope)
+            if self._request_log is not None and not any(pages in scope["path"] for pages in _PAGES):
+                self._request_log.note(_LIKE_A_TOKEN.sub("***", scope["method"]), _without_token(scope))
             if self._request_settings.latency:
                 await asyncio.sleep(self._request_settings.latency)
         try:
@@ -93,10 +92,6 @@ class RequestMiddleware:
                 await self._respond_with_fault(kind, scope, receive, send)
         except RefusalError as refusal:
             await error_response(refusal)(scope, receive, send)
-
-    def _note(self, scope: Scope) -> None:
-        if self._request_log is not None and not any(pages in scope["path"] for pages in _PAGES):
-            self._request_log.note(_LIKE_A_TOKEN.sub("***", scope["method"]), _without_token(scope))
 
     def _is_service(self, path: str) -> bool:
         """Return whether a path belongs to the service and is not an HTML page."""

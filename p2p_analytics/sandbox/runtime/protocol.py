@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import asyncio
+from typing import Any, Final
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from p2p_analytics.sandbox.faults.connection import TRANSPORT_EXTENSION
-
-if TYPE_CHECKING:
-    import asyncio
 
 _UNFINISHED: Final = (h11.IDLE, h11.SEND_BODY)
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import CancelledError, Future
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from p2p_analytics.sandbox.errors import SettingError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
 
 _LONGEST_WAIT: Final = 30.0
 _BUSY: Final = "The sandbox is stopping or busy, so nothing was changed; try again."

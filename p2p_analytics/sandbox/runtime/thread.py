@@ -8,16 +8,16 @@ import logging
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
+
+import uvicorn
+from starlette.types import ASGIApp
 
 from p2p_analytics.errors import describe_os_error
 from p2p_analytics.sandbox.errors import SettingError
+from p2p_analytics.sandbox.runtime.protocol import Protocol
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from starlette.types import ASGIApp
 
 HOST: Final = "127.0.0.1"
 _THREAD: Final = "p2p-sandbox"
@@ -45,10 +45,6 @@ def listen(port: int) -> Iterator[socket.socket]:
 @contextlib.contextmanager
 def run_server(application: ASGIApp, listener: socket.socket) -> Iterator[asyncio.AbstractEventLoop]:
     """Serve in a daemon thread until the end of the block; yield its event loop when requests are accepted."""
-    import uvicorn
-
-    from p2p_analytics.sandbox.runtime.protocol import Protocol
-
     # No access log, because its lines contain the token. The process's own log configuration is not replaced; as it may
     # have a handler on that logger, a filter drops the lines there too.
     config = uvicorn.Config(

@@ -2,14 +2,15 @@
 
 The ledger begins with the town's balances at the end of the generated history. Before that, the lines follow the
 town's rules: the balance pays what it covers, otherwise the bank pays all of it, and what exceeds the most that is kept
-goes to the bank. A transfer at that moment brings the balance to that of the ledger, and from then on the entries of
+goes to the bank. A transfer at that moment brings the balance to the ledger's, and from then on the entries of
 the ledger are the movements. So the balance after the last line is the user's balance.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from p2p_analytics.sandbox.statements.activity import Activity, make_activity, make_line_id, make_opening_balance
 from p2p_analytics.sandbox.statements.lines import (
@@ -26,15 +27,10 @@ from p2p_analytics.sandbox.statements.lines import (
     LineType,
 )
 from p2p_analytics.sandbox.storage.accounts import Entry, list_account_entries, list_account_payments
-from p2p_analytics.sandbox.storage.rows import LARGEST, Payment
+from p2p_analytics.sandbox.storage.rows import LARGEST, Payment, Person
+from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.sandbox.town.build import MOST_KEPT_CENTS, to_microseconds
 from p2p_analytics.vocabulary import Action, Status, TargetType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from p2p_analytics.sandbox.storage.rows import Person
-    from p2p_analytics.sandbox.storage.store import Store
 
 _INSTANT_FEE_SHARE: Final = 57  # one part in 57 of an instant transfer is its fee
 _LEAST_INSTANT_FEE: Final = 25
@@ -133,11 +129,31 @@ class _Walk:
         elif isinstance(event, Entry):
             self._add_transfer(when_us, ("deposit", event.entry_id), event.cents, simulated=False)
         elif event.refund_of is not None:
-            self._add_refund(when_us, event)
+            cents, is_simulated = event.amount_cents, event.payment_id not in self._posted
+            line = Line(
+                when_us, event.payment_id, LineType.REFUND, COMPLETE, cents, cents, destination=BALANCE,
+                payment=self._by_id.get(event.refund_of or 0),
+            )  # fmt: skip
+            self._append(line, simulated=is_simulated)
+            if is_simulated:
+                self._sweep(when_us, event.payment_id, MOST_KEPT_CENTS)
         elif event.status == Status.SETTLED:
             self._add_settled(when_us, event)
         else:
-            self._add_unsettled(when_us, event)
+            posted = self._posted.get(event.payment_id)
+            self._append(self._build_line(when_us, event), simulated=True)
+            is_held = (
+                event.action == Action.PAY
+                and event.target_user_id is None
+                and (event.status == Status.PENDING or event.payment_id in self._refunded)
+            )
+            if posted is None:
+                is_held = is_held and when_us <= self._town_start_us and self._balance_cents >= event.amount_cents
+                posted = -event.amount_cents if is_held else 0
+            if posted:
+                line_id = make_line_id(self._user.user_id, "hold", event.payment_id)
+                hold = Line(when_us, line_id, LineType.HOLD, COMPLETE, posted, posted, funding_source=BALANCE)
+                self._append(hold, simulated=event.payment_id not in self._posted)
 
     # -- payments -----------------------------------------------------------------------------------
 
@@ -162,33 +178,6 @@ class _Walk:
                 -fee * is_covered, funding_source=line.funding_source,
             )  # fmt: skip
             self._append(fee_line, simulated=posted is None)
-
-    def _add_unsettled(self, when_us: int, payment: Payment) -> None:
-        """Append a payment that moves nothing, and the hold of one that waits for an address to join."""
-        posted = self._posted.get(payment.payment_id)
-        self._append(self._build_line(when_us, payment), simulated=True)
-        is_held = (
-            payment.action == Action.PAY
-            and payment.target_user_id is None
-            and (payment.status == Status.PENDING or payment.payment_id in self._refunded)
-        )
-        if posted is None:
-            is_held = is_held and when_us <= self._town_start_us and self._balance_cents >= payment.amount_cents
-            posted = -payment.amount_cents if is_held else 0
-        if posted:
-            line_id = make_line_id(self._user.user_id, "hold", payment.payment_id)
-            hold = Line(when_us, line_id, LineType.HOLD, COMPLETE, posted, posted, funding_source=BALANCE)
-            self._append(hold, simulated=payment.payment_id not in self._posted)
-
-    def _add_refund(self, when_us: int, refund: Payment) -> None:
-        cents, is_simulated = refund.amount_cents, refund.payment_id not in self._posted
-        line = Line(
-            when_us, refund.payment_id, LineType.REFUND, COMPLETE, cents, cents, destination=BALANCE,
-            payment=self._by_id.get(refund.refund_of or 0),
-        )  # fmt: skip
-        self._append(line, simulated=is_simulated)
-        if is_simulated:
-            self._sweep(when_us, refund.payment_id, MOST_KEPT_CENTS)
 
     def _build_line(self, when_us: int, payment: Payment) -> Line:
         """Return the line of a payment, without sources and without a movement."""

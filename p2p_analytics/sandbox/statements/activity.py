@@ -1,20 +1,18 @@
-"""Invented activity of an account that is no payment between people: merchants, cards, deposits, rewards, transfers.
+"""Invented activity of an account other than payments between people: merchants, cards, deposits, rewards, transfers.
 
-Each month of an account has a random generator of its own, so a month does not depend on the others.
+Each month of an account has a separate random generator, so a month does not depend on the others.
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.domain.test_user import DAY_US
 from p2p_analytics.sandbox.statements.lines import LineType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _SECOND_US: Final = 1_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -38,7 +36,7 @@ class Activity(NamedTuple):
 
 
 def make_line_id(user_id: int, *key: object) -> int:
-    """Return the id of a line that is no payment: 19 digits, the same for the same user and key."""
+    """Return the id of a line that is not a payment: 19 digits, the same for the same user and key."""
     digest = hashlib.sha256(repr((user_id, *key)).encode()).digest()
     return _FIRST_ID + int.from_bytes(digest[:8]) % _IDS
 

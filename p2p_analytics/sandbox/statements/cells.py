@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import date
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NEEDS_QUOTES: Final = ',"\r\n'

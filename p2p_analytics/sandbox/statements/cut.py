@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.statements.cells import to_datetime
-
-if TYPE_CHECKING:
-    from p2p_analytics.sandbox.statements.lines import Account, Line
-    from p2p_analytics.sandbox.storage.rows import Person
+from p2p_analytics.sandbox.statements.lines import Account, Line
+from p2p_analytics.sandbox.storage.rows import Person
 
 MOST_DAYS: Final = 90
 OVERLAP_DAYS: Final = 7
@@ -54,7 +52,7 @@ def read_period(start: date | str, end: date | str) -> tuple[date, date]:
     Raises
     ------
     SettingError
-        One of them is no date, the end is before the start, or they are more than 90 days.
+        One of them is not a date, the end is before the start, or they are more than 90 days.
     """
     first, last = _read_day(start), _read_day(end)
     days = (last - first).days + 1

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from p2p_analytics.sandbox.statements.cells import (
     format_instant,
@@ -13,14 +14,8 @@ from p2p_analytics.sandbox.statements.cells import (
     join_rows,
     to_datetime,
 )
-from p2p_analytics.sandbox.statements.disclaimer import DISCLAIMER
-from p2p_analytics.sandbox.statements.lines import TRANSFERS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from p2p_analytics.sandbox.statements.cut import Statement
-    from p2p_analytics.sandbox.statements.lines import Line
+from p2p_analytics.sandbox.statements.cut import Statement
+from p2p_analytics.sandbox.statements.lines import TRANSFERS, Line
 
 _Cell: TypeAlias = "Callable[[Line], str]"
 _Cells: TypeAlias = "dict[str, str]"
@@ -28,6 +23,37 @@ _Cells: TypeAlias = "dict[str, str]"
 _ACTIVITY: Final = ["Account Activity"]
 _NONE: Final = "(None)"
 _TAX_RATE: Final = "8"
+_INDENT: Final = "        "
+_SENTENCES: Final = (
+    "This account belongs to an invented person.",
+    "No bank holds any of this money:",
+    "it exists in a sandbox on one computer only.",
+    "",
+    "If a line of this statement looks wrong:",
+    '- Compare it with the list of payments, which has the same "id"',
+    "- Look at the time: all of them are in UTC; and",
+    "- Count the lines with another funding source:",
+    "they do not change it.",
+    "",
+    "How the amounts are meant:",
+    "1. A minus is money that left the account, a plus is money",
+    "that came in.",
+    "2. Fees, tips and taxes are inside the total.",
+    "3. Pending, cancelled, failed and expired lines move nothing.",
+    "4. A transfer to the bank counts when it is issued, even if",
+    "the bank takes three working days, or five.",
+    "",
+    "The balance at the end is the balance at the beginning and",
+    "all lines that moved it, to the cent.",
+    'If it is not, that is an error: please "report" it with the',
+    "seed of the town, the name of the user, and both dates.",
+    "",
+    "Prices of coins are invented as well.",
+)
+
+DISCLAIMER: Final = "\n".join(
+    [_SENTENCES[0], *(_INDENT + sentence if sentence else "" for sentence in _SENTENCES[1:]), _INDENT]
+)
 
 
 @dataclass(frozen=True)
@@ -254,3 +280,6 @@ CSV_FORMS: Final = {
         _COLUMNS_E_FULL, preamble=lambda _: [_ACTIVITY], before=_opening, after=_closing,
     ),
 }  # fmt: skip
+
+
+# ---- the disclaimer that ends a file

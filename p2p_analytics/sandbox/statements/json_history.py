@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from p2p_analytics.sandbox.statements.cells import format_instant
+from p2p_analytics.sandbox.statements.cut import Statement
 from p2p_analytics.sandbox.statements.lines import BALANCE, BANK, DEBIT_CARD, FAILED, Line, LineType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from p2p_analytics.sandbox.statements.cut import Statement
-    from p2p_analytics.sandbox.storage.rows import Payment, Person
+from p2p_analytics.sandbox.storage.rows import Payment, Person
 
 _Json = dict[str, Any]
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from p2p_analytics.sandbox.storage.rows import Payment, Person
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    from p2p_analytics.sandbox.storage.rows import Payment, Person
 
 BALANCE: Final = "Venmo balance"  # as a funding source or destination
 BANK: Final = "BANK OF SAND, N.A. Personal Checking *1234"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from datetime import date
+from typing import Final
 
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.statements.account import read_account, town_period_us
@@ -10,12 +11,8 @@ from p2p_analytics.sandbox.statements.cells import to_datetime
 from p2p_analytics.sandbox.statements.cut import cut_statement, list_periods, read_period
 from p2p_analytics.sandbox.statements.generations import CSV_FORMS
 from p2p_analytics.sandbox.statements.json_history import write_json
-
-if TYPE_CHECKING:
-    from datetime import date
-
-    from p2p_analytics.sandbox.storage.rows import Person
-    from p2p_analytics.sandbox.storage.store import Store
+from p2p_analytics.sandbox.storage.rows import Person
+from p2p_analytics.sandbox.storage.store import Store
 
 JSON: Final = "JSON"
 GENERATIONS: Final = (*CSV_FORMS, JSON)
@@ -27,7 +24,7 @@ def write_statement(store: Store, user: Person, start: date | str, end: date | s
     Raises
     ------
     SettingError
-        There is no such generation, or the dates are no period of at most 90 days.
+        The generation is unknown, or the dates are not a period of at most 90 days.
     """
     if generation not in GENERATIONS:
         raise SettingError(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import sqlite3
+from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.storage.rows import Payment
-
-if TYPE_CHECKING:
-    import sqlite3
 
 _PAYMENTS: Final = "SELECT payments.* FROM party JOIN payments USING (payment_id) WHERE party.user_id = ?"
 _REFUNDS: Final = (

@@ -7,14 +7,12 @@ import os
 import sqlite3
 import stat
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 from p2p_analytics.errors import describe_os_error
 from p2p_analytics.sandbox.errors import SettingError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _APPLICATION_ID: Final = 0x70327061  # "p2pa", in bytes 68 to 71 of the file
 
@@ -36,11 +34,22 @@ class Database:
         self._connections_lock = threading.Lock()
         self._write_lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
-        _create_or_check_file(path)
+        try:
+            # SQLite gives the WAL and other side files the mode of the database, so they are private too.
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
+            with os.fdopen(descriptor, "rb") as file:
+                header = file.read(100) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b"no file"
+        except OSError as error:
+            raise SettingError(f"{path} cannot be opened for writing: {describe_os_error(error)}.") from None
+        if not header:
+            with contextlib.closing(sqlite3.connect(path)) as connection:
+                connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        elif header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72], "big") != _APPLICATION_ID:
+            raise SettingError(f"{path} is not a sandbox database; choose another file.")
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """Connection of the calling thread; inside `writing` that of the writer, so a block reads its own writes."""
+        """Connection of the calling thread; inside `writing` the writer's, so a block reads its own writes."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = self._connect("NORMAL", threading.current_thread())
@@ -113,19 +122,3 @@ def _transaction(connection: sqlite3.Connection, begin: str, end: str, *undo: st
             for statement in undo:
                 connection.execute(statement)
         raise
-
-
-def _create_or_check_file(path: Path) -> None:
-    """Create the file, or check its header before any statement can change it."""
-    try:
-        # SQLite gives the WAL and other side files the mode of the database, so they are private too.
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
-        with os.fdopen(descriptor, "rb") as file:
-            header = file.read(100) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b"no file"
-    except OSError as error:
-        raise SettingError(f"{path} cannot be opened for writing: {describe_os_error(error)}.") from None
-    if not header:
-        with contextlib.closing(sqlite3.connect(path)) as connection:
-            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-    elif header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72], "big") != _APPLICATION_ID:
-        raise SettingError(f"{path} is not a sandbox database; choose another file.")

@@ -6,14 +6,11 @@ size and on the number of values in the filters, never on the length of the hist
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from p2p_analytics.sandbox.storage.rows import PaymentFilter
 from p2p_analytics.vocabulary import Action, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from p2p_analytics.sandbox.storage.rows import PaymentFilter
 
 _RANGE: Final = "date_us > ? AND date_us < ? ORDER BY date_us DESC, payment_id DESC LIMIT ?"
 _KEYS: Final = "SELECT date_us, payment_id FROM party"

@@ -1,18 +1,16 @@
 """Append-only double-entry ledger in whole cents.
 
 Every movement of money is a posting: ledger entries, of one payment or of none, that sum to zero. The account of a user
-is the user id; the date is that of the town's clock. ``users.balance_cents`` caches the sum of the user's entries, so
+is the user id; the date comes from the town's clock. ``users.balance_cents`` caches the sum of the user's entries, so
 that one conditional update both checks and changes the balance.
 """
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Mapping
+from typing import Final
 
 
 class Account(IntEnum):

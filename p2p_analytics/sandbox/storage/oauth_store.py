@@ -7,18 +7,15 @@ that follow from it refer to it, so that one statement ends them together.
 from __future__ import annotations
 
 import hashlib
+import sqlite3
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.errors import ForgeryError
 from p2p_analytics.sandbox.storage import schema
 from p2p_analytics.sandbox.storage.rows import LARGEST
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable
-
-    from p2p_analytics.sandbox.storage.store import Store
+from p2p_analytics.sandbox.storage.store import Store
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS oauth_unverified (user_id INTEGER PRIMARY KEY REFERENCES users);
@@ -197,7 +194,7 @@ class OAuthStore:
     # -- consents -------------------------------------------------------------------------------
 
     def add_token(self, token: bytes, grant: Grant, client_id: str | None, now_us: int) -> None:
-        """Store a new access token; with a client it gets an allowance of its own."""
+        """Store a new access token; with a client it gets a separate allowance."""
         with self._store.writing() as connection:
             allowance = None
             if client_id is not None:
@@ -205,7 +202,7 @@ class OAuthStore:
             connection.execute(_ADD_TOKEN, (token, "access", grant.user_id, grant.scopes, grant.expires_us, allowance))
 
     def add_code(self, code: bytes, grant: Grant, client_id: str, redirect_url: str, now_us: int) -> None:
-        """Store a new code with an allowance of its own; the expiry of the grant is that of the code."""
+        """Store a new code with a separate allowance; ``expires_us`` of the grant is the code's expiry."""
         with self._store.writing() as connection:
             allowance = _allow(connection, grant.user_id, client_id, grant.scopes, now_us)
             query = "INSERT INTO oauth_codes VALUES (?, ?, ?, ?, 0)"
@@ -281,7 +278,7 @@ class OAuthStore:
         return Grant(*row) if row else None
 
     def expire(self, token: bytes, expires_us: int) -> bool:
-        """Change the expiry of an access token; return False where there is no such token."""
+        """Change the expiry of an access token; return False for an unknown token."""
         query = "UPDATE oauth_tokens SET expires_us = ? WHERE digest = ? AND kind = 'access'"
         with self._store.writing() as connection:
             return connection.execute(query, (expires_us, token)).rowcount == 1

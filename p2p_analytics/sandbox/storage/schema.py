@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import zlib
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.storage import ledger
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _TABLES: Final = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

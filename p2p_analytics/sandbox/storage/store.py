@@ -10,19 +10,14 @@ from __future__ import annotations
 import heapq
 import itertools
 import sqlite3
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.storage import ledger, schema
 from p2p_analytics.sandbox.storage.database import Database
 from p2p_analytics.sandbox.storage.index_ranges import list_index_ranges
-from p2p_analytics.sandbox.storage.rows import Payment, Person
+from p2p_analytics.sandbox.storage.rows import Payment, PaymentFilter, Person
 from p2p_analytics.vocabulary import Action, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from p2p_analytics.sandbox.storage.rows import PaymentFilter
 
 
 class Store(Database):

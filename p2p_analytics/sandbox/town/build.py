@@ -6,20 +6,17 @@ The town's clock stands still, so that ages such as "pending for three days" do 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from p2p_analytics.sandbox.errors import SettingError
+from p2p_analytics.sandbox.storage.rows import Payment, Person
 from p2p_analytics.sandbox.town.history import HOUSEHOLD, simulate
 from p2p_analytics.sandbox.town.people import make_residents
+from p2p_analytics.sandbox.town.timeline import Series
 from p2p_analytics.vocabulary import Action, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from p2p_analytics.sandbox.storage.rows import Payment, Person
-    from p2p_analytics.sandbox.town.timeline import Series
 
 NOW: Final = datetime(2025, 6, 30, 18, tzinfo=UTC)
 SEED: Final = 7

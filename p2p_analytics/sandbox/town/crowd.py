@@ -7,24 +7,20 @@ both sides of a payment agree although each account is made by itself, and no mo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.town import crowd_payments
 from p2p_analytics.sandbox.town.build import LARGEST_SEED, MOST_YEARS, NOW, from_microseconds
+from p2p_analytics.sandbox.town.crowd_payments import Columns
 from p2p_analytics.sandbox.town.crowd_random import draw, draw_unit
 from p2p_analytics.sandbox.town.people import FIRST_NAMES, FOREIGN_NAMES, LAST_NAMES
 from p2p_analytics.sandbox.town.timeline import SECOND_US
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    import numpy as np
-
-    from p2p_analytics.sandbox.town.crowd_payments import Columns
-
-    Array = np.ndarray[Any, Any]
+Array = np.ndarray[Any, Any]
 
 FEWEST_ACCOUNTS, MOST_ACCOUNTS = 2, 100_000
 MOST_PAYMENTS: Final = 1_000_000_000
@@ -94,9 +90,9 @@ class Crowd:
     ----------
     seed : int
     accounts : int
-        People with an account of their own. They also pay people and addresses outside.
+        People with an account. They also pay people and addresses outside.
     payments : int
-        Payments, each of which is in one account, or in two.
+        Payments; each is in one account, or in two.
     years : int
         Length of the history, which ends at `now`.
 
@@ -127,8 +123,6 @@ class Crowd:
 
     def make_account(self, number: int) -> Account:
         """Return an account of the town by its number, from 0."""
-        import numpy as np
-
         ties, pairs = self._ties, self._pairs_of[number]
         others = np.where(ties.one[pairs] == number, ties.other[pairs], ties.one[pairs])
         present = ties.start[pairs + 1] > ties.start[pairs]
@@ -164,14 +158,10 @@ class Crowd:
         return found
 
     def _is_business(self, person: int) -> bool:
-        import numpy as np
-
         return bool(self.is_business(np.array([person]))[0])
 
     def _tie_people(self) -> Ties:
         """Return who pays whom how often: few pairs pay each other often."""
-        import numpy as np
-
         all_people = self.accounts + self._outsiders
         everybody = np.arange(self.accounts)
         known = draw_unit(self.seed, "known", everybody)
@@ -200,8 +190,6 @@ class Crowd:
 
     def _index_ties(self) -> list[Array]:
         """Return the pairs of each account."""
-        import numpy as np
-
         ties = self._ties
         pairs = np.arange(len(ties.one))
         within = ties.other < self.accounts
@@ -212,8 +200,6 @@ class Crowd:
         return [found[ends[number] : ends[number + 1]] for number in range(self.accounts)]
 
     def _describe(self, person: int) -> CrowdPerson:
-        import numpy as np
-
         chance = int(draw(self.seed, "name", np.array([person]))[0])
         outside = person - self.accounts
         if outside >= 0 and outside % _ADDRESS_EVERY == 0:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
+from datetime import datetime
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
 
 from p2p_analytics.sandbox.domain.test_user import DAY_US
 from p2p_analytics.sandbox.town.crowd_random import draw, take_bits, to_unit
@@ -12,13 +16,7 @@ from p2p_analytics.sandbox.town.notes import ALONE, CONCERTS, DINNERS, FAVOURS, 
 from p2p_analytics.sandbox.town.timeline import HOUR_US, SECOND_US
 from p2p_analytics.vocabulary import Action, Audience, Medium, Status
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    import numpy as np
-
-    Array = np.ndarray[Any, Any]
+Array = np.ndarray[Any, Any]
 
 ACTIONS: Final = tuple(action.value for action in Action)
 STATUSES: Final = tuple(status.value for status in Status)
@@ -64,6 +62,12 @@ _RENT, _BILL, _LESSON, _SUBSCRIPTION = ("Rent 🏠", 71_000), ("Electricity ⚡"
     "Yearly membership", 9_900,
 )  # fmt: skip
 _HABITS: Final = (_RENT, _BILL, _LESSON, _SUBSCRIPTION)
+_NOTE_TEXTS: Final = [
+    *(note + ending for ending in _ENDINGS for note, _ in _NOTES), *_RARE, *(note for note, _ in _HABITS),
+]  # fmt: skip
+_USUAL_CENTS: Final = np.array(
+    [cents for _ in _ENDINGS for _, cents in _NOTES] + [2_000] * len(_RARE) + [cents for _, cents in _HABITS]
+)
 _DAYS_OF_HABITS: Final = (30.4375, 30.4375, 7.0, 365.25)
 _NONE: Final = -1
 _SPREAD: Final = 0.85  # of the logarithm of amounts
@@ -106,7 +110,7 @@ class Columns(NamedTuple):
     texts : dict of str to (array of int, sequence of str)
         Codes and the texts that they stand for.
     numbers : dict of str to array of int
-        ``payment_id``, ``amount_cents``, instants in microseconds since 1970; masked where there is no value.
+        ``payment_id``, ``amount_cents``, instants in microseconds since 1970; masked where the value is missing.
     actor, target : array of int
         Positions of people in the account; the account holder is 0.
     """
@@ -119,8 +123,6 @@ class Columns(NamedTuple):
 
 def make_columns(crowd: Town, rows: Rows, viewer: int) -> Columns:
     """Return payments of one account; from either side, a payment is the same."""
-    import numpy as np
-
     seed, numbers = crowd.seed, rows.number
     one, other, first = crowd.list_sides(rows.pair)
     chance, more = draw(seed, "first", numbers), draw(seed, "second", numbers)
@@ -150,7 +152,7 @@ def make_columns(crowd: Town, rows: Rows, viewer: int) -> Columns:
         texts={
             "action": (np.where(is_charge, _CHARGE, _PAY), ACTIONS),
             "status": (status, STATUSES),
-            "note": (note, _note_texts()),
+            "note": (note, _NOTE_TEXTS),
             "audience": (audience, AUDIENCES),
             "medium": (_look_up(_OF_MEDIA, take_bits(chance, 24, 8)), MEDIA),
         },
@@ -177,8 +179,6 @@ class _Special(NamedTuple):
 
 def _draw_instants(crowd: Town, chance: Array, more: Array) -> Array:
     """Return instants: more of them in later years and in the evening; a quarter has fractions of a second."""
-    import numpy as np
-
     days = 365 * crowd.years
     first_day = _now_us(crowd) // DAY_US - days
     # The exponent makes the last year the busiest.
@@ -192,8 +192,6 @@ def _draw_instants(crowd: Town, chance: Array, more: Array) -> Array:
 
 def _draw_notes(more: Array) -> Array:
     """Return positions in the list of notes, mostly of the first ones."""
-    import numpy as np
-
     usual = len(_NOTES) * len(_ENDINGS)
     unit = take_bits(more, 50, 14) / 2**14
     common = (unit**3 * usual).astype("int64")
@@ -203,10 +201,8 @@ def _draw_notes(more: Array) -> Array:
 
 def _draw_amounts(unit: Array, note: Array, rounding: Array) -> Array:
     """Return amounts in cents around the usual one of the note; most are whole dollars or halves."""
-    import numpy as np
-
     factors = np.exp(_SPREAD * _quantiles())
-    cents = _usual_cents()[note] * factors[(unit * len(factors)).astype("int64")]
+    cents = _USUAL_CENTS[note] * factors[(unit * len(factors)).astype("int64")]
     step = np.where(rounding < 120, 100, np.where(rounding < 170, 50, 1))  # noqa: PLR2004 - of 256
     # Below the coarse step, a second number makes amounts other than multiples of the quantiles.
     fine = cents * (0.97 + 0.06 * ((unit * 1e6) % 1))
@@ -215,7 +211,7 @@ def _draw_amounts(unit: Array, note: Array, rounding: Array) -> Array:
 
 
 def _join_bills(crowd: Town, host: Array, is_charge: Array, drawn: Array) -> _Special:
-    """Return the charges that are shares of a bill: those of one host with one number are made within the hour."""
+    """Return the charges that are shares of a bill: charges of one host with one number are made within the hour."""
     bills = _BILLS_A_YEAR * crowd.years
     number = host * bills + take_bits(drawn, 8, 24) % bills
     chance, more = draw(crowd.seed, "bill instant", number), draw(crowd.seed, "bill note", number)
@@ -227,8 +223,6 @@ def _join_bills(crowd: Town, host: Array, is_charge: Array, drawn: Array) -> _Sp
 
 def _keep_habits(crowd: Town, pair: Array, other: Array, rank: Array) -> _Special:
     """Return the payments that are repeated on time, the latest first: of these pairs, the first payments."""
-    import numpy as np
-
     drawn = draw(crowd.seed, "habit", pair)
     kind = take_bits(drawn, 0, 8)
     to_business = crowd.is_business(other)
@@ -252,8 +246,6 @@ def _keep_habits(crowd: Town, pair: Array, other: Array, rank: Array) -> _Specia
 
 def _settle(crowd: Town, is_charge: Array, created: Array, drawn: Array, to_address: Array) -> tuple[Array, Array]:
     """Return the status and the instant of completion, which pending payments do not have."""
-    import numpy as np
-
     byte = take_bits(drawn, 0, 8)
     status = np.where(is_charge, _look_up(_OF_CHARGES, byte), _look_up(_OF_PAYS, byte))
     delays = np.exp(_DELAY_SPREAD * _quantiles()) * _DELAY_HOURS * 3_600
@@ -274,28 +266,11 @@ def _now_us(crowd: Town) -> int:
 @functools.cache
 def _quantiles() -> Array:
     """Return the middles of 4096 equal parts of the normal distribution."""
-    import numpy as np
-
     count = 4096
     return np.array([NormalDist().inv_cdf((place + 0.5) / count) for place in range(count)])
 
 
-def _usual_cents() -> Array:
-    import numpy as np
-
-    usual = [cents for _ in _ENDINGS for _, cents in _NOTES] + [2_000] * len(_RARE) + [cents for _, cents in _HABITS]
-    return np.array(usual)
-
-
-def _note_texts() -> list[str]:
-    return [
-        *(note + ending for ending in _ENDINGS for note, _ in _NOTES), *_RARE, *(note for note, _ in _HABITS),
-    ]  # fmt: skip
-
-
 def _look_up(shares: dict[int, int], byte: Array) -> Array:
     """Return a code for each byte, so that each code has its share of 256."""
-    import numpy as np
-
     found: Array = np.repeat(list(shares), list(shares.values()))[byte]
     return found

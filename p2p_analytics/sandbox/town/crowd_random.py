@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
-    Array = np.ndarray[Any, Any]
+Array = np.ndarray[Any, Any]
 
 # Constants of splitmix64.
 _STEP: Final = 0x9E3779B97F4A7C15
@@ -18,8 +17,6 @@ _SECOND: Final = 0x94D049BB133111EB
 
 def draw(seed: int, name: str, numbers: Array) -> Array:
     """Return a random 64-bit whole number for each number; other names give independent ones."""
-    import numpy as np
-
     start = int.from_bytes(hashlib.sha256(f"{seed} {name}".encode()).digest()[:8], "little")
     mixed = numbers.astype("uint64") * np.uint64(_STEP)
     mixed += np.uint64(start)
@@ -38,15 +35,11 @@ def draw_unit(seed: int, name: str, numbers: Array) -> Array:
 
 def to_unit(drawn: Array) -> Array:
     """Return 64-bit random numbers as numbers from 0 to below 1."""
-    import numpy as np
-
     unit: Array = (drawn >> np.uint64(11)) * 2.0**-53
     return unit
 
 
 def take_bits(drawn: Array, first: int, count: int) -> Array:
     """Return some of the bits of 64-bit random numbers as a whole number."""
-    import numpy as np
-
     bits: Array = ((drawn >> np.uint64(first)) & np.uint64((1 << count) - 1)).astype("int64")
     return bits

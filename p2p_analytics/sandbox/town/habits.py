@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from calendar import monthrange
+from collections.abc import Iterator, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.domain.test_user import DAY_US
 from p2p_analytics.sandbox.town.notes import DINNERS, FAVOURS
-from p2p_analytics.sandbox.town.timeline import HOUR_US, SECOND_US
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterator, Sequence
-
-    from p2p_analytics.sandbox.town.timeline import Timeline
+from p2p_analytics.sandbox.town.timeline import HOUR_US, SECOND_US, Timeline
 
 WEEKLY: Final = "weekly"
 FORTNIGHTLY: Final = "fortnightly"
@@ -60,11 +55,11 @@ class _Habit(NamedTuple):
     ago : tuple of int
         The first and the last date, in periods before the end of the history; 0 for its beginning and end.
     pauses : bool
-        Whether there are no payments in August.
+        Whether August is left out.
     companions : int
         Payments of other amounts and notes to the same person in each month, at most.
     with_last : bool
-        Whether the person is that of the habit before.
+        Whether the person is the same as in the habit before.
     """
 
     note: str
@@ -148,7 +143,11 @@ def _plant(timeline: Timeline, habit: _Habit, me: int, friend: int) -> None:
         if is_paused or rng.random() < habit.skipped:
             continue
         note = habit.note.format(month=_MONTH_NAMES[_to_date(due).month - 1])
-        when_us = _choose_instant(rng, due, habit)
+        late = rng.randint(0, habit.delay) if habit.delay else 0
+        weekday = _to_date(due).weekday()
+        if habit.is_moved and weekday >= _SUNDAY - 1:
+            late = _SUNDAY + 1 - weekday
+        when_us = (due + late) * DAY_US + rng.randrange(8, 22) * HOUR_US + rng.randrange(3_600) * SECOND_US
         if rng.random() < habit.requested:
             timeline.charge(receiver, payer, cents, note, when_us, series=series)
         else:
@@ -176,16 +175,8 @@ def _list_due_days(begin: int, end: int, habit: _Habit) -> Iterator[int]:
             yield due
 
 
-def _choose_instant(rng: random.Random, due: int, habit: _Habit) -> int:
-    late = rng.randint(0, habit.delay) if habit.delay else 0
-    weekday = _to_date(due).weekday()
-    if habit.is_moved and weekday >= _SUNDAY - 1:
-        late = _SUNDAY + 1 - weekday
-    return (due + late) * DAY_US + rng.randrange(8, 22) * HOUR_US + rng.randrange(3_600) * SECOND_US
-
-
 def _add_distractions(timeline: Timeline, me: int, people: Sequence[int]) -> None:
-    """Add payments that are no series: dinners every few days, one amount at random dates, and lunch each workday."""
+    """Add payments that form no series: dinners every few days, one amount at random dates, lunch each workday."""
     rng = timeline.rng
     eater, barista, colleague = rng.sample([*people, *people, *people], 3)
     first_day, last_day = timeline.start_us // DAY_US + 1, timeline.now_us // DAY_US

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from p2p_analytics.sandbox.domain.test_user import DAY_US
+from p2p_analytics.sandbox.storage.rows import Payment, Person
 from p2p_analytics.sandbox.town.habits import MONTHLY, add_habits
 from p2p_analytics.sandbox.town.notes import ALONE, CONCERTS, DINNERS, FAVOURS, GROCERIES, STRANGE, TRIP
 from p2p_analytics.sandbox.town.people import BUSINESS
 from p2p_analytics.sandbox.town.timeline import HOUR_US, SECOND_US, Series, Timeline
 from p2p_analytics.vocabulary import Audience, Status
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Sequence
-
-    from p2p_analytics.sandbox.storage.rows import Payment, Person
 
 HOUSEHOLD: Final = 3
 INTERNET: Final = "Internet"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import random
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.domain.test_user import DAY_US
 from p2p_analytics.sandbox.storage.rows import Person
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterator
 
 
 class _Profile(NamedTuple):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 
 from p2p_analytics.sandbox.domain.test_user import TEST_USER
 from p2p_analytics.sandbox.errors import SettingError
+from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.sandbox.town import build as town
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from p2p_analytics.sandbox.storage.store import Store
 
 
 class Plan(NamedTuple):

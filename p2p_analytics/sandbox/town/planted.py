@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import statistics
 from calendar import monthrange
+from collections.abc import Iterable
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from p2p_analytics.sandbox.domain.test_user import DAY_US
 from p2p_analytics.sandbox.town.habits import DAYS, MONTHS
+from p2p_analytics.sandbox.town.timeline import Series
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from p2p_analytics.sandbox.town.timeline import Series
 
 
 class PlantedSeries(NamedTuple):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import Final, TypedDict, Unpack
 
 from p2p_analytics.sandbox.domain.test_user import DAY_US
 from p2p_analytics.sandbox.storage.rows import Payment, Spelling
 from p2p_analytics.vocabulary import Action, Audience, Medium, Status, TargetType
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterator
-    from typing import Unpack
 
 HOUR_US: Final = 3_600_000_000
 SECOND_US: Final = 1_000_000
@@ -169,7 +166,7 @@ class Timeline:
         """
         payments: list[Payment] = []
         for serial, planned in enumerate(sorted(self._planned, key=lambda one: one.created_us)):
-            # Time and serial both rise and each length has a range of its own, so ids are unique.
+            # Time and serial both rise and each length has a separate range, so ids are unique.
             milliseconds = planned.created_us // 1_000
             payment_id = _LONG_IDS + milliseconds * 10**6 + serial
             if serial < len(self._planned) // 10:

@@ -11,6 +11,7 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics import cli, statements
+from p2p_analytics.cli.statements import _describe, _import
 
 SAMPLES = Path(__file__).parents[2] / "statements" / "samples"
 STATEMENT = SAMPLES / "gen_d_2024.csv"
@@ -129,7 +130,7 @@ def test_a_terminal_asks_for_the_member(answer, folder, capsys, monkeypatch) -> 
 def test_a_zone_that_is_known_is_not_moved(folder, capsys, monkeypatch) -> None:
     """The service's own files are in UTC: the zone is for the report."""
     zones = [SimpleNamespace(name=each.name, zone="UTC") for each in statements.list_formats()]
-    monkeypatch.setattr(statements, "list_formats", lambda: zones)
+    monkeypatch.setattr(_import, "list_formats", lambda: zones)
     assert cli.main(["import", folder, "good.csv", "--tz", "America/New_York"]) == 2
     said = capsys.readouterr().err
     assert said == (
@@ -145,10 +146,9 @@ def test_a_format_of_ones_own_is_kept(folder, monkeypatch) -> None:
     Path("mybank.toml").write_text('name = "my bank"\n', "utf-8")
     read: list[str] = []
     monkeypatch.setattr(
-        statements, "read_format", lambda path: (read.append(Path(path).name), SimpleNamespace(name="my bank"))[1],
-        raising=False,
+        _import, "read_format", lambda path: (read.append(Path(path).name), SimpleNamespace(name="my bank"))[1],
     )  # fmt: skip
-    monkeypatch.setattr(statements, "register_format", lambda each: each)
+    monkeypatch.setattr(_import, "register_format", lambda each: each)
     words = ["import", folder, "good.csv"]
     assert cli.main([*words, "--format", "mybank.toml", "--dry-run"]) == 0
     assert not Path(folder).exists()
@@ -168,7 +168,7 @@ def test_describe(folder, capsys, monkeypatch) -> None:
     """The columns, three rows and a draft, then the command that uses it."""
     kind = type("Found", (SimpleNamespace,), {"__str__": lambda _: "my bank.csv:\n  Day  2024-01-02"})
     found = kind(format=None, columns=("Day", "Sum"), rows=(("2024-01-02", "3"),), toml='name = "x"\n')
-    monkeypatch.setattr(statements, "describe_file", lambda _path: found, raising=False)
+    monkeypatch.setattr(_describe, "describe_file", lambda _path: found)
     assert cli.main(["describe", "my bank.csv"]) == 0
     assert capsys.readouterr().out == (
         "my bank.csv:\n  Day  2024-01-02\n"

@@ -14,8 +14,7 @@ import pytest
 
 from p2p_analytics.auth import AccessToken
 from p2p_analytics.client import Client
-from p2p_analytics.client.http._throttle import SLOW_SECONDS, Throttle
-from p2p_analytics.client.http.transport import Transport
+from p2p_analytics.client.http.transport import SLOW_SECONDS, Throttle, Transport
 from support.connections import stay_silent
 from support.waiting import wait_until
 

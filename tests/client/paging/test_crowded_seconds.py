@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from p2p_analytics.client.paging.scheduler import fetch_history
-from p2p_analytics.client.window import BEGINNING, END
 from p2p_analytics.records import Payment, User
+from p2p_analytics.times import BEGINNING, END
 from support.payment_list import START, Model, load_ids, make_rows
 
 

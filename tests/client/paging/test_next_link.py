@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from p2p_analytics.client.paging.next_link import parse_next_link
+from p2p_analytics.client.paging.pager import parse_next_link
 from p2p_analytics.errors import PaginationError
 
 LIST = "https://pay.example/v1/payments"

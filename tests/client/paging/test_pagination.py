@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.client.paging.pagination import paginate
-from p2p_analytics.client.paging.query import Query
-from p2p_analytics.client.window import END
+from p2p_analytics.client.paging.pager import Query
+from p2p_analytics.client.paging.scheduler import paginate
 from p2p_analytics.errors import PaginationError
 from p2p_analytics.records import Payment, PaymentPage, Payments
+from p2p_analytics.times import END
 
 START = datetime(2024, 5, 1, tzinfo=UTC)
 WORDS = {"action": "pay", "status": "settled"}

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.client.paging._load_state import LoadState
-from p2p_analytics.client.paging._window_task import WindowTask
+from p2p_analytics.client.paging._windows import WindowTask
+from p2p_analytics.client.paging.pager import LoadState
 from p2p_analytics.client.paging.scheduler import fetch_history
-from p2p_analytics.client.window import BEGINNING, END, Window
 from p2p_analytics.errors import TransportError
 from p2p_analytics.records import Payment, PaymentPage
+from p2p_analytics.times import BEGINNING, END, Window
 from support.payment_list import START, YEAR, Model, load_ids, make_rows, make_uneven
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from p2p_analytics.client.paging._windows import cover_window, find_open_window_start, floor_to_unit, split_window
-from p2p_analytics.client.window import BEGINNING, GRACE, Window
+from p2p_analytics.times import BEGINNING, GRACE, Window
 
 EPOCH = datetime(2010, 1, 1, tzinfo=UTC)
 NOW = datetime(2030, 1, 1, tzinfo=UTC)

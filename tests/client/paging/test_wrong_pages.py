@@ -8,12 +8,11 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from p2p_analytics.client.paging.pagination import paginate
-from p2p_analytics.client.paging.query import Query
-from p2p_analytics.client.paging.scheduler import fetch_history
-from p2p_analytics.client.window import BEGINNING, END
+from p2p_analytics.client.paging.pager import Query
+from p2p_analytics.client.paging.scheduler import fetch_history, paginate
 from p2p_analytics.errors import PaginationError
 from p2p_analytics.records import Payment, PaymentPage, Payments, User
+from p2p_analytics.times import BEGINNING, END
 from support.payment_list import START, Model
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from datetime import date, datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import pandas as pd
 
 from p2p_analytics import display
 from p2p_analytics.analyses import pending_requests
@@ -10,16 +14,8 @@ from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames.perspective import UNREGISTERED
 from p2p_analytics.frames.row_currencies import find_currency
 from p2p_analytics.frames.schema import are_open_requests
-from p2p_analytics.history import require_history
+from p2p_analytics.history import History, require_history
 from p2p_analytics.times import as_instant, find_zone
-
-if TYPE_CHECKING:
-    from datetime import date, datetime
-    from zoneinfo import ZoneInfo
-
-    import pandas as pd
-
-    from p2p_analytics.history import History
 
 _LONGEST_NAME: Final = 60
 _LONGEST_NOTE: Final = 200
@@ -61,7 +57,7 @@ def reminders(history: History, *, as_of: datetime | date | str, tz: str | ZoneI
     Raises
     ------
     ConfigurationError
-        ``history`` is no History, ``as_of`` is no instant, or the zone does not exist.
+        ``history`` is not a History, ``as_of`` is not an instant, or the zone does not exist.
     SchemaError
         A frame of the history lacks a column, or payments between people are in several currencies.
     """
@@ -84,8 +80,6 @@ def write_reminders(requests: pd.DataFrame, history: History, zone: ZoneInfo, as
     as_of : datetime
         That of the ages; later requests are left out.
     """
-    import pandas as pd
-
     is_later = requests["date_created"] > as_of
     is_own = (requests["direction"] == "in") & are_open_requests(requests["payment_id"], history.payments)
     rows = requests[is_own & ~is_later].reset_index(drop=True)
@@ -104,7 +98,8 @@ def write_reminders(requests: pd.DataFrame, history: History, zone: ZoneInfo, as
 
 def _write_reminder(request: dict[str, Any], zone: ZoneInfo, *, strict: bool) -> str:
     """Return the text of one reminder."""
-    name = _find_greeting(request)
+    names = (display.clean_line(request[column]) for column in ("first_name", "counterparty_name"))
+    name = _cut(next((name for name in names if name and not _is_address(name)), ""), _LONGEST_NAME)
     note = _cut(display.clean_line(request["note"]), _LONGEST_NOTE)
     amount, created, days = request["amount"], request["date_created"], request["age_days"]
     currency = request.get("currency", US_DOLLARS)
@@ -119,12 +114,6 @@ def _write_reminder(request: dict[str, Any], zone: ZoneInfo, *, strict: bool) ->
         _END,
     ]
     return " ".join(words)
-
-
-def _find_greeting(request: dict[str, Any]) -> str:
-    """Return the name of a person as they are addressed; empty for an address, which is no name."""
-    names = (display.clean_line(request[column]) for column in ("first_name", "counterparty_name"))
-    return _cut(next((name for name in names if name and not _is_address(name)), ""), _LONGEST_NAME)
 
 
 def _is_address(name: str) -> bool:

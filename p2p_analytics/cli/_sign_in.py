@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import sys
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import Any, Final
 
-from p2p_analytics.auth import hide_frames
+from p2p_analytics import auth, display, settings
+from p2p_analytics.auth import AccessToken, Owner, Secret, SignIn, hide_frames
 from p2p_analytics.cli import _sign_in_prompt
 from p2p_analytics.cli._arguments import WrongUseError
 from p2p_analytics.cli._output import print_summary
+from p2p_analytics.client import Client, oauth
 from p2p_analytics.errors import NotSignedIn, ScopeError, ServiceError
-
-if TYPE_CHECKING:
-    import argparse
-
-    from p2p_analytics.auth import AccessToken, Owner, Secret, SignIn
+from p2p_analytics.privacy import strip_service_text
+from p2p_analytics.vocabulary import Scope
 
 _WHOAMI_TIMEOUT: Final = (3.05, 5.0)  # seconds; how long a user without a network waits
 
 
 def login(options: argparse.Namespace) -> None:
     """Sign in, and store the token."""
-    from p2p_analytics import auth, settings
-
     base_url = settings.base_url(options.base_url, give="give --base-url")
     chosen, other = (auth.KeyringStore(), auth.FileStore())[:: 1 if options.keyring else -1]
     chosen.load()  # an unusable store fails before the sign-in starts
@@ -42,8 +41,6 @@ def login(options: argparse.Namespace) -> None:
 
 @hide_frames
 def _read_token(options: argparse.Namespace, base_url: str) -> SignIn:
-    from p2p_analytics import auth
-
     if options.server_flow:
         raise WrongUseError("A token that is given needs no flow: leave out --server-flow or --token-stdin.")
     text = _sign_in_prompt.read_hidden_line("Token, or the address with it: ")
@@ -52,12 +49,6 @@ def _read_token(options: argparse.Namespace, base_url: str) -> SignIn:
 
 def _authorize(options: argparse.Namespace, base_url: str) -> SignIn:
     """Return the result of a sign-in in the browser."""
-    from functools import partial
-
-    from p2p_analytics import auth, settings
-    from p2p_analytics.client import oauth
-    from p2p_analytics.vocabulary import Scope
-
     client_id = settings.client_id(options.client_id, give="give --client-id")
     scopes = options.scope or [Scope.PROFILE, Scope.FRIENDS]
     wait = partial(_sign_in_prompt.wait_for_redirect, listen=not options.paste, open_browser=not options.no_browser)
@@ -77,8 +68,6 @@ def _authorize(options: argparse.Namespace, base_url: str) -> SignIn:
 
 
 def _read_secret() -> Secret:
-    from p2p_analytics import auth
-
     with contextlib.suppress(NotSignedIn):  # its message mentions a token
         return auth.Secret(_sign_in_prompt.read_hidden_line("The application's secret: ").strip())
     raise NotSignedIn(f"No secret of the application: set {auth.CLIENT_SECRET_VARIABLE}, or give it on standard input.")
@@ -87,11 +76,8 @@ def _read_secret() -> Secret:
 def whoami(options: argparse.Namespace) -> int:
     """Print the owner, expiry, scopes and source of the token that a client would use; return the exit code.
 
-    The service is asked once. If it cannot be reached, the owner is the one at the sign-in, and the exit code is that
-    of a failure.
+    The service is asked once. If it cannot be reached, the owner is the one at the sign-in, and the exit code is 1.
     """
-    from p2p_analytics import auth, settings
-
     base_url = auth.find_base_url(options.base_url)
     failure = None
     try:
@@ -131,10 +117,8 @@ def whoami(options: argparse.Namespace) -> int:
     raise failure
 
 
-def logout() -> None:
+def logout(_options: argparse.Namespace) -> None:
     """Delete the stored tokens."""
-    from p2p_analytics import auth
-
     deleted = []
     with auth.lock_sign_in():
         for store in (auth.FileStore(), auth.KeyringStore()):
@@ -149,10 +133,6 @@ def logout() -> None:
 
 def _ask_for_owner(token: AccessToken | None, base_url: str, **settings: Any) -> Owner | None:  # noqa: ANN401 - Client's
     """Return who is signed in; the request to the service also proves that the token is valid."""
-    from p2p_analytics.auth import Owner
-    from p2p_analytics.client import Client
-    from p2p_analytics.privacy import strip_service_text
-
     with Client(token, base_url=base_url, cache_dir=False, **settings) as client:
         try:
             user = strip_service_text(client.me)(lenient=True).user
@@ -162,8 +142,6 @@ def _ask_for_owner(token: AccessToken | None, base_url: str, **settings: Any) ->
 
 
 def _describe_owner(owner: Owner | None) -> str:
-    from p2p_analytics import display, settings
-
     if owner is None:
         return "Signed in"
     if settings.privacy():
