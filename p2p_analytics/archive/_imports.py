@@ -6,6 +6,7 @@ import contextlib
 import functools
 import logging
 import shlex
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from p2p_analytics.privacy import Mask
 from p2p_analytics.statements import SERVICE, find_common_handle, list_other_accounts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from p2p_analytics.archive._batches import Rows
     from p2p_analytics.archive._folder import ArchiveFolder
@@ -354,8 +355,9 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
     of_given = rows.collected.rows["file"].cast(pl.String).is_in(list(labels))
     given = after.view.ids.filter(of_given)[_KEY].drop_nulls().unique()
     refused = after.refused[is_among(after.refused[_KEY], pd.Series(given.to_list()))]
-    wrong = after.problems[after.problems["code"] == CONTRADICTS].groupby(_KEY)["field"].agg(", ".join)
-    refused = refused.assign(fields=refused[_KEY].map(wrong))
+    if len(refused):
+        wrong = after.problems[after.problems["code"] == CONTRADICTS].groupby(_KEY)["field"].agg(", ".join)
+        refused = refused.assign(fields=refused[_KEY].map(wrong))
     both = own.join(before.payments.rename({"digest": "before"}), on=_KEY, how="left")
     is_refused = pl.col(_KEY).is_in(refused[_KEY].tolist())
     is_given = pl.col(_KEY).is_in(given.implode())
@@ -368,34 +370,48 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
         removed = _select_payments(read_view(folder, manifest), before.payments.join(own, on=_KEY, how="anti")[_KEY])
     columns = ["file", "line", _KEY, "kind", "fields"]
     parts = {
-        "changed": changed.select(columns).to_pandas(),
-        "refused": refused[columns],
-        "removed": removed.assign(fields="")[columns],
+        "changed": changed.select(columns).rows(),
+        "refused": _list_rows(refused, columns),
+        "removed": _list_rows(removed.assign(fields=""), columns),
     }
-    details = pd.concat(part.assign(outcome=outcome).astype(object) for outcome, part in parts.items())
+    details = [
+        (file, line, payment_id, outcome, fields)
+        for outcome, part in parts.items()
+        for file, line, payment_id, _, fields in part
+    ]
+    details.sort(key=lambda row: (row[0] is None, row[0] or "", row[1] is None, row[1] or 0, row[2]))
     payments = _select_payments(view, new[_KEY])
-    counted = {
-        "new": payments,
-        "known": _select_payments(view, known[_KEY]),
-        "changed": parts["changed"],
-        "refused": refused,
-    }
     counts = {
-        name: {str(kind): int(n) for kind, n in part["kind"].value_counts().items()} for name, part in counted.items()
+        "new": Counter(payments["kind"].dropna()),
+        "known": Counter(_select_payments(view, known[_KEY])["kind"].dropna()),
+        **{name: Counter(row[3] for row in parts[name] if row[3] is not None) for name in ("changed", "refused")},
     }
     problems = _select_problems(before.problems, view.problems, labels)
-    details = details.sort_values(["file", "line", _KEY], ignore_index=True)[[*_DETAILS]].astype(_DETAILS)
-    others = list_other_accounts(problems, view.payments)
-    numbers = len(new), len(known), len(changed), len(refused)
     return ImportPlan(
-        *numbers, details, _count_kinds(counts), problems, payments, other_accounts=others, removed=len(removed)
+        *(len(each) for each in (new, known, changed, refused)),
+        pd.DataFrame(details, columns=[*_DETAILS]).astype(_DETAILS),
+        _count_kinds(counts),
+        problems,
+        payments,
+        other_accounts=list_other_accounts(problems, view.payments),
+        removed=len(removed),
     )
+
+
+def _list_rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return columns of a frame as rows of Python values, with None for null."""
+    if frame.empty:
+        return []
+    values = frame[[*columns]].astype(object)
+    return list(values.where(values.notna(), None).itertuples(index=False, name=None))
 
 
 def _list_changes(folder: ArchiveFolder, manifest: Manifest, view: View, ids: pl.Series) -> pl.DataFrame:
     """Return the payments of some ids that have another value than before, and the names of these columns."""
+    if ids.is_empty():
+        return pl.DataFrame(schema=dict.fromkeys((_KEY, "file", "line", "kind", "fields"), pl.String))
     names = [name for name in (*PAYMENTS, *STATEMENT) if name not in NOT_COMPARED]
-    before = read_view(folder, manifest) if len(ids) else view
+    before = read_view(folder, manifest)
     own, earlier = (to_polars(complete_columns(_select_payments(each, ids))) for each in (view, before))
     both = own.join(earlier, on=_KEY, how="inner", suffix="_before", maintain_order="left")
     values = {name: pl.col(f"{name}_before") for name in names}
@@ -413,10 +429,10 @@ def _select_payments(view: View, ids: pl.Series) -> pd.DataFrame:
     return view.payments[is_wanted].reset_index(drop=True)
 
 
-def _count_kinds(counts: dict[str, dict[str, int]]) -> pd.DataFrame:
+def _count_kinds(counts: Mapping[str, Counter[str]]) -> pd.DataFrame:
     """Return the ``kinds`` of an `ImportPlan`."""
     kinds = {kind or KIND_PAYMENT for each in counts.values() for kind in each}
-    found = {kind: [each.get(kind, 0) for each in counts.values()] for kind in kinds}
+    found = {kind: [each[kind] for each in counts.values()] for kind in kinds}
     order = sorted(kinds, key=lambda kind: (kind != KIND_PAYMENT, -sum(found[kind]), kind))
     lines = [[kind, *found[kind]] for kind in order]
     return pd.DataFrame(lines, columns=["kind", *COUNTS]).astype({"kind": TEXT, **dict.fromkeys(COUNTS, "int64")})
@@ -424,14 +440,11 @@ def _count_kinds(counts: dict[str, dict[str, int]]) -> pd.DataFrame:
 
 def _select_problems(before: pd.DataFrame, after: pd.DataFrame, files: Collection[str]) -> pd.DataFrame:
     """Return the problems of files, and the other ones that were not there before."""
-
-    def list_rows(problems: pd.DataFrame) -> list[tuple[Any, ...]]:
-        columns = problems[[*PROBLEMS]]
-        return list(columns.astype(object).where(columns.notna(), None).itertuples(index=False, name=None))
-
-    known = set(list_rows(before))
+    if before.empty:
+        return after
+    known = set(_list_rows(before, [*PROBLEMS]))
     is_shown = [
         row not in known or file in files or other in files
-        for row, file, other in zip(list_rows(after), after["file"], after["other_file"], strict=True)
+        for row, file, other in zip(_list_rows(after, [*PROBLEMS]), after["file"], after["other_file"], strict=True)
     ]
     return after[np.array(is_shown, dtype=bool)].reset_index(drop=True)

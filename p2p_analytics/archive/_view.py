@@ -165,7 +165,8 @@ def read_outline(folder: ArchiveFolder, manifest: Manifest) -> Outline:
     if payments and problems:
         return Outline(pl.DataFrame(pl.from_arrow(payments[1].read())), frame_of(problems[1].read()))
     if manifest.is_empty:
-        return Outline(outline(empty_frame(_COLUMNS)), empty_frame(schema.PROBLEMS))
+        none = pl.DataFrame(schema={"payment_id": pl.String, "digest": pl.Int64})
+        return Outline(none, empty_frame(schema.PROBLEMS))
     view = read_view(folder, manifest)
     return Outline(outline(view.payments), view.problems)
 
@@ -230,17 +231,19 @@ def derive_statements(
         view = derive(collected, owner, [*others, *merged_rows])
     me = service.me if service else _find_holder(view, rows)
     payments = rename_account(lay_over(view.payments, rows.edits), str(me.user.id), me.user.username)
-    kept, refused = (payments, frame_problems([])) if listed.empty else refuse_rows(payments, listed)
-    of_files = _drop_edited(frame_problems(view.problems), rows.edits)
-    problems = pd.concat([of_files, refused], ignore_index=True)
-    problems = problems.astype(dict(schema.PROBLEMS)).drop_duplicates(ignore_index=True)
+    problems = _drop_edited(frame_problems(view.problems), rows.edits)
+    kept, left_out = payments, payments.iloc[:0]
+    if not listed.empty:
+        kept, refused = refuse_rows(payments, listed)
+        left_out = payments[~is_among(payments["payment_id"], kept["payment_id"])]
+        problems = pd.concat([problems, refused], ignore_index=True).astype(dict(schema.PROBLEMS))
+    problems = problems.drop_duplicates(ignore_index=True)
     if manifest.problems:
         merged = folder.read_frame(manifest.problems)
         in_files = pd.Series(view.ids["payment_id"].drop_nulls().unique().to_list(), dtype=schema.TEXT)
         problems = _add_problems(problems, merged[~is_among(merged["payment_id"], in_files)])
     merged_at = [rows.holder.fetched_at] if rows.holder else []
     fetched_at = service.fetched_at if service else find_end(view.files, payments, *merged_at)
-    left_out = payments[~is_among(payments["payment_id"], kept["payment_id"])] if len(refused) else payments.iloc[:0]
     return Statements(me, fetched_at, listed, kept, left_out, problems, view)
 
 
@@ -253,12 +256,12 @@ def derive_view(folder: ArchiveFolder, manifest: Manifest, statements: Statement
     united = merge_sources(listed, stated) if len(listed) else sort_frame(stated)
     payments = set_dtypes(united.reindex(columns=[*_MERGED]), _MERGED)
     parts = [folder.read_frame(service.problems)] if service else []
-    faults = frame_problems(
-        [Problem(PEOPLE_LINE, PEOPLE_FILE, each.line or None, field="person") for each in names.faults]
-    )
-    sentences = [f"the line is left out: {each.reason}" if each.line else each.reason for each in names.faults]
-    parts += [statements.problems, faults.assign(problem=pd.array(sentences, dtype=schema.TEXT))]
-    problems = pd.concat(parts, ignore_index=True).astype(dict(schema.PROBLEMS))
+    parts.append(statements.problems)
+    if names.faults:
+        faults = [Problem(PEOPLE_LINE, PEOPLE_FILE, each.line or None, field="person") for each in names.faults]
+        sentences = [f"the line is left out: {each.reason}" if each.line else each.reason for each in names.faults]
+        parts.append(frame_problems(faults).assign(problem=pd.array(sentences, dtype=schema.TEXT)))
+    problems = pd.concat(parts, ignore_index=True).astype(dict(schema.PROBLEMS)) if len(parts) > 1 else parts[0]
     reconciliation = statements.view.reconciliation.assign(account=account).astype({"account": schema.TEXT})
     return View(statements.me, statements.fetched_at, payments, problems, reconciliation, names.people)
 
@@ -277,7 +280,8 @@ def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statemen
         rows.drop_nulls([name, number]).group_by(name, number).len().sort(name, number).rows()
         for rows, number in ((both, "person"), (only, "counterparty_id"))
     )
-    people = merge_people([people, _list_stated_people(only, str(me.user.id))])
+    if len(stated_people := _list_stated_people(only, str(me.user.id))):
+        people = merge_people([people, stated_people])
     named = only.filter(_IS_PAYMENT, pl.col("counterparty_id").is_null(), pl.col(name).is_not_null()).select(_NAMES)
     counts = dict(named.group_by(name).len().rows())
     known = NamesOfPeople(people, seen, shown)
@@ -310,7 +314,9 @@ def _add_problems(problems: pd.DataFrame, merged: pd.DataFrame) -> pd.DataFrame:
 
 
 def _drop_edited(problems: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
-    """Return problems without those of values that the user has edited."""
+    """Return problems without the ones about values that the user has edited."""
+    if edits.empty or problems.empty:
+        return problems
     is_edited = edits.notna().assign(kind=is_decided(edits))
     edited = {name: set(edits.loc[is_edited[name], "payment_id"]) for name in edits.columns}
     places = zip(problems["field"], problems["payment_id"], strict=True)
@@ -384,6 +390,8 @@ def _find_moves(payments: pd.DataFrame, service: str | None) -> list[OtherRow]:
 def _list_stated_people(rows: pl.DataFrame, owner: str) -> pd.DataFrame:
     """Return PEOPLE of the user ids that statements show."""
     shown = rows.filter(pl.col("counterparty_id") != owner).select("counterparty_id", *_NAMES).unique()
+    if shown.is_empty():
+        return empty_frame(schema.PEOPLE)
     people = shown.sort("counterparty_id", *_NAMES).rows()
     frame = pd.DataFrame(people, columns=["user_id", "display_name", "username"])
     return frame.reindex(columns=[*schema.PEOPLE]).astype(schema.PEOPLE)

@@ -47,7 +47,7 @@ def arrow_schema(kind: str) -> pa.Schema:
 
 def empty_frame(dtypes: Mapping[str, str]) -> pd.DataFrame:
     """Return a frame without rows, with columns of these dtypes."""
-    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in dtypes.items()})
+    return pd.DataFrame({name: pd.array([], dtype=schema.parse_dtype(dtype)) for name, dtype in dtypes.items()})
 
 
 def tabulate(kind: str, frame: pd.DataFrame) -> pa.Table:

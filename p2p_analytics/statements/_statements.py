@@ -351,6 +351,8 @@ class Statements:
         collected, view = self._collected, self._view
         if collected is None or view is None:
             raise ConfigurationError("These statements do not hold the rows of their files: read the files again.")
+        if self.payments.equals(view.payments):
+            return collected, view.payments.iloc[:0]
         is_kept = view.ids["payment_id"].is_null() | view.ids["payment_id"].is_in(self.payments["payment_id"].tolist())
         own = dict(list(self.payments.groupby("account_id", sort=False)))
         read = dict(list(view.payments.groupby("account_id", sort=False)))

@@ -215,6 +215,8 @@ def list_unreadable(  # noqa: PLR0913 - the cells, their values, and the problem
     details : sequence
         What the sentence of the code quotes.
     """
+    if not values.null_count():
+        return []
     text = cells.cast(pl.String)
     is_unreadable = values.is_null() & text.is_not_null() & ~text.str.contains(_NO_TEXT).fill_null(value=True)
     return list_problems(places, is_unreadable, text, field=field, code=code, details=details)

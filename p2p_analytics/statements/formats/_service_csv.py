@@ -121,10 +121,8 @@ def _complete(cells: pl.DataFrame) -> pl.DataFrame:
 
 def _map_words(cells: pl.Series, meanings: Mapping[str, str]) -> pl.Series:
     """Return the meaning of each text, trimmed and in lower case; each distinct text is compared once."""
-    distinct = cells.unique()
-    words = distinct.str.strip_chars().str.to_lowercase()
-    found = words.replace_strict(dict(meanings), default=None, return_dtype=pl.String)
-    return cells.replace_strict(distinct, found, return_dtype=pl.String)
+    found = {text: text and meanings.get(text.strip().lower()) for text in cells.unique()}
+    return cells.replace_strict(found, return_dtype=pl.String)
 
 
 def _read(table: Table, *, order: Order | None = None) -> Reading:
@@ -146,9 +144,11 @@ def _read(table: Table, *, order: Order | None = None) -> Reading:
         pl.col("funding_source").is_in(banks_and_cards).fill_null(value=False).alias("is_paid_elsewhere"),
         pl.col("file").replace_strict(handles, default=None, return_dtype=pl.String).alias("account"),
     )
-    rows = _find_holders(_describe(cells))
+    rows = _describe(cells)
+    owners = find_owners(rows, "file")
+    rows = rows.drop("owner").join(owners, left_on="file", right_on="key", how="left", maintain_order="left")
     problems = [*problems, *_list_unread_cells(cells), *_list_unknown_words(rows)]
-    return Reading(complete_rows(rows), problems, _read_periods(table.preambles, table.tz))
+    return Reading(rows, problems, _read_periods(table.preambles, table.tz))
 
 
 def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
@@ -160,7 +160,8 @@ def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
     columns = []
     for name in _AMOUNTS:
         cents = parse_money(cells[name], symbol="$")
-        if (cents.is_null() & cells[name].str.contains("[0-9]").fill_null(value=False)).any():
+        is_open = cents.null_count() > cells[name].null_count()
+        if is_open and (cents.is_null() & cells[name].str.contains("[0-9]").fill_null(value=False)).any():
             text = cells[name].str.replace(_BRACKETS, "-$1$2")
             with_point = parse_money(text, symbol="$")
             cents = with_point.zip_with(cents.is_null(), cents)
@@ -207,6 +208,7 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
     total, net, status = pl.col("total_cents"), pl.col("net_cents"), pl.col("known_status")
     # Only the net amount, which business statements have, contains the fee of a transfer.
     has_fee_apart = (pl.col("kind") == "transfer") & (total < 0) & (net == total - pl.col("fee_cents").abs())
+    flow = pl.when(has_fee_apart.fill_null(value=False)).then(net).otherwise(total)
     moved = pl.when(~pl.col("is_paid_elsewhere")).then(pl.coalesce(net, total)).otherwise(0)
     rows = cells.with_columns(
         pl.lit("USD").alias("currency"),
@@ -217,7 +219,8 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
         date="instant",
         from_name="from",
         to_name="to",
-        flow_cents=pl.when(has_fee_apart.fill_null(value=False)).then(net).otherwise(total),
+        flow_cents=flow,
+        direction=pl.when(flow > 0).then(pl.lit("in")).when(flow < 0).then(pl.lit("out")),
         moved_cents=pl.when(status == Status.SETTLED.value).then(moved).when(status.is_not_null()).then(0),
         opening_cents="beginning_cents",
         closing_cents="ending_cents",
@@ -230,10 +233,15 @@ def _list_unread_cells(cells: pl.DataFrame) -> list[Problem]:
     problems: list[Problem] = []
     values = {**{name: f"{name}_cents" for name in _AMOUNTS}, "datetime": "instant", "id": "id"}
     words = {"total": "amount", "datetime": "date", "id": "id"}
+    has_text = {name: pl.col(name).is_not_null() | (name in words) for name in values}
+    is_unread = cells.select(
+        (pl.col(value).is_null() & (pl.col("is_notice") == (name in _STATED)) & has_text[name]).alias(f"is_{name}")
+        for name, value in values.items()
+    )
     for name, value in values.items():
-        part = cells.select("file", "line", "is_notice", payment_id="id", text=name, value=value)
-        is_here = pl.col("is_notice") == (name in _STATED)
-        part = part.filter(pl.col("value").is_null(), is_here, pl.col("text").is_not_null() | (name in words))
+        if not is_unread[f"is_{name}"].any():
+            continue
+        part = cells.filter(is_unread[f"is_{name}"]).select("file", "line", payment_id="id", text=name, value=value)
         code = NOT_A_DATE if name == "datetime" else NOT_AN_AMOUNT
         problems += list_unreadable(part, part["text"], part["value"], field=name, code=code)
         if name in words:
@@ -268,16 +276,6 @@ def _read_periods(
     """Return the period in the title, such as "June 1st to September 1st 2021", in the zone of the file's datetimes."""
     titles = {file: (_find_period(" ".join(line), tz) for line in lines) for file, lines in preambles.items()}
     return {file: period for file, periods in titles.items() if (period := next(filter(None, periods), None))}
-
-
-def _find_holders(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows with ``owner`` and the ``direction`` of their sign, as far as their own file shows them."""
-    flow = pl.col("flow_cents")
-    rows = rows.drop("owner").with_columns(
-        pl.when(flow > 0).then(pl.lit("in")).when(flow < 0).then(pl.lit("out")).alias("direction")
-    )
-    owners = find_owners(rows, "file")
-    return rows.join(owners, left_on="file", right_on="key", how="left", maintain_order="left")
 
 
 def _find_handle(lines: Sequence[Sequence[str]]) -> str | None:

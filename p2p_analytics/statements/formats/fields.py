@@ -199,11 +199,9 @@ def find_day_first(  # noqa: PLR0913 - the dates, and the problem
 def match_kinds(cells: pl.Series, patterns: Sequence[tuple[str, str]]) -> pl.Series:
     """Return the kind of the first pattern that occurs in each text, in lower case, else "unknown"."""
     distinct = cells.cast(pl.String).unique()
-    text = distinct.str.to_lowercase()
-    kinds = pl.Series("kind", [UNKNOWN]).new_from_index(0, len(text))
-    for kind, pattern in reversed(patterns):
-        found = text.str.contains(pattern).fill_null(value=False)
-        kinds = pl.Series("kind", [kind]).new_from_index(0, len(text)).zip_with(found, kinds)
+    text = pl.col("text").str.to_lowercase()
+    found = [pl.when(text.str.contains(pattern)).then(pl.lit(kind)) for kind, pattern in patterns]
+    kinds = distinct.to_frame("text").with_columns(kind=pl.coalesce(*found, pl.lit(UNKNOWN)))["kind"]
     return cells.cast(pl.String).replace_strict(distinct, kinds, return_dtype=pl.String).alias("kind")
 
 

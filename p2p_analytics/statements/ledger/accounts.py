@@ -57,8 +57,9 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
     """
     given = {info.file: info.account for info in files if info.account is not None}
     is_given = pl.col("file").cast(pl.String).is_in(list(given)) if given else pl.lit(value=False)
-    rows = _unite_spellings(rows)
-    rows, problems = _unite_addresses(rows, ~is_given)
+    problems: list[Problem] = []
+    if rows["account"].drop_nulls().n_unique() > 1:
+        rows, problems = _unite_addresses(_unite_spellings(rows), ~is_given)
     rows = rows.with_columns(is_handle=pl.col("account").is_not_null(), is_given=is_given)
     if rows["is_handle"].all() and not given and owner is None:
         return NamedRows(rows.drop("is_given"), problems)

@@ -56,6 +56,8 @@ def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
         Further ROWS of these transactions.
     """
     candidates = _select_candidates(rows)
+    if candidates["file"].n_unique() < 2:  # noqa: PLR2004 - a copy is of another file
+        return []
     shared = _select_shared(candidates)
     if shared.is_empty():
         return []
@@ -185,6 +187,8 @@ def find_equal_balances(balances: Sequence[Balance]) -> list[tuple[int, int]]:
     An account that is emptied each month has the same balances each month: amounts with three ids are left out.
     """
     rows = _list_running_balances(balances)
+    if rows.is_empty():
+        return []
     rows = rows.filter(pl.col("id").n_unique().over(_STATE) == 2)  # noqa: PLR2004
     pairs = rows.join(rows, on=_STATE, suffix="_later").filter(
         pl.col("at") < pl.col("at_later"), pl.col("id") != pl.col("id_later")
@@ -192,7 +196,7 @@ def find_equal_balances(balances: Sequence[Balance]) -> list[tuple[int, int]]:
     counts = pairs.group_by("at", "at_later").agg(
         pl.struct(_STATE).n_unique().alias("equal"), pl.col("balance").n_unique().alias("balances")
     )
-    sizes = [] if counts.is_empty() else [(each.rows["known_cents"] != 0).sum() for each in balances]
+    sizes = [(each.rows["known_cents"] != 0).sum() for each in balances]
     found: dict[int, int] = {}
     for at, later, equal, different in counts.sort("at").iter_rows():
         if different >= _FEWEST_BALANCES and 2 * equal >= min(sizes[at], sizes[later]):

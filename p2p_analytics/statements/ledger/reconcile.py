@@ -18,7 +18,6 @@ from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FLAG, GAP, INSTANT, TEX
 from p2p_analytics.money import LARGEST_CENTS
 from p2p_analytics.statements.ledger.continuity import Balance, Period, find_replaced, join_files
 from p2p_analytics.statements.ledger.copies import find_equal_balances
-from p2p_analytics.statements.ledger.order import GROUP, order_rows
 from p2p_analytics.statements.ledger.sides import name_other_side
 from p2p_analytics.statements.problems import POSSIBLE_DOUBLE, Problem
 from p2p_analytics.statements.rows import slice_by_files, strip_label
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from p2p_analytics.statements.ledger.continuity import ExplainingRow, OtherRow, Seam
     from p2p_analytics.statements.ledger.ids import Book
-    from p2p_analytics.statements.ledger.order import OrderedRows
     from p2p_analytics.statements.rows import FileInfo
 
 RECONCILIATION: Final[Mapping[str, str]] = {
@@ -47,6 +45,15 @@ RECONCILIATION: Final[Mapping[str, str]] = {
     "gap_cents": WHOLE,
     "note": TEXT,
 }
+_GROUP: Final = "group"  # the number of the balance that a row belongs to: one per file, account and currency
+_NAMES: Final = ("file", "account", "currency")
+_NEEDED: Final = (
+    *_NAMES, "line", "date", "kind", "payment_id", "moved_cents", "flow_cents", "opening_cents", "closing_cents",
+    "balance_cents",
+)  # fmt: skip
+_SEGMENT: Final = (_GROUP, "segment")
+_LINE: Final = pl.when("is_reversed").then(-pl.col("line")).otherwise("line")
+_BREAK: Final = 1 << 32  # a balance that does not follow counts for more than any number of dates
 _TRANSACTION: Final = ("payment_id", "date", "line", "known_cents", "offset_cents", "moved_cents", "flow_cents")
 _MOST_SETS: Final = 5
 _LARGEST_SET: Final = 3
@@ -67,11 +74,18 @@ class Change(NamedTuple):
 
 
 class Reconciled(NamedTuple):
-    """The table of all files, their balances, and their problems."""
+    """The table of all files, their balances and problems, and the balance after each row.
+
+    ``running`` has a value for each row, where the balance is known. A balance that the file states is kept. Other rows
+    are counted on from the stated balance before them, from the opening balance of the file, or back from a later
+    stated balance or the closing balance. The balance stays null for notices; where none of these is known without an
+    unreadable amount in between; and in a file with opening and closing balances that do not agree with its rows.
+    """
 
     table: pd.DataFrame
     balances: list[Balance]
     problems: list[Problem]
+    running: pl.Series
 
 
 def reconcile(
@@ -90,14 +104,34 @@ def reconcile(
     that the rows state, if the file states none. ``reconciled`` is null where a balance is not known, or where the only
     one is that of a single row.
     """
-    joined = join_files(_check_groups(rows, {info.file: info for info in files}, books), others)
+    of_files = {info.file: info for info in files}
+    balances: list[Balance] = []
+    running: list[pl.Series] = []
+    for part in slice_by_files(rows):
+        ordered, names = _order_rows(part)
+        balances += _check_groups(part, ordered, names, of_files, books)
+        running.append(_count_balances(ordered))
+    joined = join_files(balances, others)
     table, problems = _frame_joined(joined), _list_problems(joined)
-    return Reconciled(table, [replace(balance, rows=balance.rows.clear()) for balance, _ in joined], problems)
+    balances = [replace(balance, rows=balance.rows.clear()) for balance, _ in joined]
+    return Reconciled(table, balances, problems, pl.concat(running))
 
 
-def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapping[str, Book]) -> Iterator[Balance]:
-    """Yield the balance of each file, account and currency."""
-    for group, transactions, moves in _list_groups(rows):
+def _check_groups(
+    rows: pl.DataFrame,
+    ordered: pl.DataFrame,
+    names: pl.DataFrame,
+    files: Mapping[str, FileInfo],
+    books: Mapping[str, Book],
+) -> Iterator[Balance]:
+    """Yield the balance of each file, account and currency, except for groups with nothing in them."""
+    every = ordered.filter(~pl.col("is_notice")).select(_TRANSACTION)
+    every_move, at = every.select("payment_id", "date", "known_cents"), 0
+    for group in _sum_groups(ordered, names).iter_rows(named=True):
+        transactions, moves = (each.slice(at, group["transactions"]) for each in (every, every_move))
+        at += len(transactions)
+        if group["is_blank"]:
+            continue
         info, book = files[group["file"]], books.get(group["file"])
         opening, moved, closing = _add_up(group)
         is_known = opening is not None and moved is not None and closing is not None
@@ -127,24 +161,12 @@ def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapp
         )
 
 
-def _list_groups(rows: pl.DataFrame) -> Iterator[tuple[Mapping[str, Any], pl.DataFrame, pl.DataFrame]]:
-    """Yield sums, transactions and moves of each file, account and currency, but for groups with nothing in them."""
-    for part in slice_by_files(rows):
-        ordered = order_rows(part)
-        transactions = ordered.rows.filter(~pl.col("is_notice")).select(_TRANSACTION)
-        moves, at = transactions.select("payment_id", "date", "known_cents"), 0
-        for group in _sum_groups(ordered).iter_rows(named=True):
-            if not group["is_blank"]:
-                yield group, transactions.slice(at, group["transactions"]), moves.slice(at, group["transactions"])
-            at += group["transactions"]
-
-
-def _sum_groups(ordered: OrderedRows) -> pl.DataFrame:
+def _sum_groups(ordered: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     """Return one row per file, account and currency, in the order of their groups."""
     known, offsets = pl.col("known_cents"), pl.col("offset_cents").drop_nulls()
     date = pl.col("date").filter(~pl.col("is_notice"))
     has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents", "balance_cents").is_not_null())
-    sums = ordered.rows.group_by(GROUP, maintain_order=True).agg(
+    sums = ordered.group_by(_GROUP, maintain_order=True).agg(
         (~pl.col("is_notice")).sum().alias("transactions"),
         pl.col("opening_cents").drop_nulls().first().alias("opening"),
         pl.col("closing_cents").drop_nulls().last().alias("closing"),
@@ -162,7 +184,7 @@ def _sum_groups(ordered: OrderedRows) -> pl.DataFrame:
         date.max().alias("end"),
         (pl.col("is_notice") & ~has_balance).all().alias("is_blank"),
     )
-    named = pl.concat([ordered.names, sums], how="horizontal")
+    named = pl.concat([names, sums], how="horizontal")
     return named.with_columns(pl.col("is_blank") & ~pl.col("is_blank").all().over("file"))
 
 
@@ -313,11 +335,13 @@ def _frame_joined(joined: Iterable[tuple[Balance, Seam]]) -> pd.DataFrame:
         }
         for balance, seam in joined
     ]
+    return frame_lines(lines, RECONCILIATION)
+
+
+def frame_lines(lines: Sequence[Mapping[str, object]], dtypes: Mapping[str, str]) -> pd.DataFrame:
+    """Return a frame with the columns and dtypes of a schema, one row per line."""
     return pd.DataFrame(
-        {
-            name: pd.array([line[name] for line in lines], dtype=parse_dtype(dtype))
-            for name, dtype in RECONCILIATION.items()
-        }
+        {name: pd.array([line[name] for line in lines], dtype=parse_dtype(dtype)) for name, dtype in dtypes.items()}
     )
 
 
@@ -399,3 +423,115 @@ def _describe(balance: Balance, code: str, period: Period, *details: object) -> 
         currency=balance.currency,
         details=details,
     )
+
+
+def _order_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the rows of each balance in the order in which they moved it, and the names of the balances.
+
+    The order is that of the lines, its reverse, or the order of the dates: the one with the fewest stated balances that
+    do not follow from the one before, then with the fewest rows that are older than the one before. Some files list the
+    newest row first.
+
+    Returns
+    -------
+    tuple of polars.DataFrame
+        The columns of ROWS that balances need, and five more: ``group``; ``position`` in the given frame;
+        ``is_notice``; ``known_cents``, which is ``moved_cents`` with 0 for notices and for amounts that could not be
+        read; and ``offset_cents``, the balance before the first row as each stated balance implies it. Then ``file``,
+        ``account`` and ``currency`` of each group, in the order of their numbers; a row without account or currency has
+        that of its file, if the file has only one.
+    """
+    groups, names = _number_groups(rows.select(_NAMES))
+    is_notice = (pl.col("kind") == "notice").fill_null(value=False)
+    known = pl.when(is_notice).then(0).otherwise(pl.col("moved_cents").fill_null(0))
+    by_line = rows.select(
+        pl.int_range(pl.len(), dtype=pl.UInt32).alias("position"),
+        *(name for name in _NEEDED if name not in _NAMES),
+        groups,
+        is_notice=is_notice,
+        known_cents=known,
+    )
+    group, line = (pl.col(name).cast(pl.Int64).diff() for name in (_GROUP, "line"))
+    is_next = ((group > 0) | ((group == 0) & (line > 0))).fill_null(value=True)
+    if not by_line.select(is_next.all()).item():
+        by_line = by_line.sort(_GROUP, "line", "position")
+    orders = _choose_orders(by_line)
+    ordered = by_line
+    if not orders.is_empty():
+        ordered = (
+            by_line.join(orders, on=_GROUP, how="left")
+            .sort(_GROUP, pl.when("is_dated").then("date"), _LINE, "position", nulls_last=True)
+            .drop("is_dated", "is_reversed")
+        )
+    offset = pl.col("balance_cents") - pl.col("known_cents").cum_sum().over(_GROUP)
+    return ordered.with_columns(offset.alias("offset_cents")), names
+
+
+def _count_balances(ordered: pl.DataFrame) -> pl.Series:
+    """Return the balance after each row, as in `Reconciled`, in the order of the file."""
+    opening = pl.col("opening_cents").drop_nulls().first().over(_GROUP)
+    closing = pl.col("closing_cents").drop_nulls().last().over(_GROUP) - pl.col("total").last().over(_GROUP)
+    last = pl.col("segment").max().over(_GROUP)
+    contradicts = ((last == 0) & (opening != closing)).fill_null(value=False)
+    stated = pl.col("offset_cents")
+    before_first = pl.coalesce(
+        stated.forward_fill().over(_SEGMENT),
+        pl.when((pl.col("segment") == 0) & ~contradicts).then(opening),
+        stated.backward_fill().over(_SEGMENT),
+        pl.when((pl.col("segment") == last) & ~contradicts).then(closing),
+    )
+    return (
+        ordered.with_columns(
+            # The rows from one unreadable amount to the next are a segment: no balance is known across it.
+            (~pl.col("is_notice") & pl.col("moved_cents").is_null()).cum_sum().over(_GROUP).alias("segment"),
+            pl.col("known_cents").cum_sum().over(_GROUP).alias("total"),
+        )
+        .select(
+            "position",
+            pl.when("is_notice").then("balance_cents").otherwise(before_first + pl.col("total")).alias("balance_cents"),
+        )
+        .sort("position")["balance_cents"]
+    )
+
+
+def _number_groups(keys: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+    """Return the number of each row's group, and the names of the groups in the order of their numbers.
+
+    Rows of one file mostly follow each other, so this is worked out once for each run of rows with the same names.
+    """
+    runs = keys.select(pl.struct(_NAMES).rle_id().alias("run")).to_series()
+    own = pl.col(_NAMES[1:])
+    only = pl.when(own.drop_nulls().n_unique().over("file") == 1).then(own.min().over("file"))
+    firsts = keys.filter(runs.diff().fill_null(1) != 0).with_columns(own.fill_null(only))
+    names = firsts.unique().sort(_NAMES, nulls_last=True)
+    numbers = firsts.join(names.with_row_index(_GROUP), on=_NAMES, nulls_equal=True, how="left", maintain_order="left")
+    return numbers[_GROUP].gather(runs), names
+
+
+def _choose_orders(by_line: pl.DataFrame) -> pl.DataFrame:
+    """Return whether the lines are reversed, and whether the dates are the order, of groups not ordered by line."""
+    transactions = by_line.filter(~pl.col("is_notice"))
+    forward = transactions.group_by(_GROUP).agg(_count_contradictions().alias("forward"))
+    wrong = forward.filter(pl.col("forward") > 0)
+    if wrong.is_empty():
+        return wrong
+    mixed = transactions.join(wrong, on=_GROUP)
+    before, backward = pl.col("forward").first(), _count_contradictions(is_reversed=True)
+    chosen = mixed.group_by(_GROUP).agg(
+        (backward < before).alias("is_reversed"), pl.min_horizontal(before, backward).alias("fewest")
+    )
+    orders = (
+        mixed.join(chosen, on=_GROUP)
+        .sort("date", _LINE, nulls_last=True)
+        .group_by(_GROUP)
+        .agg(pl.col("is_reversed").first(), (_count_contradictions() < pl.col("fewest").first()).alias("is_dated"))
+    )
+    return orders.filter(pl.any_horizontal("is_reversed", "is_dated"))
+
+
+def _count_contradictions(*, is_reversed: bool = False) -> pl.Expr:
+    """Return how many stated balances do not follow from the one before, and how many rows are older than it."""
+    columns = (pl.col(name) for name in ("known_cents", "balance_cents", "date"))
+    moved, balance, date = (column.reverse() for column in columns) if is_reversed else columns
+    offsets = (balance - moved.cum_sum()).drop_nulls()
+    return (offsets.diff() != 0).sum().cast(pl.Int64) * _BREAK + (date.drop_nulls().diff() < pl.duration()).sum()

@@ -20,8 +20,9 @@ from p2p_analytics.times import DAY_US, EPOCH
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from p2p_analytics.statements.ledger.continuity import Balance
     from p2p_analytics.statements.problems import Problem
 
 NOTICE: Final = "notice"
@@ -42,7 +43,7 @@ _CONTENT: Final = (*_STATE, *_TEXTS, *_MONEY, "date", "file")
 _ORDER: Final = "order"  # begins the names of the columns by which rows are ordered
 
 
-def describe_files(rows: pl.DataFrame, every: pl.DataFrame, balances: pl.DataFrame) -> pl.DataFrame:
+def describe_files(rows: pl.DataFrame, every: pl.DataFrame, balances: Iterable[Balance]) -> pl.DataFrame:
     """Return rows with `END` and `ADDS_UP`.
 
     Parameters
@@ -50,19 +51,22 @@ def describe_files(rows: pl.DataFrame, every: pl.DataFrame, balances: pl.DataFra
     rows : polars.DataFrame
         ROWS to describe.
     every : polars.DataFrame
-        ROWS of all files, the last date of each of which is its end.
-    balances : polars.DataFrame
-        The table of `reconcile`; a row without currency has the balance of its file, if there is only one.
+        ROWS of all files; the end of a file is its last date.
+    balances : iterable of Balance
+        Of `reconcile`; a row without currency has the balance of its file, if there is only one.
     """
     names = ["file", "account", "currency"]
-    only = (
-        balances.group_by("file").agg(pl.len(), pl.col("reconciled").first().alias("only")).filter(pl.col("len") == 1)
+    stated = pl.DataFrame(
+        [(each.file, each.account, each.currency, each.is_reconciled) for each in balances],
+        schema={**dict.fromkeys(names, pl.String), "reconciled": pl.Boolean},
+        orient="row",
     )
+    only = stated.group_by("file").agg(pl.len(), pl.col("reconciled").first().alias("only")).filter(pl.col("len") == 1)
     last = every.group_by("file").agg(pl.col("date").max().alias(END)).cast({"file": pl.String})
     found = (
         rows.select(pl.col(names).cast(pl.String))
         .join(last, on="file", how="left", maintain_order="left")
-        .join(balances.select(*names, "reconciled"), on=names, how="left", nulls_equal=True, maintain_order="left")
+        .join(stated, on=names, how="left", nulls_equal=True, maintain_order="left")
         .join(only, on="file", how="left", maintain_order="left")
     )
     return rows.with_columns(found.select(END, pl.coalesce("reconciled", "only").alias(ADDS_UP)))
