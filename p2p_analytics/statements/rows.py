@@ -110,10 +110,9 @@ def polars_schema() -> dict[str, pl.DataType]:
 
 def complete_rows(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a frame with exactly the columns and types of ROWS; missing columns are null."""
-    if list(frame.schema.items()) == list(polars_schema().items()):
-        return frame
+    given = frame.schema
     return frame.select(
-        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(dtype).alias(name)
+        name if given.get(name) == dtype else (pl.col(name) if name in given else pl.lit(None)).cast(dtype).alias(name)
         for name, dtype in polars_schema().items()
     )
 

@@ -170,7 +170,7 @@ def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
             if is_only.any():
                 _require_decimals(cells, is_only & ~text.str.contains(DECIMAL_COMMA), name)
                 cents = with_comma.zip_with(is_only, cents)
-        if name == "total":
+        if name == "total" and is_open:
             texts = cells.select("file", "line", text=pl.col(name).str.strip_chars())
             require_amounts(texts.filter(texts["text"] != ""), cents.filter(texts["text"] != ""))
         columns.append(cents.alias(f"{name}_cents"))
@@ -316,17 +316,19 @@ def _check_ids(rows: pl.DataFrame) -> list[Problem]:
     One id of 17 digits in a hundred ends in two zeros, so it may be the true id of a file with one payment. Ids in
     scientific notation, or surely rounded by a spreadsheet or a float, are refused.
     """
-    rows = rows.filter(pl.col("id").is_not_null())
-    text = pl.col("id")
-    is_long = text.str.contains(r"^[1-9][0-9]{16,18}$")
-    others = rows.filter(~is_long)
-    _refuse(others.filter(text.str.contains(_REWRITTEN)), _ROUNDED, "id")
-    long = (rows if others.is_empty() else rows.filter(is_long)).with_columns(number=text.cast(pl.Int64, strict=False))
-    if long.is_empty():
+    text, number = pl.col("id"), pl.col("id").cast(pl.Int64, strict=False)
+    rows = rows.filter(text.is_not_null()).with_columns(
+        is_long=text.str.contains(r"^[1-9][0-9]{16,18}$"),
+        has_zeros=text.str.contains("^[0-9]{15}0+$"),
+        is_float=number == number.cast(pl.Float64).cast(pl.Int64, strict=False),
+    )
+    if not rows["is_long"].all():
+        _refuse(rows.filter(~pl.col("is_long"), text.str.contains(_REWRITTEN)), _ROUNDED, "id")
+        rows = rows.filter("is_long")
+    has_zeros, is_float = pl.col("has_zeros"), pl.col("is_float")
+    if not rows.select((has_zeros | is_float).any()).item():
         return []
-    has_zeros = text.str.contains("^[0-9]{15}0+$")
-    is_float = pl.col("number") == pl.col("number").cast(pl.Float64).cast(pl.Int64, strict=False)
-    counts = long.group_by("file", maintain_order=True).agg(
+    counts = rows.group_by("file", maintain_order=True).agg(
         line=pl.col("line").min(),
         count=pl.len(),
         zeros=has_zeros.sum(),

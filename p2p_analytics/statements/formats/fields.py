@@ -183,6 +183,8 @@ def find_day_first(  # noqa: PLR0913 - the dates, and the problem
     """
     usual, swapped = order or "mdy", []
     matching = places.with_columns(text.alias("text")).filter(pl.col("text").str.contains(dates))
+    if matching.is_empty():
+        return pl.repeat(usual == "dmy", len(places), eager=True)
     for (file,), part in matching.group_by("file", maintain_order=True):
         possible = list_orders(part["text"])
         if possible and usual not in possible:

@@ -75,6 +75,29 @@ FILES: Final[Mapping[str, str]] = {
 }
 _GROUP: Final = ("file", "account", "currency")
 _COLUMNS: Final = {**PAYMENTS, **STATEMENT}
+_SIZE: Final = pl.col("flow_cents").abs()
+_IS_PAYMENT: Final = pl.col("kind") == KIND_PAYMENT
+_IS_CHARGE: Final = pl.col("action") == Action.CHARGE.value
+# The actor of a payment sends the money, the actor of a charge receives it.
+_IS_ACTOR: Final = (pl.col("direction") == "in") == _IS_CHARGE
+# The holder's side of a payment between people has the account as id and username if that is a handle. Other people
+# have an id if the file shows their user id.
+_OWN: Final = pl.when(_IS_PAYMENT & pl.col("is_handle")).then("account")
+_USERNAME: Final = pl.when(_IS_PAYMENT).then("counterparty_username")
+_USER_ID: Final = pl.when(_IS_PAYMENT).then("counterparty_id")
+_EXPRESSIONS: Final = {name: pl.col(name) for name in _COLUMNS if name in ROWS} | {
+    "amount_cents": pl.when(_IS_PAYMENT & _IS_CHARGE).then(-_SIZE).otherwise(_SIZE),
+    "date_created": pl.col("date"),
+    "date_completed": pl.when(pl.col("status") == Status.SETTLED.value).then("date"),
+    "actor_id": pl.when(_IS_ACTOR).then(_OWN).when(~_IS_ACTOR).then(_USER_ID),
+    "actor_username": pl.when(_IS_ACTOR).then(_OWN).when(~_IS_ACTOR).then(_USERNAME),
+    "actor_display_name": pl.col("from_name"),
+    "target_type": pl.when(_IS_PAYMENT).then(pl.lit(TargetType.USER.value)),
+    "target_user_id": pl.when(~_IS_ACTOR).then(_OWN).when(_IS_ACTOR).then(_USER_ID),
+    "target_user_username": pl.when(~_IS_ACTOR).then(_OWN).when(_IS_ACTOR).then(_USERNAME),
+    "target_user_display_name": pl.col("to_name"),
+    "account_id": pl.col("account"),
+}
 _FEW_ROWS: Final = 10_000  # whose columns may be in memory twice
 # Fields of money that are not the amount of a row.
 _OTHER_MONEY: Final = ("tip", "tax", "fee", "balance")
@@ -174,8 +197,9 @@ def _find_repeated(rows: pl.DataFrame) -> pl.Series:
     """Return which rows are of a transaction with several."""
     hashes = rows["payment_id"].hash()  # hashes take less time to compare than texts
     places = (hashes.is_duplicated() & rows["payment_id"].is_not_null()).arg_true()
-    is_repeated = pl.struct(KEY).is_duplicated() & pl.col("kind").ne_missing(NOTICE)
-    places = places.filter(rows.select(*KEY, "kind")[places].select(is_repeated).to_series())
+    if len(places):
+        is_repeated = pl.struct(KEY).is_duplicated() & pl.col("kind").ne_missing(NOTICE)
+        places = places.filter(rows.select(*KEY, "kind")[places].select(is_repeated).to_series())
     return pl.repeat(value=False, n=len(rows), eager=True).scatter(places, values=True)
 
 
@@ -320,7 +344,7 @@ def _build_payments(rows: pl.DataFrame, order: pl.Series) -> pd.DataFrame:
 
     Of many rows, columns are removed as soon as they are read, so that none is in memory twice for long.
     """
-    expressions = [each.gather(order).alias(name) for name, each in _describe_columns().items()]
+    expressions = [each.gather(order).alias(name) for name, each in _EXPRESSIONS.items()]
     step = len(expressions) if len(order) < _FEW_ROWS else 1
     built = {}
     for at in range(0, len(expressions), step):
@@ -334,36 +358,6 @@ def _build_payments(rows: pl.DataFrame, order: pl.Series) -> pd.DataFrame:
         is_text = _COLUMNS[name] == TEXT
         built[name] = pandas_array(text if is_text else pa.nulls(len(order)), _COLUMNS[name])
     return pd.DataFrame({name: built[name] for name in _COLUMNS}, copy=False)
-
-
-def _describe_columns() -> dict[str, pl.Expr]:
-    """Return the expression of each column.
-
-    The holder's side of a payment between people has the account as id and username if that is a handle. Other
-    people have an id if the file shows their user id.
-    """
-    is_payment = pl.col("kind") == KIND_PAYMENT
-    is_charge = pl.col("action") == Action.CHARGE.value
-    is_settled = pl.col("status") == Status.SETTLED.value
-    size = pl.col("flow_cents").abs()
-    # The actor of a payment sends the money, the actor of a charge receives it.
-    is_actor = (pl.col("direction") == "in") == is_charge
-    own = pl.when(is_payment & pl.col("is_handle")).then("account")
-    other = pl.when(is_payment).then("counterparty_username")
-    other_id = pl.when(is_payment).then("counterparty_id")
-    return {name: pl.col(name) for name in _COLUMNS if name in ROWS} | {
-        "amount_cents": pl.when(is_payment & is_charge).then(-size).otherwise(size),
-        "date_created": pl.col("date"),
-        "date_completed": pl.when(is_settled).then("date"),
-        "actor_id": pl.when(is_actor).then(own).when(~is_actor).then(other_id),
-        "actor_username": pl.when(is_actor).then(own).when(~is_actor).then(other),
-        "actor_display_name": pl.col("from_name"),
-        "target_type": pl.when(is_payment).then(pl.lit(TargetType.USER.value)),
-        "target_user_id": pl.when(~is_actor).then(own).when(is_actor).then(other_id),
-        "target_user_username": pl.when(~is_actor).then(own).when(is_actor).then(other),
-        "target_user_display_name": pl.col("to_name"),
-        "account_id": pl.col("account"),
-    }
 
 
 def _to_arrow(column: pl.Series, dtype: str) -> pa.ChunkedArray:

@@ -112,7 +112,7 @@ def fill_ids(rows: pl.DataFrame, files: Sequence[FileInfo], books: Mapping[str, 
     books : dict
         As `find_books` returns it; equal rows of two groups are two transactions.
     """
-    rows = rows.with_columns(pl.col("payment_id").alias(GIVEN))
+    rows = rows.with_columns(pl.col("payment_id").alias(GIVEN), pl.lit(value=False).alias(SHARED))
     is_transaction = pl.col("kind").ne_missing(NOTICE)
     lacks_id = rows.select((pl.col("payment_id").is_null() & is_transaction).alias("lacks")).to_series()
     if lacks_id.any():
@@ -194,14 +194,13 @@ def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:
     currency and day, and refer to it. In files of services that repeat ids, rows of one sign and different amounts are
     different transactions, too.
     """
-    rows = rows.with_columns(pl.lit(value=False).alias(SHARED))
-    hashes = rows[GIVEN].hash()  # hashes take less time to compare than texts
-    repeated = (
-        rows.select(
-            "account", "file", "currency", "flow_cents", "date", "start", "kind", at=pl.int_range(pl.len()), id=GIVEN
-        )
-        .with_columns(hashes.alias("hash"))
-        .filter(hashes.is_duplicated(), pl.col("id").is_not_null(), pl.col("kind").ne_missing(NOTICE))
+    hashes = rows[GIVEN].hash().alias("hash")  # hashes take less time to compare than texts
+    is_repeated = hashes.is_duplicated() & rows[GIVEN].is_not_null()
+    if not is_repeated.any():
+        return rows
+    names = ("account", "file", "currency", "flow_cents", "date", "start", "kind")
+    repeated = rows.select(*names, hashes, at=pl.int_range(pl.len()), id=GIVEN).filter(
+        is_repeated, pl.col("kind").ne_missing(NOTICE)
     )
     is_mixed = pl.any_horizontal(pl.col("flow_cents", "currency").n_unique().over("hash") > 1)
     parts = repeated.filter(is_mixed).select(

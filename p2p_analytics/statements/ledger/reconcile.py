@@ -18,7 +18,7 @@ from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FLAG, GAP, INSTANT, TEX
 from p2p_analytics.money import LARGEST_CENTS
 from p2p_analytics.statements.ledger.continuity import Balance, Period, find_replaced, join_files
 from p2p_analytics.statements.ledger.copies import find_equal_balances
-from p2p_analytics.statements.ledger.sides import name_other_side
+from p2p_analytics.statements.ledger.sides import COUNTERPARTY
 from p2p_analytics.statements.problems import POSSIBLE_DOUBLE, Problem
 from p2p_analytics.statements.rows import slice_by_files, strip_label
 
@@ -289,7 +289,7 @@ def _describe_rows(
     sets = explanations[:_MOST_SETS]
     lines = {change.row: transactions["line"][change.row] for changes in sets for change in changes}
     found = rows.filter(pl.col("file").cast(pl.String) == file, pl.col("line").is_in(list(lines.values())))
-    described = found.select("line", pl.col("date").dt.date(), name_other_side().cast(pl.String), "flow_cents")
+    described = found.select("line", pl.col("date").dt.date(), COUNTERPARTY.cast(pl.String), "flow_cents")
     of_line = {line: values for line, *values in described.iter_rows()}
 
     def describe(action: str, line: int) -> ExplainingRow:

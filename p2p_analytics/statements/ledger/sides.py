@@ -21,6 +21,20 @@ if TYPE_CHECKING:
     from p2p_analytics.statements.problems import Problem
 
 _NAMED: Final = ("account", "counterparty_name")
+_FLOW: Final = pl.col("flow_cents")
+_HAS_SIGN: Final = (_FLOW != 0).fill_null(value=False)
+# Names say who the counterparty is, and no id does.
+_HAS_NAMES: Final = pl.any_horizontal(pl.col("from_name", "to_name").is_not_null()) & pl.all_horizontal(
+    pl.col("counterparty_username", "counterparty_id").is_null()
+)
+# The actor of a payment sends the money, the actor of a charge receives it; null for other rows and without a sign.
+_IS_ACTOR: Final = pl.when(_FLOW != 0).then((_FLOW > 0) == (pl.col("action") == Action.CHARGE.value))
+_OWN_NAME: Final = pl.when(_IS_ACTOR).then("from_name").when(~_IS_ACTOR).then("to_name")
+_OTHER_NAME: Final = pl.when(_IS_ACTOR).then("to_name").when(~_IS_ACTOR).then("from_name")
+COUNTERPARTY: Final = pl.coalesce(
+    "counterparty_name", _OTHER_NAME, pl.when(_FLOW < 0).then("to_name").otherwise("from_name"), "type"
+).alias("name")
+"""The counterparty, where it is not settled the name on the other side by the sign, else the type."""
 
 
 def find_owners(rows: pl.DataFrame, key: str) -> pl.DataFrame:
@@ -55,9 +69,8 @@ def name_holders(rows: pl.DataFrame, others: Collection[str] = ()) -> dict[str, 
 
 def _find_most_frequent(rows: pl.DataFrame, key: str) -> pl.DataFrame:
     """Return the most frequent names on the holder's side, by account or file: ``key``, ``own`` and ``count``."""
-    flow = pl.col("flow_cents")
-    is_purchase = pl.col("action").is_null() & (pl.col("kind") == "merchant") & (flow < 0)
-    own = pl.coalesce(_pick("from_name", "to_name"), pl.when(is_purchase).then("from_name"))
+    is_purchase = pl.col("action").is_null() & (pl.col("kind") == "merchant") & (_FLOW < 0)
+    own = pl.coalesce(_OWN_NAME, pl.when(is_purchase).then("from_name"))
     counts = rows.select(key=key, own=own).drop_nulls("own").group_by("key", "own").len("count")
     return counts.filter(pl.col("count") == pl.col("count").max().over("key"))
 
@@ -68,11 +81,11 @@ def blank_sides(rows: pl.DataFrame) -> pl.DataFrame:
     Rows with a user id or username of the counterparty stay, and so do those with a counterparty that does not follow
     from their names.
     """
-    name, first, second, flow = (pl.col(each) for each in ("counterparty_name", "from_name", "to_name", "flow_cents"))
-    is_first = (name == first) & (second.is_not_null() | (flow > 0))
-    is_second = (name == second) & (first.is_not_null() | (flow < 0))
-    is_open = _has_names() & (name.is_null() | (is_first | is_second).fill_null(value=False))
-    by_name = is_open & pl.col("action").is_not_null() & ~_has_sign()
+    name, first, second = (pl.col(each) for each in ("counterparty_name", "from_name", "to_name"))
+    is_first = (name == first) & (second.is_not_null() | (_FLOW > 0))
+    is_second = (name == second) & (first.is_not_null() | (_FLOW < 0))
+    is_open = _HAS_NAMES & (name.is_null() | (is_first | is_second).fill_null(value=False))
+    by_name = is_open & pl.col("action").is_not_null() & ~_HAS_SIGN
     return rows.with_columns(
         pl.when(~is_open).then(name).alias("counterparty_name"),
         pl.when(~by_name).then("direction").alias("direction"),
@@ -92,29 +105,29 @@ def settle_sides(rows: pl.DataFrame, owners: pl.DataFrame) -> tuple[pl.DataFrame
     owners : polars.DataFrame
         As `find_owners` returns them by account.
     """
-    is_open = _has_names() & pl.col("counterparty_name").is_null()
+    is_open = _HAS_NAMES & pl.col("counterparty_name").is_null()
     found = rows.select(
         "from_name",
         "to_name",
         "action",
         "flow_cents",
         is_open.alias("is_open"),
-        _pick("from_name", "to_name").alias("own"),
-        _pick("to_name", "from_name").alias("other"),
+        _OWN_NAME.alias("own"),
+        _OTHER_NAME.alias("other"),
         key="account",
     ).join(owners, on="key", how="left", maintain_order="left")
-    own, other, owner, flow = (pl.col(name) for name in ("own", "other", "owner", "flow_cents"))
+    own, other, owner = (pl.col(name) for name in ("own", "other", "owner"))
     contradicts = pl.col("is_open") & (own != owner) & (other == owner)
     is_from, is_to = (pl.col(side) == owner for side in ("from_name", "to_name"))
     is_first = pl.when(is_from).then(statement=True).when(is_to).then(statement=False)
-    sends = pl.coalesce(is_first, pl.when(flow != 0).then(flow < 0))
+    sends = pl.coalesce(is_first, pl.when(_FLOW != 0).then(_FLOW < 0))
     by_side = pl.when(sends).then("to_name").when(~sends).then("from_name")
     name = pl.coalesce(pl.when(contradicts).then(own), other, by_side)
     is_in = is_first == (pl.col("action") == Action.CHARGE.value)
     direction = pl.when(is_in).then(pl.lit("in")).when(~is_in).then(pl.lit("out"))
     sides = found.select(
         pl.when("is_open").then(name).alias("name"),
-        pl.when(pl.col("is_open") & ~_has_sign()).then(direction).alias("direction"),
+        pl.when(pl.col("is_open") & ~_HAS_SIGN).then(direction).alias("direction"),
         contradicts.alias("contradicts"),
     )
     dtype = rows["direction"].dtype
@@ -124,31 +137,6 @@ def settle_sides(rows: pl.DataFrame, owners: pl.DataFrame) -> tuple[pl.DataFrame
     )
     problems = list_problems(rows, sides["contradicts"], rows["flow_cents"], field="total", code="wrong_side")
     return settled, problems
-
-
-def name_other_side() -> pl.Expr:
-    """Return the counterparty, where it is not settled the name on the other side by the sign, else the type."""
-    by_sign = pl.when(pl.col("flow_cents") < 0).then("to_name").otherwise("from_name")
-    names = ("counterparty_name", _pick("to_name", "from_name"), by_sign, "type")
-    return pl.coalesce(pl.col(each) if isinstance(each, str) else each for each in names).alias("name")
-
-
-def _has_names() -> pl.Expr:
-    """Return whether names say who the counterparty is, and no id does."""
-    is_named = pl.any_horizontal(pl.col("from_name", "to_name").is_not_null())
-    return is_named & pl.all_horizontal(pl.col("counterparty_username", "counterparty_id").is_null())
-
-
-def _has_sign() -> pl.Expr:
-    return (pl.col("flow_cents") != 0).fill_null(value=False)
-
-
-def _pick(of_actor: str, of_target: str) -> pl.Expr:
-    """Return one side of a payment, by whether the sign says that the holder is the actor; null for other rows."""
-    flow, is_charge = pl.col("flow_cents"), pl.col("action") == Action.CHARGE.value
-    # The actor of a payment sends the money, the actor of a charge receives it.
-    is_actor = pl.when(flow != 0).then((flow > 0) == is_charge)
-    return pl.when(is_actor).then(of_actor).when(~is_actor).then(of_target)
 
 
 def fill_refunds(rows: pl.DataFrame, payments: pl.DataFrame) -> pl.DataFrame:

@@ -172,6 +172,8 @@ def sort_newest_first(rows: pl.DataFrame) -> pl.Series:
     dates = dates.gather(order)
     order = places.gather(order)
     is_same = dates.eq_missing(dates.shift(1)) & (pl.int_range(len(dates), eager=True) > 0)
+    if not is_same.any():
+        return order
     tied = (is_same | is_same.shift(-1, fill_value=False)).arg_true()
     same = rows.select("date", "payment_id", "account", place=pl.int_range(pl.len(), dtype=pl.UInt32))[
         order.gather(tied)
