@@ -107,12 +107,23 @@ class Archive(Scannable):
         """
         private = settings.privacy(privacy)
         manifest = self._require_manifest()
+        service = manifest.service
         try:
-            history = self._build_history(manifest)
+            view = read_view(self._folder, manifest)
+            friends = self._folder.read_frame(service.friends) if service else friends_frame([])
         except BrokenFileError:
             if self._folder.read_manifest() != manifest:  # another process wrote twice in the meantime
                 return self.history(privacy=privacy)
             raise
+        history = History(
+            me=view.me,
+            payments=view.payments,
+            friends=friends,
+            fetched_at=view.fetched_at,
+            problems=view.problems,
+            people=view.people,
+            since=service.since if service else None,
+        )
         return history.masked(strict=private == settings.STRICT) if private else history
 
     @property
@@ -450,18 +461,6 @@ class Archive(Scannable):
             suggestions = suggest_people(names.counts, names.known, names.matches) if names else []
             self._folder.replace_file(PEOPLE_FILE, write_aliases(add_suggestions(decided, suggestions)))
         return self.path / PEOPLE_FILE
-
-    def _build_history(self, manifest: Manifest) -> History:
-        service, view = manifest.service, read_view(self._folder, manifest)
-        return History(
-            me=view.me,
-            payments=view.payments,
-            friends=self._folder.read_frame(service.friends) if service else friends_frame([]),
-            fetched_at=view.fetched_at,
-            problems=view.problems,
-            people=view.people,
-            since=service.since if service else None,
-        )
 
     def _merge_statements(
         self, manifest: Manifest, history: History, stated: pd.DataFrame, changes: Changes

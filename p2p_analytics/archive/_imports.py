@@ -28,7 +28,7 @@ from p2p_analytics.privacy import Mask
 from p2p_analytics.statements import SERVICE, find_common_handle, list_other_accounts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from p2p_analytics.archive._batches import Rows
     from p2p_analytics.archive._folder import ArchiveFolder
@@ -159,7 +159,8 @@ def write_planned(folder: ArchiveFolder, statements: Statements, planned: Planne
         folder.commit(state, None)  # from here on, files without a manifest mean that it is lost
     plan, view, before = planned.plan, planned.view, planned.manifest
     account, number = str(view.me.user.id), before.next_number
-    with _remove_new_files(folder):
+    known = {path.name for path in folder.list_own_files()}
+    try:
         counts = plan.new, plan.known, plan.changed, plan.refused
         batch = _batches.write_import(folder, planned.given, account, number, counts)
         if len(planned.edits):
@@ -169,20 +170,12 @@ def write_planned(folder: ArchiveFolder, statements: Statements, planned: Planne
         after = replace(before, batches=(*before.batches, batch), account=named)
         _view.write_outline(folder, find_key(folder, after), view, planned.outline)
         folder.commit(after, before)
-    return plan
-
-
-@contextlib.contextmanager
-def _remove_new_files(folder: ArchiveFolder) -> Iterator[None]:
-    """Remove the files that a block has written if it fails, as on a full disk."""
-    before = {path.name for path in folder.list_own_files()}
-    try:
-        yield
-    except BaseException:
+    except BaseException:  # as on a full disk: the files that were written are removed
         with contextlib.suppress(OSError):
-            for path in [path for path in folder.list_own_files() if path.name not in before]:
+            for path in [path for path in folder.list_own_files() if path.name not in known]:
                 path.unlink()
         raise
+    return plan
 
 
 def plan_undo(folder: ArchiveFolder) -> UndoPlan:
@@ -283,7 +276,14 @@ def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> 
             "Statements in privacy mode hold invented names and amounts: import the original ones, with "
             f"{settings.PRIVACY_VARIABLE}=0."
         )
-    _require_ids(statements.payments)
+    payments = statements.payments
+    if payments[_KEY].isna().any():
+        raise ArchiveError("A payment without an id cannot be identified: leave it out of the statements.")
+    repeated = payments.duplicated(["account_id", _KEY])
+    if repeated.any():
+        raise ArchiveError(
+            f"The payment_id {payments.loc[repeated, _KEY].iloc[0]} is repeated: leave all of its rows out but one."
+        )
     key = find_key(folder, manifest)  # before people.csv is read, which the user may change at any time
     given, edited = statements.collect()
     stored = _batches.read_rows(folder, manifest)
@@ -297,17 +297,6 @@ def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> 
     given_services = {info.service for info in given.files}
     new = sorted(given_services - services) if services or len(given_services) > 1 else ()
     return Planned(plan._replace(new_services=tuple(new)), view, own, manifest, key, given, edited)
-
-
-def _require_ids(payments: pd.DataFrame) -> None:
-    """Raise an ArchiveError if a payment has no id, or an id is repeated within an account."""
-    if payments[_KEY].isna().any():
-        raise ArchiveError("A payment without an id cannot be identified: leave it out of the statements.")
-    repeated = payments.duplicated(["account_id", _KEY])
-    if repeated.any():
-        raise ArchiveError(
-            f"The payment_id {payments.loc[repeated, _KEY].iloc[0]} is repeated: leave all of its rows out but one."
-        )
 
 
 def _require_account(
@@ -388,7 +377,10 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
     }
     problems = _select_problems(before.problems, view.problems, labels)
     return ImportPlan(
-        *(len(each) for each in (new, known, changed, refused)),
+        len(new),
+        len(known),
+        len(changed),
+        len(refused),
         pd.DataFrame(details, columns=[*_DETAILS]).astype(_DETAILS),
         _count_kinds(counts),
         problems,

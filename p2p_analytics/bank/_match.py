@@ -237,16 +237,12 @@ def _build_frame(transfers: list[_Movement], matcher: _Matcher) -> pd.DataFrame:
         at = matcher.pairs.get(movement)
         alone = "only in statement" if first <= movement.day <= last else "outside the bank file"
         lines.append(_describe(movement, *((None, alone) if at is None else (matcher.rows[at], "paired"))))
-    lines.sort(key=_find_place)
+    by_line = sorted(lines, key=lambda line: line["bank_line"] or 0)
+    by_id = sorted(by_line, key=lambda line: (line["payment_id"] is None, line["payment_id"] or ""))
+    lines = sorted(by_id, key=lambda line: line["date"] or line["bank_date"])  # of one instant, bank rows come last
     return pd.DataFrame(
         {name: pd.Series([line[name] for line in lines], dtype=dtype) for name, dtype in BANK_MATCHES.items()}
     )
-
-
-def _find_place(line: dict[str, Any]) -> tuple[object, ...]:
-    """Return the order in which rows are listed; of one instant, bank rows come last."""
-    key = line["payment_id"]
-    return line["date"] or line["bank_date"], key is None, key or "", line["bank_line"] or 0
 
 
 def _describe(movement: _Movement | None, row: BankRow | None, state: str) -> dict[str, Any]:
@@ -326,13 +322,9 @@ def _assign_near(transfers: Sequence[int], rows: Sequence[Candidate], most_days:
             scores.append(best)
             choice.append(chosen)
         steps.append((first, choice))
-    return _trace(steps, len(rows))
-
-
-def _trace(steps: list[tuple[int, bytearray]], rows: int) -> list[tuple[int, int]]:
-    """Return the pairs of the best assignment from the choices of each transfer, for its rows from the first one on."""
+    # From the last transfer back, the choices give the pairs of the best assignment.
     pairs = []
-    other = rows
+    other = len(rows)
     for one in range(len(steps) - 1, -1, -1):
         first, choice = steps[one]
         other = min(other, first + len(choice) - 1)

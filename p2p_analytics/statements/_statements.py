@@ -331,7 +331,16 @@ class Statements:
         others = self.payments.loc[self.payments["account_id"] != chosen, "payment_id"]
         is_own = is_among(problems["payment_id"], payments["payment_id"]) | ~is_among(problems["payment_id"], others)
         is_checked = self.reconciliation["account"] == chosen
-        collected, view = self._select_rows(chosen, of_others)
+        collected, view = self._collected, self._view
+        if collected is not None and view is not None and len(self._holders) > 1:
+            in_others = collected.rows["file"].cast(pl.String).is_in(list(of_others))
+            of_account = (view.ids["account"] == chosen).fill_null(value=False) & ~in_others
+            collected = Collected(
+                collected.rows.filter(of_account),
+                tuple(info for info in collected.files if info.file not in of_others),
+                tuple(problem for problem in collected.problems if problem.file not in of_others),
+            )
+            view = view._replace(ids=view.ids.filter(of_account))
         return replace(
             self,
             payments=payments,
@@ -452,14 +461,3 @@ class Statements:
                 f"history(account={self.accounts[0]!r})."
             )
         raise ConfigurationError(f"account is one of {names}, not {account!r}.")
-
-    def _select_rows(self, account: str, of_others: set[str]) -> tuple[Collected | None, View | None]:
-        """Return the rows, files and problems of an account, and what followed from them and the other rows."""
-        collected, view = self._collected, self._view
-        if collected is None or view is None or len(self._holders) == 1:
-            return collected, view
-        is_of_other = collected.rows["file"].cast(pl.String).is_in(list(of_others))
-        is_own = (view.ids["account"] == account).fill_null(value=False) & ~is_of_other
-        files = tuple(info for info in collected.files if info.file not in of_others)
-        problems = tuple(problem for problem in collected.problems if problem.file not in of_others)
-        return Collected(collected.rows.filter(is_own), files, problems), view._replace(ids=view.ids.filter(is_own))

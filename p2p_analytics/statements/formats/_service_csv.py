@@ -147,8 +147,18 @@ def _read(table: Table, *, order: Order | None = None) -> Reading:
     rows = _describe(cells)
     owners = find_owners(rows, "file")
     rows = rows.drop("owner").join(owners, left_on="file", right_on="key", how="left", maintain_order="left")
-    problems = [*problems, *_list_unread_cells(cells), *_list_unknown_words(rows)]
-    return Reading(rows, problems, _read_periods(table.preambles, table.tz))
+    problems += _list_unread_cells(cells)
+    is_transaction = rows["kind"].fill_null(UNKNOWN) != _NOTICE
+    is_strange, types = is_transaction & (rows["kind"] == UNKNOWN), rows["type"]
+    problems += list_problems(rows, is_strange, types, field="type", code="unknown_type")
+    is_strange, statuses = is_transaction & cells["known_status"].is_null(), rows["status"]
+    problems += list_problems(rows, is_strange, statuses, field="status", code="unknown_status")
+    # The period in the title, such as "June 1st to September 1st 2021", is in the zone of the file's datetimes.
+    titles = {
+        file: (_find_period(" ".join(line), table.tz) for line in lines) for file, lines in table.preambles.items()
+    }
+    periods = {file: period for file, found in titles.items() if (period := next(filter(None, found), None))}
+    return Reading(rows, problems, periods)
 
 
 def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
@@ -252,14 +262,6 @@ def _list_unread_cells(cells: pl.DataFrame) -> list[Problem]:
     return problems
 
 
-def _list_unknown_words(rows: pl.DataFrame) -> list[Problem]:
-    is_transaction = rows["kind"].fill_null(UNKNOWN) != _NOTICE
-    is_known = rows["status"].is_in(list(STATUSES.values())).fill_null(value=False)
-    is_strange, types, statuses = is_transaction & (rows["kind"] == UNKNOWN), rows["type"], rows["status"]
-    found = list_problems(rows, is_strange, types, field="type", code="unknown_type")
-    return found + list_problems(rows, is_transaction & ~is_known, statuses, field="status", code="unknown_status")
-
-
 def _read_handles(preambles: Mapping[str, Sequence[Sequence[str]]], cells: pl.DataFrame) -> dict[str, str | None]:
     """Return the account of each file: the handle before the header, else the first one in the column of usernames."""
     handles = {file: _find_handle(lines) for file, lines in preambles.items()}
@@ -268,14 +270,6 @@ def _read_handles(preambles: Mapping[str, Sequence[Sequence[str]]], cells: pl.Da
     for file, name in names.group_by("file", maintain_order=True).agg(pl.col(_USERNAME).first()).iter_rows():
         handles[file] = handles.get(file) or name.strip().removeprefix("@")
     return handles
-
-
-def _read_periods(
-    preambles: Mapping[str, Sequence[Sequence[str]]], tz: ZoneInfo
-) -> dict[str, tuple[datetime | None, datetime | None]]:
-    """Return the period in the title, such as "June 1st to September 1st 2021", in the zone of the file's datetimes."""
-    titles = {file: (_find_period(" ".join(line), tz) for line in lines) for file, lines in preambles.items()}
-    return {file: period for file, periods in titles.items() if (period := next(filter(None, periods), None))}
 
 
 def _find_handle(lines: Sequence[Sequence[str]]) -> str | None:

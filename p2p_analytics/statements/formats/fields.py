@@ -107,9 +107,14 @@ def read_money(
     if decimal is not None:
         is_comma = pl.lit(value=decimal == ",")
     comma = cells["file"].is_in(evidence.filter(is_comma)["file"].to_list())
+    has_mills = pl.repeat(value=False, n=len(cells), eager=True)
+    if "currency" in cells.columns:
+        has_mills = cells["currency"].str.strip_chars().is_in(WITH_MILLS).fill_null(value=False)
     read: dict[str, pl.Series] = {}
     for name in fields:
-        text = _shorten_mills(cells, name)
+        text = cells[name].cast(pl.String)
+        if has_mills.any():  # a third decimal that is zero is left out
+            text = text.str.replace(r"([.,][0-9]{2})0(\s*)$", "$1$2").zip_with(has_mills, text)
         values = pl.Series(name, [None], pl.Int64).new_from_index(0, len(cells))
         if not comma.all():
             values = parse_money(text)
@@ -132,15 +137,6 @@ def require_amounts(texts: pl.DataFrame, cents: pl.Series, advice: str = _AGAIN)
             f"{file}, line {line}: {text[:_LONGEST]!r} is not an amount, and none of the {count:,} amounts of the file "
             f"is: {advice}."
         )
-
-
-def _shorten_mills(cells: pl.DataFrame, name: str) -> pl.Series:
-    """Return amounts without a third decimal that is zero, in the currencies that have three."""
-    text = cells[name].cast(pl.String)
-    if "currency" not in cells.columns:
-        return text
-    has_mills = cells["currency"].str.strip_chars().is_in(WITH_MILLS).fill_null(value=False)
-    return text.str.replace(r"([.,][0-9]{2})0(\s*)$", "$1$2").zip_with(has_mills, text) if has_mills.any() else text
 
 
 def read_dates(  # noqa: PLR0913 - what the cells do not show

@@ -220,6 +220,9 @@ def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
     is_apart = not (common or is_overlap or is_filled)
     days, months = _count_gap(before, balance, covered) if is_apart else (0, 0)
     months = 0 if gap == 0 else months  # there was nothing to list
+    remark = f"{format_count(common, 'row is', 'rows are')} in the file before too." if common else None
+    if common == len(balance.rows) > 0:
+        remark = "The file before has all of these rows."
     return Seam(
         before,
         gap,
@@ -230,7 +233,7 @@ def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
         is_filled,
         len(rows) if not is_filled and (gap or days or months) else 0,
         moved,
-        _describe_overlap(common, len(balance.rows)),
+        remark,
     )
 
 
@@ -257,13 +260,6 @@ def _find_overlap(before: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
     if not moved and len(common) == len(rows):  # nothing moved within the file before: its first row is the overlap
         moved = before.with_row_index("at").join(rows, on=["payment_id", "known_cents"], how="semi")["at"].to_list()
     return len(common), sum(before["known_cents"][min(moved) :]) if moved else 0
-
-
-def _describe_overlap(common: int, count: int) -> str | None:
-    """Return a remark on the rows that the file before has too."""
-    if common == count > 0:
-        return "The file before has all of these rows."
-    return f"{format_count(common, 'row is', 'rows are')} in the file before too." if common else None
 
 
 def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[int, int]:

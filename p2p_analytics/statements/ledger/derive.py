@@ -137,7 +137,11 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
     checked = reconcile(rows, files, others, books)
     rows = rows.with_columns(checked.running)
     is_replaced = find_replaced_rows(rows, books)
-    if cut_off := _find_replaced_files(collected.problems, checked.balances):
+    cut_off = {problem.file for problem in collected.problems if problem.code == CUT_OFF}
+    if cut_off:  # those that files replace which add up
+        replaced = {id(balance) for balance in find_replaced(checked.balances, cut_off)}
+        named_files = {each.file for each in checked.balances}
+        cut_off &= named_files - {each.file for each in checked.balances if id(each) not in replaced}
         is_replaced |= rows["file"].cast(pl.String).is_in(list(cut_off))
     standing, every, row_problems = _unite(rows, is_replaced, checked.balances)
     counts = _count_rows(every)
@@ -156,15 +160,8 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
         listed = listed.fillna({"account": account})
         holders = {account: Me(user=User(id=account, display_name=account))}
     payments = _build_payments(standing, sort_newest_first(standing))
-    problems = _list_once(_drop_doubles([*problems, *named.problems, *row_problems]), checked.balances)
+    problems = _list_once([*problems, *named.problems, *row_problems], checked.balances)
     return View(payments, problems, checked.table, listed, holders, named.unnamed, ids)
-
-
-def _find_replaced_files(problems: Sequence[Problem], balances: Sequence[Balance]) -> set[str]:
-    """Return the files that are cut off, and replaced by others that add up."""
-    cut_off = {problem.file for problem in problems if problem.code == CUT_OFF}
-    replaced = {id(balance) for balance in find_replaced(balances, cut_off)} if cut_off else set()
-    return cut_off & {each.file for each in balances} - {each.file for each in balances if id(each) not in replaced}
 
 
 def _unite(
@@ -173,8 +170,13 @@ def _unite(
     """Return one row per transaction, all rows with what follows from these, and problems of rows together."""
     current = rows.filter(~is_replaced) if is_replaced.any() else rows
     standing, problems = current, list[Problem]()
-    is_repeated = _find_repeated(current)
-    if is_repeated.any():
+    hashes = current["payment_id"].hash()  # hashes take less time to compare than texts
+    places = (hashes.is_duplicated() & current["payment_id"].is_not_null()).arg_true()
+    if len(places):
+        is_further = pl.struct(KEY).is_duplicated() & pl.col("kind").ne_missing(NOTICE)
+        places = places.filter(current.select(*KEY, "kind")[places].select(is_further).to_series())
+    if len(places):
+        is_repeated = pl.repeat(value=False, n=len(current), eager=True).scatter(places, values=True)
         repeated = current.filter(is_repeated)
         united, problems = unite_rows(describe_files(repeated, rows, balances))
         ordered = repeated.sort("line")
@@ -191,16 +193,6 @@ def _unite(
         all_sided, _ = settle_sides(rows, owners)
         every = fill_refunds(all_sided, filled)
     return filled, every, problems + list_copies(filled, every)
-
-
-def _find_repeated(rows: pl.DataFrame) -> pl.Series:
-    """Return which rows are of a transaction with several."""
-    hashes = rows["payment_id"].hash()  # hashes take less time to compare than texts
-    places = (hashes.is_duplicated() & rows["payment_id"].is_not_null()).arg_true()
-    if len(places):
-        is_repeated = pl.struct(KEY).is_duplicated() & pl.col("kind").ne_missing(NOTICE)
-        places = places.filter(rows.select(*KEY, "kind")[places].select(is_repeated).to_series())
-    return pl.repeat(value=False, n=len(rows), eager=True).scatter(places, values=True)
 
 
 def _count_rows(rows: pl.DataFrame) -> list[dict[str, Any]]:
@@ -276,13 +268,6 @@ def _list_files(
     return frame_lines(lines, FILES)
 
 
-def _drop_doubles(problems: Sequence[Problem]) -> list[Problem]:
-    """Return problems without possible doubles that are copies, which another problem describes in more detail."""
-    pairs = [(problem.code, frozenset((problem.file, problem.other_file))) for problem in problems]
-    copies = {(POSSIBLE_DOUBLE, files) for code, files in pairs if code == COPY}
-    return [problem for problem, pair in zip(problems, pairs, strict=True) if pair not in copies]
-
-
 def _settle_problems(
     problems: Sequence[Problem], rows: pl.DataFrame, standing: pl.DataFrame, is_replaced: pl.Series
 ) -> list[Problem]:
@@ -314,8 +299,12 @@ def _list_once(problems: Sequence[Problem], balances: Sequence[Balance]) -> list
     """Return problems, each once, although several files can have it; it names the file with the last name.
 
     That is the same problem of the same payment, as often as one file has it, and the same problem at the same line of
-    a copy of a file: one with the same balances.
+    a copy of a file: one with the same balances. A possible double that is a copy is described by the problem of the
+    copy, in more detail.
     """
+    pairs = [(problem.code, frozenset((problem.file, problem.other_file))) for problem in problems]
+    copies = {(POSSIBLE_DOUBLE, files) for code, files in pairs if code == COPY}
+    problems = [problem for problem, pair in zip(problems, pairs, strict=True) if pair not in copies]
     contents: dict[str, set[object]] = {}
     accounts: dict[str, set[object]] = {}
     for balance in balances:
@@ -349,7 +338,13 @@ def _build_payments(rows: pl.DataFrame, order: pl.Series) -> pd.DataFrame:
     built = {}
     for at in range(0, len(expressions), step):
         for column in rows.select(expressions[at : at + step]):
-            built[column.name] = pandas_array(_to_arrow(column, _COLUMNS[column.name]), _COLUMNS[column.name])
+            name, is_text = column.name, _COLUMNS[column.name] == TEXT
+            values = column.cast(pl.String) if is_text else column
+            if is_text and len(values) and values[0] == values[-1] and values.eq_missing(values[0]).all():
+                array = repeat_text(values[0], len(values))
+            else:
+                array = pa.chunked_array([values.to_arrow(compat_level=pl.CompatLevel.oldest())])
+            built[name] = pandas_array(array, _COLUMNS[name])
         needed = {name for each in expressions[at + step :] for name in each.meta.root_names()}
         for name in set(rows.columns) - needed:
             rows.drop_in_place(name)
@@ -358,11 +353,3 @@ def _build_payments(rows: pl.DataFrame, order: pl.Series) -> pd.DataFrame:
         is_text = _COLUMNS[name] == TEXT
         built[name] = pandas_array(text if is_text else pa.nulls(len(order)), _COLUMNS[name])
     return pd.DataFrame({name: built[name] for name in _COLUMNS}, copy=False)
-
-
-def _to_arrow(column: pl.Series, dtype: str) -> pa.ChunkedArray:
-    if dtype != TEXT:
-        return pa.chunked_array([column.to_arrow()])
-    if len(column) and column[0] == column[-1] and column.eq_missing(column.new_from_index(0, len(column))).all():
-        return repeat_text(column[0], len(column))
-    return pa.chunked_array([column.cast(pl.String).to_arrow(compat_level=pl.CompatLevel.oldest())])

@@ -144,8 +144,12 @@ def _make_ids(rows: pl.DataFrame, services: Mapping[str, str], books: Mapping[st
     )
     number = pl.int_range(1, pl.len() + 1).over("file", "base", "balance_cents", order_by=[*_WORDS, "line"])
     found = found.with_columns(number=number)
-    if (found["book"] > 1).any():
-        found = found.with_columns(number=pl.col("number") + _count_in_earlier_books(found))
+    if (found["book"] > 1).any():  # equal rows are counted on from those of earlier groups
+        key = [*_BASE, "balance_cents"]
+        counts = found.group_by(*key, "book").agg(pl.col("number").max()).sort("book")
+        before = counts.with_columns(before=pl.col("number").cum_sum().over(key) - pl.col("number")).drop("number")
+        joined = found.join(before, on=[*key, "book"], how="left", nulls_equal=True, maintain_order="left")
+        found = joined.with_columns(number=pl.col("number") + pl.col("before"))
     found = _fill_balances(found)
     content = pl.concat_str("base", pl.col("balance_cents").cast(pl.String).fill_null(_NULL), separator=_SEPARATOR)
     found = found.select("service", _hash_contents(found.select(content).to_series(), 16), "number")
@@ -177,14 +181,6 @@ def _fill_balances(found: pl.DataFrame) -> pl.DataFrame:
         pl.when(is_later).then("later_number").otherwise("number").alias("number"),
         pl.coalesce("balance_cents", "later_balance").alias("balance_cents"),
     )
-
-
-def _count_in_earlier_books(found: pl.DataFrame) -> pl.Series:
-    """Return how many equal rows the groups before that of each row have."""
-    key = [*_BASE, "balance_cents"]
-    counts = found.group_by(*key, "book").agg(pl.col("number").max()).sort("book")
-    before = counts.with_columns(before=pl.col("number").cum_sum().over(key) - pl.col("number")).drop("number")
-    return found.join(before, on=[*key, "book"], how="left", nulls_equal=True, maintain_order="left")["before"]
 
 
 def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:

@@ -370,26 +370,21 @@ def _list_problems(joined: Sequence[tuple[Balance, Seam]]) -> list[Problem]:
     """Return a problem for each balance that does not add up, then one for each seam at which something may be missing.
 
     A file that another one replaces, because that has the whole period and adds up, has none. Files that overlap leave
-    nothing out. The rows of two files that look like doubles are all counted, so this is a problem in any case.
+    nothing out. Last, a problem for each file with other rows than an earlier file of the same days or the same
+    balances: the rows of both are all counted, so this is a problem in any case.
     """
     replaced = {id(balance) for balance in find_replaced([balance for balance, _ in joined])}
     standing = [(balance, seam) for balance, seam in joined if id(balance) not in replaced]
-    return [
-        *(_describe_difference(balance) for balance, _ in standing if balance.is_reconciled is False),
-        *(problem for balance, seam in standing if (problem := _describe_gap(balance, seam))),
-        *_list_doubles(joined),
-    ]
-
-
-def _list_doubles(joined: Sequence[tuple[Balance, Seam]]) -> Iterator[Problem]:
-    """Yield a problem for each file with other rows than an earlier file of the same days or the same balances."""
+    problems = [_describe_difference(balance) for balance, _ in standing if balance.is_reconciled is False]
+    problems += [problem for balance, seam in standing if (problem := _describe_gap(balance, seam))]
     of_balances = {later: earlier for earlier, later in find_equal_balances([balance for balance, _ in joined])}
     for at, (balance, seam) in enumerate(joined):
         before, reason = (seam.before, "days") if seam.is_double else (None, "balances")
         if at in of_balances:
             before = before or joined[of_balances[at]][0]
         if before:
-            yield _describe(balance, POSSIBLE_DOUBLE, balance.dates, reason)._replace(other_file=before.file)
+            problems.append(_describe(balance, POSSIBLE_DOUBLE, balance.dates, reason)._replace(other_file=before.file))
+    return problems
 
 
 def _describe_difference(balance: Balance) -> Problem:

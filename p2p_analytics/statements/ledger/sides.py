@@ -147,15 +147,18 @@ def fill_refunds(rows: pl.DataFrame, payments: pl.DataFrame) -> pl.DataFrame:
     rows : polars.DataFrame
         ROWS; the kind of a refund is null.
     payments : polars.DataFrame
-        One row per payment, which decide; refunds among them that are decided change nothing.
+        One row per payment. A refund has the kind of the other payments with its counterparty, if they have one kind;
+        refunds among them that are decided change nothing.
     """
     places = rows["kind"].is_null().arg_true()
     if places.is_empty():
         return rows
-    refunds = rows.select(_NAMED)[places]
-    kinds = refunds.join(_decide_refunds(payments), on=_NAMED, how="left", maintain_order="left")["decided"].fill_null(
-        UNKNOWN
-    )
+    kind = pl.col("kind").cast(pl.String)
+    others = payments.filter(kind.is_in([KIND_PAYMENT, "merchant"]), pl.col("counterparty_name").is_not_null())
+    seen = others.group_by(_NAMED).agg(kind.unique().alias("decided")).filter(pl.col("decided").list.len() == 1)
+    decided = seen.with_columns(pl.col("decided").list.first())
+    refunds = rows.select(_NAMED)[places].join(decided, on=_NAMED, how="left", maintain_order="left")
+    kinds = refunds["decided"].fill_null(UNKNOWN)
     actions = pl.select(pl.when(kinds == KIND_PAYMENT).then(pl.lit(Action.PAY.value))).to_series()
     return rows.with_columns(
         rows[name].cast(pl.String).scatter(places, values).cast(rows[name].dtype)
@@ -167,11 +170,3 @@ def list_undecided(rows: pl.DataFrame, filled: pl.DataFrame) -> list[Problem]:
     """Return a problem for each refund of an unknown kind, of the rows before and after the kinds were filled."""
     is_undecided = rows["kind"].is_null() & (filled["kind"] == UNKNOWN)
     return list_problems(rows, is_undecided, rows["counterparty_name"], field="kind", code=UNDECIDED)
-
-
-def _decide_refunds(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the kind of refunds by account and counterparty, where the other rows are of one kind: ``decided``."""
-    kinds = pl.col("kind").cast(pl.String)
-    others = rows.filter(kinds.is_in([KIND_PAYMENT, "merchant"]), pl.col("counterparty_name").is_not_null())
-    seen = others.group_by(_NAMED).agg(kinds.unique().alias("decided"))
-    return seen.filter(pl.col("decided").list.len() == 1).with_columns(pl.col("decided").list.first())
