@@ -103,7 +103,7 @@ class Archive(Scannable):
         Raises
         ------
         ArchiveError
-            There is no archive yet, or the file that the error names is broken.
+            No archive exists yet, or the file that the error names is broken.
         """
         private = settings.privacy(privacy)
         manifest = self._require_manifest()
@@ -210,7 +210,7 @@ class Archive(Scannable):
         Raises
         ------
         ConfigurationError
-            ``since`` is no date, or is given with ``refresh``, which reloads everything.
+            ``since`` is not a date, or is given with ``refresh``, which reloads everything.
         ArchiveError
             The token is another account's, another process is writing, or a path of the archive is not a regular
             file.
@@ -298,7 +298,7 @@ class Archive(Scannable):
         Raises
         ------
         ArchiveError
-            There is no archive yet, a file is broken, or the token is another account's.
+            No archive exists yet, a file is broken, or the token is another account's.
         ServiceError
             The request failed, or the service lists a record without an id, or no payment although the archive holds
             some.
@@ -369,7 +369,7 @@ class Archive(Scannable):
         Raises
         ------
         ArchiveError
-            There is no import.
+            Nothing has been imported.
         """
         return _imports.plan_undo(self._folder)
 
@@ -379,7 +379,7 @@ class Archive(Scannable):
         Raises
         ------
         ArchiveError
-            There is no import.
+            Nothing has been imported.
         """
         _imports.require_import(self._folder)  # before a folder is made
         with self._folder.lock():
@@ -425,7 +425,7 @@ class Archive(Scannable):
         Raises
         ------
         ArchiveError
-            There is no archive yet, or a file of it is broken.
+            No archive exists yet, or a file of it is broken.
         """
         manifest = self._require_manifest()
         known = manifest.has_statements
@@ -473,9 +473,9 @@ class Archive(Scannable):
         if manifest.has_statements and not _is_same_user(known.me.user, history.me.user):
             raise self._user_error(str(known.me.user.id), history.me.user)
         user = known.me.user if manifest.has_statements or manifest.service else history.me.user
-        stated = rename_account(stated, str(user.id), user.username)  # another spelling of the holder is no edit
+        stated = rename_account(stated, str(user.id), user.username)  # another spelling of the holder is not an edit
         every = pd.concat([known.payments, known.refused])
-        # Of a payment that the archive has from a statement, the service's values are no edits.
+        # Of a payment that the archive has from a statement, the service's values are not edits.
         is_known = is_among(stated["payment_id"], every["payment_id"]) & is_among(
             stated["payment_id"], history.payments.loc[history.payments["source"] == schema.SOURCE_API, "payment_id"]
         )
@@ -566,7 +566,7 @@ def _is_same_user(holder: User, user: User) -> bool:
 
 
 def _require_client(client: object, call: str) -> None:
-    """Raise a ConfigurationError, with the call that was meant, for an object that is no client."""
+    """Raise a ConfigurationError, with the call that was meant, for an object that is not a client."""
     if not _is_client(client):
         meant = ": merge(history) adds a loaded history" if call == "sync" and isinstance(client, History) else ""
         raise ConfigurationError(f"{call} needs a Client, such as Client(token), not {describe_type(client)}{meant}.")

@@ -73,14 +73,14 @@ class ImportPlan(NamedTuple):
         The counts by kind, the most frequent first, after "payment": ``kind``, ``new``, ``known``, ``changed`` and
         ``refused``.
     problems : DataFrame
-        PROBLEMS that the archive lists after the import: those of the given files, and others that it did not list
+        PROBLEMS that the archive lists after the import: problems of the given files, and others that it did not list
         before, such as a copy of a file of an earlier import.
     new_services : tuple of str
-        The services, such as "cash_app", of which the archive had no payments, if it had those of others or if the
+        The services, such as "cash_app", without earlier payments in the archive, if it had others or if the
         statements are of several; "statement" is the service of this package.
     other_accounts : tuple of OtherFile
         The files that name another account than the one with which the statements were read: ``file``, ``account``
-        and ``transactions``, the number of its transactions that count as those of the archive's account.
+        and ``transactions``, the number of its transactions that count for the archive's account.
     removed : int
         Number of transactions of earlier files that a newer snapshot of their group, or the file as it was read again,
         does not have any more.
@@ -208,7 +208,7 @@ def undo_import(folder: ArchiveFolder) -> Batch:
 
 
 def require_import(folder: ArchiveFolder) -> tuple[Manifest, Batch]:
-    """Return the manifest and the last import; raise an ArchiveError if there is no import to undo."""
+    """Return the manifest and the last import; raise an ArchiveError without an import to undo."""
     manifest = folder.read_manifest()
     if manifest is None or not manifest.batches:
         raise ArchiveError(f"{folder.path} holds no import to undo.")
@@ -306,7 +306,7 @@ def _require_account(
     accounts: Collection[str],
     unnamed: Collection[str],
 ) -> None:
-    """Raise an ArchiveError unless all rows, with those of an import, are of one account, that of the archive."""
+    """Raise an ArchiveError unless all rows, before and after an import, are of the archive's account."""
     service = manifest.service
     own = manifest.account if manifest.has_statements else None
     if service is not None:

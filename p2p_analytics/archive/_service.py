@@ -220,7 +220,7 @@ def _recover(folder: ArchiveFolder, kind: str, me: Me) -> Iterator[pa.Table]:
 
 
 def _find_start(baseline: Baseline | None, previous: Service | None, history: History) -> datetime | None:
-    """Return the date from which all payments are loaded; None is no bound, or no sync."""
+    """Return the date from which all payments are loaded; None means unbounded, or before the first sync."""
     if baseline is None:
         return previous.since if previous else history.since
     if previous is None or previous.synced_to is None:

@@ -72,7 +72,7 @@ LISTED: Final = (
     "payment_id", "status", "amount_cents", "direction", "currency", "date_created", "date_completed", "flow_cents",
     "source", "counterparty_id",
 )  # fmt: skip
-# The same payment in another file is not another payment, and the names of the holder are those of the archive.
+# The same payment in another file is not another payment, and the holder has the names in the archive.
 NOT_COMPARED: Final = frozenset({
     "payment_id", "file", "line", "account_id", "actor_id", "actor_username", "target_user_id", "target_user_username",
 })  # fmt: skip
@@ -300,7 +300,7 @@ def read_file(folder: ArchiveFolder) -> PeopleFile:
 
 
 def _add_problems(problems: pd.DataFrame, merged: pd.DataFrame) -> pd.DataFrame:
-    """Return problems with those of merged histories, each once; a file that was imported, too, has another label."""
+    """Return problems of statements and merged histories, each once; an imported file has another label."""
 
     def list_keys(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
         named = {name: frame[name].map(strip_label, na_action="ignore") for name in ("file", "other_file")}

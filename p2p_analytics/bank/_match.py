@@ -103,7 +103,7 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
         The names of columns that are not found by themselves: for any of the fields ``date``, ``description``,
         ``amount``, ``debit``, ``credit``, ``sign`` and ``currency``.
     names : iterable of str
-        Words of which a description has one if it names a payment service.
+        A description with one of these words names a payment service.
     days : int
         Maximum number of days between a transfer and its bank row, in either direction.
     tz : str or ZoneInfo
@@ -118,7 +118,7 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
         pair, in order of time, with the columns and dtypes of `BANK_MATCHES`. ``bank_date`` is midnight UTC of the
         day, ``days`` are from the transfer to the bank row, ``bank_line`` is counted from 1, and ``state`` is "paired",
         "only in statement" or "only in bank", or "outside the bank file" for a transfer without a pair before the first
-        or after the last day of the bank's rows, of which the file cannot say anything.
+        or after the last day of the bank's rows, where the file cannot say anything.
 
     Raises
     ------

@@ -55,7 +55,7 @@ def collect(  # noqa: PLR0913 - the options of `read_statements`
     exclude: str | Iterable[str] = (),
     on_progress: Callable[[int, int], object] | None = None,
 ) -> Collected:
-    """Return the rows of files, what each file says, and problems; the parameters are those of `read_statements`."""
+    """Return the rows of files, what each file says, and problems; the parameters are as in `read_statements`."""
     if on_bad_file not in {"raise", "refuse"}:
         raise ConfigurationError(f"on_bad_file is 'raise' or 'refuse', not {on_bad_file!r}.")
     collector = _Collector(tz, account, member, skip_others=skip_others, is_refusing=on_bad_file == "refuse")
@@ -94,7 +94,7 @@ class _Collector:
         """Add files; one that is not named and no statement is a problem."""
         opened: list[Opened | None] = [None] * len(sources)
         for at, source in enumerate(sources):
-            with contextlib.suppress(StatementError):  # the error has its place among those of other files
+            with contextlib.suppress(StatementError):  # it is raised below, in the order of the files
                 if not (source.skipped or source.error):
                     opened[at] = open_text(source.content, source.name, self._finder)
         cells = read_together(opened, self._finder)

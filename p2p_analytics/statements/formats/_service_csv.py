@@ -98,8 +98,8 @@ _ROUNDED: Final = (
     "the id {} was rounded by a spreadsheet or another program, and cannot be restored: download the file again and do "
     "not save it with one, or leave it out if it is a copy."
 )
-_RARE: Final = 100  # long ids, of which one may end in zeros by chance
-_CHANCE: Final = 1 / 300  # less, and the zeros are no accident: one id of 18 digits, or two of 17
+_RARE: Final = 100  # among this many long ids, one may end in zeros by chance
+_CHANCE: Final = 1 / 300  # a smaller chance is not an accident: one id of 18 digits, or two of 17
 
 
 def _read_business(table: Table) -> Reading:
@@ -188,7 +188,7 @@ def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
 
 
 def _require_decimals(cells: pl.DataFrame, is_open: pl.Series, name: str) -> None:
-    """Refuse an amount such as "1.234 $" in a file of which no amount has a decimal comma, or one has a point."""
+    """Refuse an amount such as "1.234 $" in a file where no amount has a decimal comma, or one has a point."""
     if not is_open.any():
         return
     has = [pl.any_horizontal(pl.col(_AMOUNTS).str.contains(text)) for text in (DECIMAL_COMMA, DECIMAL_POINT)]
@@ -204,7 +204,7 @@ def _require_decimals(cells: pl.DataFrame, is_open: pl.Series, name: str) -> Non
 
 
 def _is_notice(cells: pl.DataFrame) -> pl.Series:
-    """Return which rows are no transactions: balances, fees, disclaimers and the summary of assets."""
+    """Return which rows are not transactions: balances, fees, disclaimers and the summary of assets."""
     has_nothing = pl.all_horizontal(pl.col("id", "datetime", "type", "total").is_null())
     titles = pl.col("margin", "username", "id").str.to_lowercase().str.starts_with(_SUMMARY)
     is_title = pl.any_horizontal(titles).fill_null(value=False)

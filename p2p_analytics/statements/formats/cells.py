@@ -133,7 +133,7 @@ def parse_instants(
     order : {"mdy", "dmy"} or polars.Series
         Whether the month or the day is first in a date that ends in the year; or of each cell, whether it is the day.
     zones : polars.Series, optional
-        The zone of each cell, in a column of its own; a zone in the cell wins.
+        The zone of each cell, from a separate column; a zone in the cell wins.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def parse_instants(
         pl.lit(" "), hours, pl.lit(":"), minute.fill_null("00"), pl.lit(":"), second.fill_null("00"), pl.lit("."),
         fraction.fill_null("").str.slice(0, 6).str.pad_end(6, "0"),
     ]  # fmt: skip
-    text = pl.concat_str(parts)  # null where there is no date or hour
+    text = pl.concat_str(parts)  # null without a date or an hour
     if zones is not None:
         zone = pl.coalesce(zone, pl.lit(zones.cast(pl.String).str.strip_chars().replace("", None)))
     read = groups.select(

@@ -35,7 +35,7 @@ def build_cells(utf8: bytes, name: str) -> dict[str, pa.Array]:
     Raises
     ------
     NoHeaderError
-        The text is no JSON, or has no list of transactions.
+        The text is not JSON, or has no list of transactions.
     StatementError
         The text is longer than a history is, or has more transactions.
     """

@@ -202,8 +202,8 @@ def _find_holders(rows: pl.DataFrame, account: str) -> tuple[str | None, list[st
 def _unite_addresses(rows: pl.DataFrame, is_free: pl.Expr) -> tuple[pl.DataFrame, list[Problem]]:
     """Return ROWS in which addresses of one account are one, and a problem for each file with another address.
 
-    A service gives each holder of a payment an id and a sign of its own, so a payment that is in files of two addresses
-    shows that they are those of one account.
+    A service gives each holder of a payment another id and sign, so a payment that is in files of two addresses
+    shows that both belong to one account.
     """
     addresses = [name for name in rows["account"].unique().drop_nulls().to_list() if "@" in name]
     if len(addresses) < 2:  # noqa: PLR2004

@@ -66,7 +66,7 @@ class Balance:
 
     @property
     def period(self) -> Period:
-        """The period that the file names, else that of its rows."""
+        """The period that the file names, else the period of its rows."""
         return Period(self.stated.start or self.dates.start, self.stated.end or self.dates.end)
 
 
@@ -274,7 +274,7 @@ def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[in
     if before.period.end is None or balance.period.start is None:
         return 0, 0
     first, last = _number_month(before.period.end), _number_month(balance.period.start)
-    if last - first < 2:  # noqa: PLR2004 - there is no month between
+    if last - first < 2:  # noqa: PLR2004 - no month lies between
         return 0, 0
     spans = covered.list_spans(balance)
     return 0, _count_left_out(first, last, [(_number_month(start), _number_month(end)) for start, end in spans])
@@ -283,8 +283,8 @@ def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[in
 def _count_days(end: datetime, start: datetime, spans: Iterable[tuple[datetime, datetime]]) -> int:
     """Return how many whole days between two instants are in no span.
 
-    The days begin with the instant after the first one, so those of any zone are right. Clocks may be changed between,
-    by few hours; more are part of a day, as between files that were read with different zones.
+    The days begin with the instant after the first one, so the days of any zone are right. Clocks may change between
+    them by few hours; more are part of a day, as between files that were read with different zones.
     """
     midnight = end + timedelta(microseconds=1)
     changed = abs((start - midnight + _DAY / 2) % _DAY - _DAY / 2)

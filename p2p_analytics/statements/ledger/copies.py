@@ -41,11 +41,11 @@ _MOST_FILES: Final = 30  # that have rows alike in one minute or day: such rows 
 
 
 def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
-    """Return a problem for each two files of which one looks like a copy of the other; it is that of the later one.
+    """Return a problem for each two files where one looks like a copy of the other; it names the later one.
 
     Two rows look alike if they differ only as a spreadsheet changes them: one has lost its seconds, its time of day,
     which also moves it by a day in another zone, or the cents of its amount. A file looks like a copy if half of its
-    rows from the days of the other file, or half of those of that file, have such a row in the other. A file that has
+    rows from the days of the other file, or half of that file's rows, have such a row in the other. A file that has
     both rows shows that they are two.
 
     Parameters
@@ -81,7 +81,7 @@ def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
 
 
 def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of which a copy is another payment, with the columns by which they are compared.
+    """Return the rows that become other payments if they are copied, with the columns by which they are compared.
 
     Rows are ``alike`` if a spreadsheet may have made one of the other: it changes amounts and times only.
     """
@@ -141,7 +141,7 @@ def _select_shared(candidates: pl.DataFrame) -> pl.DataFrame:
 def _find_alike(shared: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     """Return rows with each other file that has a row that looks like it, where neither file has both.
 
-    Each row is joined with files, not with their rows, of which one minute can have thousands.
+    Each row is joined with files, not with their rows: one minute can have thousands.
     """
     key = [*_MOMENT, *_SIDES]
     of_other = [pl.when(pl.col(side) > 0).then(3 - pl.col(side)).otherwise(0).alias(side) for side in _SIDES]
@@ -154,7 +154,7 @@ def _find_alike(shared: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _select_copies(counts: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[Mapping[str, Any]]:
-    """Yield the two files of each copy, of which half of the rows are alike, as the later one sees them."""
+    """Yield the two files of each copy, if half of the rows are alike, from the view of the later one."""
     day = pl.col("day")
     files = candidates.group_by("account", "file").agg(
         day.min().alias("first"), day.max().alias("last"), pl.col("payment_id").min().alias("id")

@@ -98,7 +98,7 @@ _EXPRESSIONS: Final = {name: pl.col(name) for name in _COLUMNS if name in ROWS} 
     "target_user_display_name": pl.col("to_name"),
     "account_id": pl.col("account"),
 }
-_FEW_ROWS: Final = 10_000  # whose columns may be in memory twice
+_FEW_ROWS: Final = 10_000  # their columns may be in memory twice
 # Fields of money that are not the amount of a row.
 _OTHER_MONEY: Final = ("tip", "tax", "fee", "balance")
 _READ: Final = {NOT_AN_AMOUNT: "flow_cents", NOT_A_DATE: "date"}  # the column that a problem leaves empty
@@ -138,7 +138,7 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
     rows = rows.with_columns(checked.running)
     is_replaced = find_replaced_rows(rows, books)
     cut_off = {problem.file for problem in collected.problems if problem.code == CUT_OFF}
-    if cut_off:  # those that files replace which add up
+    if cut_off:  # a file that adds up can replace them
         replaced = {id(balance) for balance in find_replaced(checked.balances, cut_off)}
         named_files = {each.file for each in checked.balances}
         cut_off &= named_files - {each.file for each in checked.balances if id(each) not in replaced}
@@ -273,8 +273,8 @@ def _settle_problems(
 ) -> list[Problem]:
     """Return problems of formats, with the ids of payments in place of the ids in the files.
 
-    Rows that a later snapshot replaces have none. An amount or date that cannot be read is no problem if another row of
-    the payment has it.
+    Rows that a later snapshot replaces have none. An unreadable amount or date is not a problem if another row of the
+    payment has it.
     """
     lines = list({problem.line for problem in problems if problem.line is not None})
     values = ("account", "payment_id", *_READ.values())

@@ -1,4 +1,4 @@
-"""Ids of transactions: the same row of two files is one transaction, and one id can be that of several.
+"""Ids of transactions: the same row of two files is one transaction, and several can share one id.
 
 A row without an id is identified by what the service cannot reword: start, amount, fee, currency, product and the
 balance after the row. An id belongs to one transaction only with one currency and one sign: a service gives the id of a
@@ -37,7 +37,7 @@ _BASE: Final = ("account", "service", "base")
 
 
 class Book(NamedTuple):
-    """The group of which a file is a snapshot.
+    """The group that a file is a snapshot of.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ def _make_ids(rows: pl.DataFrame, services: Mapping[str, str], books: Mapping[st
     )
     number = pl.int_range(1, pl.len() + 1).over("file", "base", "balance_cents", order_by=[*_WORDS, "line"])
     found = found.with_columns(number=number)
-    if (found["book"] > 1).any():  # equal rows are counted on from those of earlier groups
+    if (found["book"] > 1).any():  # equal rows are counted on from earlier groups
         key = [*_BASE, "balance_cents"]
         counts = found.group_by(*key, "book").agg(pl.col("number").max()).sort("book")
         before = counts.with_columns(before=pl.col("number").cum_sum().over(key) - pl.col("number")).drop("number")

@@ -1,4 +1,7 @@
-"""Reconciliation: opening balance + rows that moved it = closing balance, in each file and from file to file."""
+"""Reconciliation: opening balance + rows that moved it = closing balance, in each file and from file to file.
+
+The rows of a file are put into the order in which they moved the balance; some files list the newest row first.
+"""
 
 from __future__ import annotations
 
@@ -94,15 +97,15 @@ def reconcile(
     others: Iterable[OtherRow] = (),
     books: Mapping[str, Book] = MappingProxyType({}),
 ) -> Reconciled:
-    """Return whether the balances of each file agree with its rows, and with those of the file before.
+    """Return whether the balances of each file agree with its rows, and with the balances of the file before.
 
     ``rows`` are ROWS of all files with ``payment_id``, before payments that are in several files are united. Only files
-    about one balance follow each other: that of a service, product and, if ``books`` has it, group. A file that adds up
-    replaces those of its format that do not. A change of the balance that ``others`` explain to the cent is no gap.
+    about one balance follow each other: one service, product and, if ``books`` has it, group. A file that adds up
+    replaces files of its format that do not. A change of the balance that ``others`` explain to the cent is not a gap.
 
     The table is ordered by account, currency, service and period. Opening and closing balance follow from the balances
     that the rows state, if the file states none. ``reconciled`` is null where a balance is not known, or where the only
-    one is that of a single row.
+    one is stated in a single row.
     """
     of_files = {info.file: info for info in files}
     balances: list[Balance] = []
@@ -423,8 +426,8 @@ def _describe(balance: Balance, code: str, period: Period, *details: object) -> 
 def _order_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the rows of each balance in the order in which they moved it, and the names of the balances.
 
-    The order is that of the lines, its reverse, or the order of the dates: the one with the fewest stated balances that
-    do not follow from the one before, then with the fewest rows that are older than the one before. Some files list the
+    The order is the order of lines, its reverse, or the order of dates: the one with the fewest stated balances that do
+    not follow from the one before, then with the fewest rows that are older than the one before. Some files list the
     newest row first.
 
     Returns
@@ -433,8 +436,8 @@ def _order_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         The columns of ROWS that balances need, and five more: ``group``; ``position`` in the given frame;
         ``is_notice``; ``known_cents``, which is ``moved_cents`` with 0 for notices and for amounts that could not be
         read; and ``offset_cents``, the balance before the first row as each stated balance implies it. Then ``file``,
-        ``account`` and ``currency`` of each group, in the order of their numbers; a row without account or currency has
-        that of its file, if the file has only one.
+        ``account`` and ``currency`` of each group, in the order of their numbers; a row without account or currency
+        takes the one of its file, if the file has only one.
     """
     groups, names = _number_groups(rows.select(_NAMES))
     is_notice = (pl.col("kind") == "notice").fill_null(value=False)

@@ -41,7 +41,7 @@ def find_owners(rows: pl.DataFrame, key: str) -> pl.DataFrame:
     """Return the name of the account holder by account or file: the columns ``key`` and ``owner``.
 
     The sign of an amount says on which side of a payment the holder is; the buyer of a purchase is on the first. The
-    holder has the name that is most often on that side; if two are equally often, there is no row.
+    holder has the name that is most often on that side; if two are equally frequent, the account is left out.
     """
     best = _find_most_frequent(rows, key)
     return best.filter(pl.len().over("key") == 1).select("key", pl.col("own").alias("owner"))
@@ -50,14 +50,14 @@ def find_owners(rows: pl.DataFrame, key: str) -> pl.DataFrame:
 def name_holders(rows: pl.DataFrame, others: Collection[str] = ()) -> dict[str, str]:
     """Return the name of the holder of each account: the most frequent one, of equal ones the first in the alphabet.
 
-    The names are counted as by `find_owners`. An account of which no row shows the holder's name is left out.
+    The names are counted as by `find_owners`. An account is left out if none of its rows shows the holder's name.
 
     Parameters
     ----------
     rows : polars.DataFrame
         ROWS, one per transaction.
     others : collection of str
-        Files that name another account, which count only where there are no others.
+        Files that name another account, which count only in the absence of others.
     """
     is_own = ~pl.col("file").cast(pl.String).is_in(list(others)).fill_null(value=False)
     names: dict[str, str] = {}
@@ -95,7 +95,7 @@ def blank_sides(rows: pl.DataFrame) -> pl.DataFrame:
 def settle_sides(rows: pl.DataFrame, owners: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
     """Return rows with the counterparty, and the direction of amounts of zero, and problems for contradicting signs.
 
-    Where the sign puts the holder on the other side, the direction is that of the sign, and the counterparty the other
+    Where the sign puts the holder on the other side, the direction follows the sign, and the counterparty is the other
     name. An amount of zero has the direction of the names.
 
     Parameters

@@ -2,7 +2,7 @@
 
 A state that is final precedes a pending one; then a date with seconds precedes one without, as a spreadsheet writes it;
 then the row of the file with the later last date; then the later name of the file; then the earlier line. Money has an
-order of its own: first the row of a file that adds up, last that of a file that does not. A null replaces no value.
+separate order: first the row of a file that adds up, last the row of a file that does not. A null replaces no value.
 
 Each value is the first known one in an order of the rows that depends on the rows alone, so it does not matter in which
 order the files are read.
@@ -138,7 +138,7 @@ def _choose_values(distinct: pl.DataFrame, columns: Sequence[str]) -> pl.DataFra
 def _list_contradictions(distinct: pl.DataFrame) -> list[Problem]:
     """Return a problem for each further amount or date of a payment, which names the row that counts."""
     by_money = _sort(distinct, by_money=True).filter(pl.col("flow_cents").is_not_null())
-    # A pending payment has another date than the completed one, and rows of no file have that of the service.
+    # A pending payment has another date than the completed one, and rows of no file have the date of the service.
     dated = distinct.filter(pl.col(f"{_ORDER}_final"), pl.col(END) > EPOCH, pl.col("minute").is_not_null())
     problems = []
     for rows, value, column, code in (

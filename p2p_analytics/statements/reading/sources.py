@@ -110,7 +110,7 @@ class Exclusions:
 
 
 def find_files(paths: object, exclusions: Exclusions | None = None) -> list[_Entry]:
-    """Return the files of paths, each once: named files first in the caller's order, those of a folder by name.
+    """Return the files of paths, each once: named files first in the caller's order, then files of a folder by name.
 
     A folder means its own files, then an entry for the folders in it, which are not read. A path with ``*``, ``?`` or
     ``[`` that does not exist is a pattern, where ``**`` means any folders. ``~`` is the user's folder.

@@ -138,7 +138,7 @@ def read_together(files: Sequence[Opened | None], finder: HeaderFinder) -> list[
 
 
 def _read_alike(bodies: Sequence[_Body], finder: HeaderFinder) -> Sequence[pl.DataFrame | None]:
-    """Return the cells of files with one header; if not all are regular, those of each half."""
+    """Return the cells of files with one header; if not all are regular, of each half."""
     header, _, delimiter, *_ = bodies[0]
     texts, lines = [body.utf8 for body in bodies], [body.line for body in bodies]
     regular = read_regular(texts, lines, len(header.names), delimiter)
@@ -441,7 +441,7 @@ def read_regular(
 
 
 def to_frame(lines: Sequence[int], rows: Sequence[Sequence[str]], width: int) -> pl.DataFrame:
-    """Return rows of Python objects as a frame like those of `read_regular`."""
+    """Return rows of Python objects as a frame like the results of `read_regular`."""
     columns = zip(*rows, strict=True) if rows else [()] * width
     cells = {
         str(position): pl.Series([cell or None for cell in column], dtype=pl.String)
