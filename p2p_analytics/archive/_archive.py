@@ -586,7 +586,22 @@ def open_archives(root: str | os.PathLike[str]) -> Archives:
         archive, or holds the archive of an account that another one holds too. Files beside the archives are ignored.
     """
     path = to_path(root).expanduser().absolute()
-    return Archives(path, [Archive(folder) for folder in _list_folders(path)])
+    try:
+        with os.scandir(path) as entries:
+            found = list(entries)
+    except OSError as error:
+        raise ArchiveError(
+            f"{path} cannot be read ({describe_os_error(error)}): name a folder with archives in it."
+        ) from None
+    if any(entry.name == NAME or is_file_name(entry.name) for entry in found):
+        raise ArchiveError(f"{path} is itself an archive: use open_archive, or name the folder that contains it.")
+    for entry in found:
+        if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110 - an entry of scandir
+            raise ArchiveError(f"{entry.path} is a link that leads nowhere: remove it.")
+    folders = sorted(path / entry.name for entry in found if entry.is_dir())
+    if not folders:
+        raise ArchiveError(f"{path} holds no archives: name a folder in which each folder is an archive.")
+    return Archives(path, [Archive(folder) for folder in folders])
 
 
 class Archives(Scannable):
@@ -641,44 +656,19 @@ class Archives(Scannable):
     def _open_sources(self) -> list[Source]:
         """Return the archives, for `scan`: each with its present manifest."""
         sources = [source for archive in self for source in archive._open_sources()]  # noqa: SLF001 - same package
-        _require_distinct(sources)
+        ids: dict[str, Path] = {}
+        # Until its first sync, an archive of statements has a username in place of the id.
+        names: dict[str, Path] = {}
+        for folder, manifest in sorted(sources, key=lambda source: source.manifest.service is None):
+            path, other = folder.path, folder.path
+            if manifest.service is not None:
+                user = manifest.service.me.user
+                other = ids.setdefault(str(user.id), path)
+                names[normalize_account(user.username or "")] = path
+            elif manifest.account is not None:
+                other = names.setdefault(normalize_account(manifest.account), path)
+            if other != path:
+                raise ArchiveError(
+                    f"{other} and {path} hold the same account, so its payments would count twice: move one away."
+                )
         return sources
-
-
-def _list_folders(root: Path) -> list[Path]:
-    """Return the folders in a folder, and links to folders, in the order of their names."""
-    try:
-        with os.scandir(root) as entries:
-            found = list(entries)
-    except OSError as error:
-        raise ArchiveError(
-            f"{root} cannot be read ({describe_os_error(error)}): name a folder with archives in it."
-        ) from None
-    if any(entry.name == NAME or is_file_name(entry.name) for entry in found):
-        raise ArchiveError(f"{root} is itself an archive: use open_archive, or name the folder that contains it.")
-    for entry in found:
-        if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110 - an entry of scandir
-            raise ArchiveError(f"{entry.path} is a link that leads nowhere: remove it.")
-    folders = sorted(root / entry.name for entry in found if entry.is_dir())
-    if not folders:
-        raise ArchiveError(f"{root} holds no archives: name a folder in which each folder is an archive.")
-    return folders
-
-
-def _require_distinct(sources: list[Source]) -> None:
-    """Raise an ArchiveError if two archives hold the payments of one account, which would count twice."""
-    ids: dict[str, Path] = {}
-    # Until its first sync, an archive of statements has a username in place of the id.
-    names: dict[str, Path] = {}
-    for folder, manifest in sorted(sources, key=lambda source: source.manifest.service is None):
-        path, other = folder.path, folder.path
-        if manifest.service is not None:
-            user = manifest.service.me.user
-            other = ids.setdefault(str(user.id), path)
-            names[normalize_account(user.username or "")] = path
-        elif manifest.account is not None:
-            other = names.setdefault(normalize_account(manifest.account), path)
-        if other != path:
-            raise ArchiveError(
-                f"{other} and {path} hold the same account, so its payments would count twice: move one away."
-            )

@@ -28,7 +28,7 @@ from p2p_analytics.privacy import Mask
 from p2p_analytics.statements import SERVICE, find_common_handle, list_other_accounts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from p2p_analytics.archive._batches import Rows
     from p2p_analytics.archive._folder import ArchiveFolder
@@ -151,7 +151,12 @@ def write_planned(folder: ArchiveFolder, statements: Statements, planned: Planne
     state = _read_state(folder, repair=repair, set_aside=True)
     if (state, find_key(folder, state)) != (planned.manifest, planned.key):  # it has changed meanwhile
         planned = _plan(folder, statements, state)
-    for name in _list_left_out(folder, state):
+    try:
+        listed = folder.read_manifest()
+        broken = [entry.name for entry in (listed.entries if listed else ()) if entry not in state.entries]
+    except BrokenFileError:
+        broken = [NAME]
+    for name in broken:
         words = "The file %s of the archive %s was broken and is set aside: import all your statement files again."
         log.warning(words, name, folder.path)
         folder.set_aside(name)
@@ -260,15 +265,6 @@ def _read_state(folder: ArchiveFolder, *, repair: bool, set_aside: bool) -> Mani
     return replace(manifest, batches=tuple(batches), edits=edits)
 
 
-def _list_left_out(folder: ArchiveFolder, state: Manifest) -> list[str]:
-    """Return the broken files that a state leaves out: of its manifest, and the manifest itself."""
-    try:
-        manifest = folder.read_manifest()
-    except BrokenFileError:
-        return [NAME]
-    return [entry.name for entry in (manifest.entries if manifest else ()) if entry not in state.entries]
-
-
 def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> Planned:
     """Return an import before it is written."""
     if statements.private or settings.privacy():
@@ -375,6 +371,10 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
         "known": Counter(_select_payments(view, known[_KEY])["kind"].dropna()),
         **{name: Counter(row[3] for row in parts[name] if row[3] is not None) for name in ("changed", "refused")},
     }
+    kinds = {kind or KIND_PAYMENT for each in counts.values() for kind in each}
+    counted = {kind: [each[kind] for each in counts.values()] for kind in kinds}
+    order = sorted(kinds, key=lambda kind: (kind != KIND_PAYMENT, -sum(counted[kind]), kind))
+    rows_of_kinds = pd.DataFrame([[kind, *counted[kind]] for kind in order], columns=["kind", *COUNTS])
     problems = _select_problems(before.problems, view.problems, labels)
     return ImportPlan(
         len(new),
@@ -382,7 +382,7 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
         len(changed),
         len(refused),
         pd.DataFrame(details, columns=[*_DETAILS]).astype(_DETAILS),
-        _count_kinds(counts),
+        rows_of_kinds.astype({"kind": TEXT, **dict.fromkeys(COUNTS, "int64")}),
         problems,
         payments,
         other_accounts=list_other_accounts(problems, view.payments),
@@ -419,15 +419,6 @@ def _select_payments(view: View, ids: pl.Series) -> pd.DataFrame:
     """Return the payments of some ids."""
     is_wanted = is_among(view.payments[_KEY], pd.Series(ids.to_list(), dtype=TEXT))
     return view.payments[is_wanted].reset_index(drop=True)
-
-
-def _count_kinds(counts: Mapping[str, Counter[str]]) -> pd.DataFrame:
-    """Return the ``kinds`` of an `ImportPlan`."""
-    kinds = {kind or KIND_PAYMENT for each in counts.values() for kind in each}
-    found = {kind: [each[kind] for each in counts.values()] for kind in kinds}
-    order = sorted(kinds, key=lambda kind: (kind != KIND_PAYMENT, -sum(found[kind]), kind))
-    lines = [[kind, *found[kind]] for kind in order]
-    return pd.DataFrame(lines, columns=["kind", *COUNTS]).astype({"kind": TEXT, **dict.fromkeys(COUNTS, "int64")})
 
 
 def _select_problems(before: pd.DataFrame, after: pd.DataFrame, files: Collection[str]) -> pd.DataFrame:

@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 
     from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.archive._manifest import Manifest
-    from p2p_analytics.statements import Collected
     from p2p_analytics.statements import View as StatementView
 
 # What statements are compared with, of the payments that the service has listed.
@@ -219,16 +218,24 @@ def derive_statements(
     columns = {name: schema.PAYMENTS[name] for name in LISTED}
     listed = folder.read_payments(service, columns) if service else empty_frame(columns)
     owner = service.me.user if service else owner
-    collected, others = rows.collected, _list_other_rows(listed, rows.collected)
+    collected, others = rows.collected, list[OtherRow]()
+    if not listed.empty:  # payments of the service that are in no file as settled
+        is_settled = pl.col("status").cast(pl.String) == Status.SETTLED.value
+        known = collected.rows.filter(is_settled)["payment_id"].drop_nulls().unique()
+        others = _find_moves(listed[~is_among(listed["payment_id"], pd.Series(known.to_list()))], SERVICE)
     view = derive(collected, owner, others)
     check(view.holders, view.unnamed)
     if len(view.holders) > 1:  # the service has another username for the user than older files
         own = str(service.me.user.username if service else next(iter(view.holders)))
         collected = collected._replace(files=tuple(replace(info, account=own) for info in collected.files))
         view = derive(collected, owner, others)
-    merged_rows = _list_merged_rows(rows.edits, listed, view)
-    if merged_rows:  # which rows are in no file is known when the rows of files have their ids
-        view = derive(collected, owner, [*others, *merged_rows])
+    if len(rows.edits) and len(view.reconciliation):
+        # Merged rows that are in no file, which is known when the rows of files have their ids, nor listed.
+        others_ids = [*view.ids["payment_id"].drop_nulls().unique(), *listed["payment_id"]]
+        merged = rows.edits[~is_among(rows.edits["payment_id"], pd.Series(others_ids, dtype=schema.TEXT))]
+        is_own = ~merged["funding_source"].fillna("").map(is_bank_or_card).astype(bool)
+        if moves := _find_moves(merged[is_own], None):
+            view = derive(collected, owner, [*others, *moves])
     me = service.me if service else _find_holder(view, rows)
     payments = rename_account(lay_over(view.payments, rows.edits), str(me.user.id), me.user.username)
     problems = _drop_edited(frame_problems(view.problems), rows.edits)
@@ -280,8 +287,11 @@ def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statemen
         rows.drop_nulls([name, number]).group_by(name, number).len().sort(name, number).rows()
         for rows, number in ((both, "person"), (only, "counterparty_id"))
     )
-    if len(stated_people := _list_stated_people(only, str(me.user.id))):
-        people = merge_people([people, stated_people])
+    shown_ids = only.filter(pl.col("counterparty_id") != str(me.user.id)).select("counterparty_id", *_NAMES).unique()
+    if len(shown_ids):
+        rows = shown_ids.sort("counterparty_id", *_NAMES).rows()
+        frame = pd.DataFrame(rows, columns=["user_id", "display_name", "username"])
+        people = merge_people([people, frame.reindex(columns=[*schema.PEOPLE]).astype(schema.PEOPLE)])
     named = only.filter(_IS_PAYMENT, pl.col("counterparty_id").is_null(), pl.col(name).is_not_null()).select(_NAMES)
     counts = dict(named.group_by(name).len().rows())
     known = NamesOfPeople(people, seen, shown)
@@ -357,24 +367,6 @@ def _find_holder(view: StatementView, rows: Rows) -> Me:
     return rows.holder.me if rows.holder else Me(user=User(id="unknown"))
 
 
-def _list_other_rows(listed: pd.DataFrame, collected: Collected) -> list[OtherRow]:
-    """Return the payments of the service that moved the balance, when they ended, and are in no file as settled."""
-    if listed.empty:
-        return []
-    is_settled = pl.col("status").cast(pl.String) == Status.SETTLED.value
-    known = collected.rows.filter(is_settled)["payment_id"].drop_nulls().unique()
-    return _find_moves(listed[~is_among(listed["payment_id"], pd.Series(known.to_list()))], SERVICE)
-
-
-def _list_merged_rows(edits: pd.DataFrame, listed: pd.DataFrame, view: StatementView) -> list[OtherRow]:
-    """Return the merged rows that moved the balance, and are neither in a file nor listed by the service."""
-    if edits.empty or view.reconciliation.empty:
-        return []
-    known = pd.Series([*view.ids["payment_id"].drop_nulls().unique(), *listed["payment_id"]], dtype=schema.TEXT)
-    own = edits[~is_among(edits["payment_id"], known)]
-    return _find_moves(own[~own["funding_source"].fillna("").map(is_bank_or_card).astype(bool)], None)
-
-
 def _find_moves(payments: pd.DataFrame, service: str | None) -> list[OtherRow]:
     """Return the settled ones of payments as rows that moved the balance of a service, if it is known."""
     own = payments[payments["status"] == Status.SETTLED.value]
@@ -385,16 +377,6 @@ def _find_moves(payments: pd.DataFrame, service: str | None) -> list[OtherRow]:
         for instant, cents, code in zip(at, moved, codes, strict=True)
         if not pd.isna(instant) and cents != 0
     ]
-
-
-def _list_stated_people(rows: pl.DataFrame, owner: str) -> pd.DataFrame:
-    """Return PEOPLE of the user ids that statements show."""
-    shown = rows.filter(pl.col("counterparty_id") != owner).select("counterparty_id", *_NAMES).unique()
-    if shown.is_empty():
-        return empty_frame(schema.PEOPLE)
-    people = shown.sort("counterparty_id", *_NAMES).rows()
-    frame = pd.DataFrame(people, columns=["user_id", "display_name", "username"])
-    return frame.reindex(columns=[*schema.PEOPLE]).astype(schema.PEOPLE)
 
 
 def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: NamesOfPeople) -> pl.DataFrame:

@@ -336,9 +336,15 @@ def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl
         is_done = cells["balance"].is_not_null() & cells["date"].is_not_null() if "started" in own.columns else None
         status = read_statuses(table, own.words, problems, verbs=own.status_verbs, is_done=is_done)
     absent = [pl.lit(None, pl.Int64).alias(name) for name in _MONEY if name not in names]
-    frame = cells.with_columns([*money, *absent]).with_columns(
-        [*dates, status, currency, _read_kinds(own, cells, is_bitcoin)]
-    )
+    kinds = [pl.lit(match_kinds(cells[name], own.kinds).replace(UNKNOWN, None)) for name in own.kind_from]
+    text = pl.coalesce(own.kind_from).str.to_lowercase()
+    balances = [text.str.contains(each) for each in (own.opening, own.closing) if isinstance(each, str)]
+    is_balance = pl.any_horizontal(pl.lit(value=False), *balances).fill_null(value=False)
+    kind = cells.select(
+        pl.when(pl.lit(is_bitcoin)).then(pl.lit("asset")).when(is_balance).then(pl.lit("notice"))
+        .otherwise(pl.coalesce(*kinds, pl.lit(own.kind))).alias("kind")
+    ).to_series()  # fmt: skip
+    frame = cells.with_columns([*money, *absent]).with_columns([*dates, status, currency, kind])
     product = pl.col("product").str.to_lowercase()
     main = product.filter(product.str.contains(own.main_product or "^$")).first()
     main = pl.coalesce(main, product.drop_nulls().first()).over("file")
@@ -376,17 +382,6 @@ def _read_moments(own: ColumnFormat, table: Table, problems: list[Problem]) -> l
         start = read_dates(table, texts["started"], faults, order=order, zones=zones, field="started")
         problems += [each for each in faults if each.code != "ambiguous_date"]
     return [dates, start.alias("start")]
-
-
-def _read_kinds(own: ColumnFormat, cells: pl.DataFrame, is_bitcoin: pl.Series) -> pl.Series:
-    kinds = [pl.lit(match_kinds(cells[name], own.kinds).replace(UNKNOWN, None)) for name in own.kind_from]
-    text = pl.coalesce(own.kind_from).str.to_lowercase()
-    balances = [text.str.contains(each) for each in (own.opening, own.closing) if isinstance(each, str)]
-    is_balance = pl.any_horizontal(pl.lit(value=False), *balances).fill_null(value=False)
-    return cells.select(
-        pl.when(pl.lit(is_bitcoin)).then(pl.lit("asset")).when(is_balance).then(pl.lit("notice"))
-        .otherwise(pl.coalesce(*kinds, pl.lit(own.kind))).alias("kind")
-    ).to_series()  # fmt: skip
 
 
 def _read_amounts(own: ColumnFormat, table: Table, frame: pl.DataFrame, problems: list[Problem]) -> pl.Series:

@@ -63,7 +63,11 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
     rows = rows.with_columns(is_handle=pl.col("account").is_not_null(), is_given=is_given)
     if rows["is_handle"].all() and not given and owner is None:
         return NamedRows(rows.drop("is_given"), problems)
-    holders = _find_owners(rows.select("file", "owner", "date").filter(~rows["is_handle"]))
+    without = rows.select("file", "owner", "date").filter(~rows["is_handle"]).group_by("file")
+    owners = without.agg(pl.col("owner").drop_nulls().mode().sort().first(), pl.col("date").max())
+    in_order = owners.select(pl.col("file", "owner").cast(pl.String), "date").sort("date", "owner")
+    spellings = {fold_name(owner): owner for owner in in_order["owner"].drop_nulls()}  # one spelling of each name
+    holders = {file: owner and spellings[fold_name(owner)] for file, owner, _ in in_order.iter_rows()}
     keys = rows.select("file", "account", "owner").filter(rows["is_handle"]).unique().cast(pl.String).rows()
     names = _Names(keys, holders, given, owner)
     problems += names.list_strange()
@@ -149,14 +153,6 @@ class _Names:
                 unnamed.add(service)
             named.setdefault(file, next(iter(of_service)) if len(of_service) == 1 else service)
         return named, unnamed
-
-
-def _find_owners(rows: pl.DataFrame) -> dict[str, str | None]:
-    """Return the name of the holder of each file, None where it shows none; one spelling of each name."""
-    files = rows.group_by("file").agg(pl.col("owner").drop_nulls().mode().sort().first(), pl.col("date").max())
-    in_order = files.select(pl.col("file", "owner").cast(pl.String), "date").sort("date", "owner")
-    spellings = {fold_name(owner): owner for owner in in_order["owner"].drop_nulls()}
-    return {file: owner and spellings[fold_name(owner)] for file, owner, _ in in_order.iter_rows()}
 
 
 def _list_others(rows: pl.DataFrame, given: Mapping[str, str]) -> list[Problem]:

@@ -144,7 +144,9 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
         cut_off &= named_files - {each.file for each in checked.balances if id(each) not in replaced}
         is_replaced |= rows["file"].cast(pl.String).is_in(list(cut_off))
     standing, every, row_problems = _unite(rows, is_replaced, checked.balances)
-    counts = _count_rows(every)
+    keys, date = [*_GROUP, "kind", "owner"], pl.col("date")
+    counted = every.group_by(*keys, "is_handle").agg(pl.len(), date.min().alias("start"), date.max().alias("end"))
+    counts = counted.cast(dict.fromkeys(keys, pl.String)).rows(named=True)
     listed = _list_files(counts, files, checked.balances)
     problems = [each for each in collected.problems if each.code != CUT_OFF or each.file not in cut_off]
     problems = [*_settle_problems(problems, rows, standing, is_replaced), *checked.problems]
@@ -193,14 +195,6 @@ def _unite(
         all_sided, _ = settle_sides(rows, owners)
         every = fill_refunds(all_sided, filled)
     return filled, every, problems + list_copies(filled, every)
-
-
-def _count_rows(rows: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return how many rows there are of each kind, owner and kind of account, by file, account and currency."""
-    keys = [*_GROUP, "kind", "owner"]
-    date = pl.col("date")
-    counts = rows.group_by(*keys, "is_handle").agg(pl.len(), date.min().alias("start"), date.max().alias("end"))
-    return counts.cast(dict.fromkeys(keys, pl.String)).rows(named=True)
 
 
 def _list_holders(

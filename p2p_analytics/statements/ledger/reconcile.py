@@ -439,7 +439,14 @@ def _order_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         ``account`` and ``currency`` of each group, in the order of their numbers; a row without account or currency
         takes the one of its file, if the file has only one.
     """
-    groups, names = _number_groups(rows.select(_NAMES))
+    # Rows of one file mostly follow each other, so groups are numbered once for each run of rows with the same names.
+    keys, own = rows.select(_NAMES), pl.col(_NAMES[1:])
+    runs = keys.select(pl.struct(_NAMES).rle_id().alias("run")).to_series()
+    only = pl.when(own.drop_nulls().n_unique().over("file") == 1).then(own.min().over("file"))
+    firsts = keys.filter(runs.diff().fill_null(1) != 0).with_columns(own.fill_null(only))
+    names = firsts.unique().sort(_NAMES, nulls_last=True)
+    numbers = firsts.join(names.with_row_index(_GROUP), on=_NAMES, nulls_equal=True, how="left", maintain_order="left")
+    groups = numbers[_GROUP].gather(runs)
     is_notice = (pl.col("kind") == "notice").fill_null(value=False)
     known = pl.when(is_notice).then(0).otherwise(pl.col("moved_cents").fill_null(0))
     by_line = rows.select(
@@ -490,20 +497,6 @@ def _count_balances(ordered: pl.DataFrame) -> pl.Series:
         )
         .sort("position")["balance_cents"]
     )
-
-
-def _number_groups(keys: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
-    """Return the number of each row's group, and the names of the groups in the order of their numbers.
-
-    Rows of one file mostly follow each other, so this is worked out once for each run of rows with the same names.
-    """
-    runs = keys.select(pl.struct(_NAMES).rle_id().alias("run")).to_series()
-    own = pl.col(_NAMES[1:])
-    only = pl.when(own.drop_nulls().n_unique().over("file") == 1).then(own.min().over("file"))
-    firsts = keys.filter(runs.diff().fill_null(1) != 0).with_columns(own.fill_null(only))
-    names = firsts.unique().sort(_NAMES, nulls_last=True)
-    numbers = firsts.join(names.with_row_index(_GROUP), on=_NAMES, nulls_equal=True, how="left", maintain_order="left")
-    return numbers[_GROUP].gather(runs), names
 
 
 def _choose_orders(by_line: pl.DataFrame) -> pl.DataFrame:
