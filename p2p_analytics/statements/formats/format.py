@@ -199,7 +199,10 @@ class StatementFormat:
         found: dict[str, tuple[int, int]] = {}
         for position, cell in enumerate(header):
             name = normalize_name(cell)
-            key, rank = self._names.get(name) or self._names.get(_CODE.sub("(currency)", name)) or (None, 0)
+            known = self._names.get(name)
+            if known is None and name.endswith(")"):
+                known = self._names.get(_CODE.sub("(currency)", name))
+            key, rank = known or (None, 0)
             if key is not None:
                 found[key] = min(found.get(key, (rank, position)), (rank, position))
         return {key: place[1] for key, place in found.items()} if found.keys() >= set(self.required) else None

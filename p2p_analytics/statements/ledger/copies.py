@@ -55,8 +55,10 @@ def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
     versions : polars.DataFrame
         Further ROWS of these transactions.
     """
+    if rows["file"].n_unique() < 2:  # noqa: PLR2004 - a copy is of another file
+        return []
     candidates = _select_candidates(rows)
-    if candidates["file"].n_unique() < 2:  # noqa: PLR2004 - a copy is of another file
+    if candidates.is_empty():
         return []
     shared = _select_shared(candidates)
     if shared.is_empty():
