@@ -307,20 +307,9 @@ def _open_duckdb() -> Engine:
 
 
 def _open_spark(own: Any = None) -> Engine:  # noqa: ANN401 - pyspark need not be there
-    session = _find_spark(own)
-    return Engine(
-        lambda paths, columns: session.read.parquet(*(_SPARK_PATTERN.sub(r"\\\g<0>", path) for path in paths)).select(
-            *columns
-        ),
-        lambda table: session.createDataFrame(table.to_arrow()),
-        lambda frame, _: frame.to_native(),
-    )
-
-
-def _find_spark(own: Any) -> Any:  # noqa: ANN401 - pyspark need not be there
     from pyspark.sql import SparkSession
 
-    session = SparkSession.getActiveSession() if own is None else own
+    session: Any = SparkSession.getActiveSession() if own is None else own
     if session is None:
         builder = SparkSession.builder.master("local[*]").appName("p2p_analytics").config(_SPARK_ZONE, "UTC")
         # Other machines must not reach the driver.
@@ -331,7 +320,13 @@ def _find_spark(own: Any) -> Any:  # noqa: ANN401 - pyspark need not be there
         raise ConfigurationError(
             f'The Spark session is in another zone, which changes months: spark.conf.set("{_SPARK_ZONE}", "UTC").'
         )
-    return session
+    return Engine(
+        lambda paths, columns: session.read.parquet(*(_SPARK_PATTERN.sub(r"\\\g<0>", path) for path in paths)).select(
+            *columns
+        ),
+        lambda table: session.createDataFrame(table.to_arrow()),
+        lambda frame, _: frame.to_native(),
+    )
 
 
 _ENGINES: Final[Mapping[str, Callable[[], Engine]]] = {

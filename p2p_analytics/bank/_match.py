@@ -136,8 +136,12 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
     movements, funded = _read_movements(payments, find_zone(tz))
     rows = read_bank(bank, columns, day_first=day_first)
     rows.sort(key=lambda row: (row.day, row.description or "", row.line))
-    is_named = _compile_names(names)
-    matcher = _Matcher(rows, [is_named(row.description) for row in rows], days)
+    words = [names] if isinstance(names, str) else list(names)
+    if not all(isinstance(word, str) and word.strip() for word in words):
+        raise ConfigurationError("names are words such as 'venmo': leave out empty ones.")
+    whole_words = "|".join(rf"(?<!\w){re.escape(word.strip())}(?!\w)" for word in words) or r"(?!)"
+    pattern = re.compile(whole_words, re.IGNORECASE)
+    matcher = _Matcher(rows, [bool(pattern.search(row.description or "")) for row in rows], days)
     # A fee is inside the amount that left the service.
     matcher.match(movements, lambda each: -each.flow_cents - (each.fee_cents or 0 if each.flow_cents < 0 else 0))
     matcher.match([transfer for transfer in movements if transfer.fee_cents], lambda transfer: -transfer.flow_cents)
@@ -215,17 +219,6 @@ def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], 
 
 def _sort_key(movement: _Movement) -> tuple[object, ...]:
     return movement.day, movement.date, movement.payment_id or "", movement.account_id or ""
-
-
-def _compile_names(names: Iterable[str]) -> Callable[[str | None], bool]:
-    """Return a function that finds out whether a text has one of the names as whole words."""
-    words = [names] if isinstance(names, str) else list(names)
-    if not all(isinstance(word, str) and word.strip() for word in words):
-        raise ConfigurationError("names are words such as 'venmo': leave out empty ones.")
-    pattern = re.compile(
-        "|".join(rf"(?<!\w){re.escape(word.strip())}(?!\w)" for word in words) or r"(?!)", re.IGNORECASE
-    )
-    return lambda text: bool(pattern.search(text or ""))
 
 
 def _build_frame(transfers: list[_Movement], matcher: _Matcher) -> pd.DataFrame:

@@ -292,7 +292,17 @@ def _read_columns(own: ColumnFormat, table: Table) -> Reading:
         other = "." if own.decimal == "," else ","
         require_amounts(texts, frame.select(amount).to_series().filter(is_money), f"write decimal = {other!r}")
     if own.adjust is not None:
-        frame, found = _adjust(own, frame)
+        try:
+            frame, found = own.adjust(frame)
+            is_right = frame["flow_cents"].dtype == pl.Int64 and all(isinstance(each, Problem) for each in found)
+        except Exception as error:  # a function of the user's
+            reason = f"{type(error).__name__}: {error}"
+            raise ConfigurationError(f"adjust of the format {own.name!r} failed: {reason}") from error
+        if not is_right:
+            raise ConfigurationError(
+                f"adjust of the format {own.name!r} must return a Polars frame, with flow_cents as whole cents, and a "
+                "list of Problem."
+            )
         problems += found
     subaccounts: dict[str, str] = {}
     if "product" in own.columns:  # products are folded, and the main product of the service is null
@@ -301,22 +311,6 @@ def _read_columns(own: ColumnFormat, table: Table) -> Reading:
         main = frame.filter("is_main").group_by("file").agg(pl.col("product").drop_nulls().first())
         subaccounts = {file: name for file, name in main.iter_rows() if name}
     return build_reading(_fill_rows(own, frame), problems, subaccounts)
-
-
-def _adjust(own: ColumnFormat, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
-    """Return what the function of a format makes of a frame, and its problems; raise if that is something else."""
-    try:
-        adjusted, found = own.adjust(frame)  # type: ignore[misc]
-        is_right = adjusted["flow_cents"].dtype == pl.Int64 and all(isinstance(each, Problem) for each in found)
-    except Exception as error:  # a function of the user's
-        reason = f"{type(error).__name__}: {error}"
-        raise ConfigurationError(f"adjust of the format {own.name!r} failed: {reason}") from error
-    if not is_right:
-        raise ConfigurationError(
-            f"adjust of the format {own.name!r} must return a Polars frame, with flow_cents as whole cents, and a list "
-            "of Problem."
-        )
-    return adjusted, found
 
 
 def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl.DataFrame:

@@ -59,7 +59,13 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
     is_given = pl.col("file").cast(pl.String).is_in(list(given)) if given else pl.lit(value=False)
     problems: list[Problem] = []
     if rows["account"].drop_nulls().n_unique() > 1:
-        rows, problems = _unite_addresses(_unite_spellings(rows), ~is_given)
+        latest = rows.group_by("account").agg(pl.col("date").max()).drop_nulls("account").cast({"account": pl.String})
+        written = latest.sort("date", "account")["account"].to_list()
+        last = {account.casefold(): account for account in written}
+        if len(last) < len(written):
+            united = pl.col("account").cast(pl.String).replace({each: last[each.casefold()] for each in written})
+            rows = rows.with_columns(united.cast(rows["account"].dtype))
+        rows, problems = _unite_addresses(rows, ~is_given)
     rows = rows.with_columns(is_handle=pl.col("account").is_not_null(), is_given=is_given)
     if rows["is_handle"].all() and not given and owner is None:
         return NamedRows(rows.drop("is_given"), problems)
@@ -224,14 +230,3 @@ def _unite_addresses(rows: pl.DataFrame, is_free: pl.Expr) -> tuple[pl.DataFrame
     problems = _list_first(other, "account", "other_address")
     united_rows = pl.when(is_free).then(pl.col("account").cast(pl.String).replace(united)).otherwise("account")
     return rows.with_columns(united_rows.cast(rows["account"].dtype).alias("account")), problems
-
-
-def _unite_spellings(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return ROWS with one spelling of each account."""
-    latest = rows.group_by("account").agg(pl.col("date").max()).drop_nulls("account").cast({"account": pl.String})
-    in_order = latest.sort("date", "account")["account"].to_list()
-    spellings = {account.casefold(): account for account in in_order}
-    if len(spellings) == len(in_order):
-        return rows
-    united = {account: spellings[account.casefold()] for account in in_order}
-    return rows.with_columns(pl.col("account").cast(pl.String).replace(united).cast(rows["account"].dtype))

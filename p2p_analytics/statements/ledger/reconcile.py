@@ -140,7 +140,7 @@ def _check_groups(
         is_known = opening is not None and moved is not None and closing is not None
         difference = closing - opening - moved if is_known else None
         agrees = not (difference or info.is_broken or group["unknown"])
-        explanations = _explain(transactions, difference) if difference else []
+        suggestion, explaining = _explain(transactions, rows, info.file, difference) if difference else (None, ())
         remarks = _list_remarks(group, is_broken=info.is_broken, is_too_large=moved is None)
         yield Balance(
             info.file,
@@ -155,8 +155,8 @@ def _check_groups(
             closing,
             difference,
             agrees if is_known and not _has_nothing_to_check(group) else None,
-            _list_ids(explanations, transactions) if explanations else None,
-            _describe_rows(explanations, transactions, rows, info.file),
+            suggestion,
+            explaining,
             " ".join(remarks) or None,
             dates=Period(group["start"], group["end"]),
             stated=Period(info.period_start, info.period_end),
@@ -208,14 +208,45 @@ def _has_nothing_to_check(group: Mapping[str, Any]) -> bool:
     return group["stated"] == 1 and group["opening"] is None and group["closing"] is None
 
 
-def _explain(transactions: pl.DataFrame, difference: int) -> list[tuple[Change, ...]]:
-    """Return the sets of rows that explain a difference; only of rows between balances that do not agree, if stated."""
+def _explain(
+    transactions: pl.DataFrame, rows: pl.DataFrame, file: str, difference: int
+) -> tuple[str | None, tuple[tuple[ExplainingRow, ...], ...]]:
+    """Return the sets of rows that explain a difference; only of rows between balances that do not agree, if stated.
+
+    Returns
+    -------
+    tuple
+        The ids of the sets, as in "without A and without B; counting C"; and of each row in them the action, the day,
+        the person and the amount.
+    """
     offset = transactions["offset_cents"]
     disagrees = offset.backward_fill() != offset.shift(1).forward_fill()
     at = disagrees.fill_null(value=False).arg_true().to_list() or list(range(len(transactions)))
-    rows = transactions[at]
-    found = find_explanations(rows["moved_cents"].to_list(), rows["flow_cents"].to_list(), difference)
-    return [tuple(change._replace(row=at[change.row]) for change in changes) for changes in found[: _MOST_SETS + 1]]
+    candidates = transactions[at]
+    found = find_explanations(candidates["moved_cents"].to_list(), candidates["flow_cents"].to_list(), difference)
+    if not found:
+        return None, ()
+    ids, lines = candidates["payment_id"], candidates["line"]
+
+    def name(row: int) -> str:
+        return clean_line(ids[row])[:_LONGEST_NAME] or f"line {lines[row]}"
+
+    sets = [
+        " and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in found[: _MOST_SETS + 1]
+    ]
+    distinct = list(dict.fromkeys(sets[:_MOST_SETS]))  # rows of one id are in several
+    suggestion = "; ".join([*distinct, "others"] if len(sets) > _MOST_SETS else distinct)
+    listed = [lines[change.row] for changes in found[:_MOST_SETS] for change in changes]
+    of_file = rows.filter(pl.col("file").cast(pl.String) == file, pl.col("line").is_in(listed))
+    described = of_file.select("line", pl.col("date").dt.date(), COUNTERPARTY.cast(pl.String), "flow_cents")
+    of_line = {line: values for line, *values in described.iter_rows()}
+
+    def describe(action: str, line: int) -> ExplainingRow:
+        day, person, cents = of_line[line]
+        return action, day and day.isoformat(), clean_line(person)[:_LONGEST_NAME] or f"line {line}", cents
+
+    explaining = (tuple(describe(each.action, lines[each.row]) for each in changes) for changes in found[:_MOST_SETS])
+    return suggestion, tuple(explaining)
 
 
 def find_explanations(
@@ -269,37 +300,6 @@ def _find_sets(changes: Sequence[tuple[Change, int]], size: int, difference: int
         return []
     found = [each for each, cents in zip(sets, sums, strict=True) if cents == difference]
     return [tuple(change for change, _ in each) for each in found]
-
-
-def _list_ids(explanations: Sequence[tuple[Change, ...]], transactions: pl.DataFrame) -> str | None:
-    """Return the ids of the sets of rows: "without A and without B; counting C"."""
-    ids, lines = transactions["payment_id"], transactions["line"]
-
-    def name(row: int) -> str:
-        return clean_line(ids[row])[:_LONGEST_NAME] or f"line {lines[row]}"
-
-    sets = [" and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in explanations]
-    distinct = list(dict.fromkeys(sets[:_MOST_SETS]))  # rows of one id are in several
-    return "; ".join([*distinct, "others"] if len(sets) > _MOST_SETS else distinct) or None
-
-
-def _describe_rows(
-    explanations: Sequence[tuple[Change, ...]], transactions: pl.DataFrame, rows: pl.DataFrame, file: str
-) -> tuple[tuple[ExplainingRow, ...], ...]:
-    """Return action, day, person and amount of the rows in each set of an explanation."""
-    if not explanations:
-        return ()
-    sets = explanations[:_MOST_SETS]
-    lines = {change.row: transactions["line"][change.row] for changes in sets for change in changes}
-    found = rows.filter(pl.col("file").cast(pl.String) == file, pl.col("line").is_in(list(lines.values())))
-    described = found.select("line", pl.col("date").dt.date(), COUNTERPARTY.cast(pl.String), "flow_cents")
-    of_line = {line: values for line, *values in described.iter_rows()}
-
-    def describe(action: str, line: int) -> ExplainingRow:
-        day, name, cents = of_line[line]
-        return action, day and day.isoformat(), clean_line(name)[:_LONGEST_NAME] or f"line {line}", cents
-
-    return tuple(tuple(describe(each.action, lines[each.row]) for each in changes) for changes in sets)
 
 
 def _list_remarks(group: Mapping[str, Any], *, is_broken: bool, is_too_large: bool) -> Iterator[str]:
