@@ -103,16 +103,27 @@ class Archive(Scannable):
         Raises
         ------
         ArchiveError
-            There is no archive yet, or the file that the error names is broken.
+            No archive exists yet, or the file that the error names is broken.
         """
         private = settings.privacy(privacy)
         manifest = self._require_manifest()
+        service = manifest.service
         try:
-            history = self._build_history(manifest)
+            view = read_view(self._folder, manifest)
+            friends = self._folder.read_frame(service.friends) if service else friends_frame([])
         except BrokenFileError:
             if self._folder.read_manifest() != manifest:  # another process wrote twice in the meantime
                 return self.history(privacy=privacy)
             raise
+        history = History(
+            me=view.me,
+            payments=view.payments,
+            friends=friends,
+            fetched_at=view.fetched_at,
+            problems=view.problems,
+            people=view.people,
+            since=service.since if service else None,
+        )
         return history.masked(strict=private == settings.STRICT) if private else history
 
     @property
@@ -199,7 +210,7 @@ class Archive(Scannable):
         Raises
         ------
         ConfigurationError
-            ``since`` is no date, or is given with ``refresh``, which reloads everything.
+            ``since`` is not a date, or is given with ``refresh``, which reloads everything.
         ArchiveError
             The token is another account's, another process is writing, or a path of the archive is not a regular
             file.
@@ -287,7 +298,7 @@ class Archive(Scannable):
         Raises
         ------
         ArchiveError
-            There is no archive yet, a file is broken, or the token is another account's.
+            No archive exists yet, a file is broken, or the token is another account's.
         ServiceError
             The request failed, or the service lists a record without an id, or no payment although the archive holds
             some.
@@ -358,7 +369,7 @@ class Archive(Scannable):
         Raises
         ------
         ArchiveError
-            There is no import.
+            Nothing has been imported.
         """
         return _imports.plan_undo(self._folder)
 
@@ -368,7 +379,7 @@ class Archive(Scannable):
         Raises
         ------
         ArchiveError
-            There is no import.
+            Nothing has been imported.
         """
         _imports.require_import(self._folder)  # before a folder is made
         with self._folder.lock():
@@ -414,7 +425,7 @@ class Archive(Scannable):
         Raises
         ------
         ArchiveError
-            There is no archive yet, or a file of it is broken.
+            No archive exists yet, or a file of it is broken.
         """
         manifest = self._require_manifest()
         known = manifest.has_statements
@@ -451,18 +462,6 @@ class Archive(Scannable):
             self._folder.replace_file(PEOPLE_FILE, write_aliases(add_suggestions(decided, suggestions)))
         return self.path / PEOPLE_FILE
 
-    def _build_history(self, manifest: Manifest) -> History:
-        service, view = manifest.service, read_view(self._folder, manifest)
-        return History(
-            me=view.me,
-            payments=view.payments,
-            friends=self._folder.read_frame(service.friends) if service else friends_frame([]),
-            fetched_at=view.fetched_at,
-            problems=view.problems,
-            people=view.people,
-            since=service.since if service else None,
-        )
-
     def _merge_statements(
         self, manifest: Manifest, history: History, stated: pd.DataFrame, changes: Changes
     ) -> tuple[Manifest, Changes]:
@@ -474,9 +473,9 @@ class Archive(Scannable):
         if manifest.has_statements and not _is_same_user(known.me.user, history.me.user):
             raise self._user_error(str(known.me.user.id), history.me.user)
         user = known.me.user if manifest.has_statements or manifest.service else history.me.user
-        stated = rename_account(stated, str(user.id), user.username)  # another spelling of the holder is no edit
+        stated = rename_account(stated, str(user.id), user.username)  # another spelling of the holder is not an edit
         every = pd.concat([known.payments, known.refused])
-        # Of a payment that the archive has from a statement, the service's values are no edits.
+        # Of a payment that the archive has from a statement, the service's values are not edits.
         is_known = is_among(stated["payment_id"], every["payment_id"]) & is_among(
             stated["payment_id"], history.payments.loc[history.payments["source"] == schema.SOURCE_API, "payment_id"]
         )
@@ -567,7 +566,7 @@ def _is_same_user(holder: User, user: User) -> bool:
 
 
 def _require_client(client: object, call: str) -> None:
-    """Raise a ConfigurationError, with the call that was meant, for an object that is no client."""
+    """Raise a ConfigurationError, with the call that was meant, for an object that is not a client."""
     if not _is_client(client):
         meant = ": merge(history) adds a loaded history" if call == "sync" and isinstance(client, History) else ""
         raise ConfigurationError(f"{call} needs a Client, such as Client(token), not {describe_type(client)}{meant}.")
@@ -587,7 +586,22 @@ def open_archives(root: str | os.PathLike[str]) -> Archives:
         archive, or holds the archive of an account that another one holds too. Files beside the archives are ignored.
     """
     path = to_path(root).expanduser().absolute()
-    return Archives(path, [Archive(folder) for folder in _list_folders(path)])
+    try:
+        with os.scandir(path) as entries:
+            found = list(entries)
+    except OSError as error:
+        raise ArchiveError(
+            f"{path} cannot be read ({describe_os_error(error)}): name a folder with archives in it."
+        ) from None
+    if any(entry.name == NAME or is_file_name(entry.name) for entry in found):
+        raise ArchiveError(f"{path} is itself an archive: use open_archive, or name the folder that contains it.")
+    for entry in found:
+        if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110 - an entry of scandir
+            raise ArchiveError(f"{entry.path} is a link that leads nowhere: remove it.")
+    folders = sorted(path / entry.name for entry in found if entry.is_dir())
+    if not folders:
+        raise ArchiveError(f"{path} holds no archives: name a folder in which each folder is an archive.")
+    return Archives(path, [Archive(folder) for folder in folders])
 
 
 class Archives(Scannable):
@@ -642,44 +656,19 @@ class Archives(Scannable):
     def _open_sources(self) -> list[Source]:
         """Return the archives, for `scan`: each with its present manifest."""
         sources = [source for archive in self for source in archive._open_sources()]  # noqa: SLF001 - same package
-        _require_distinct(sources)
+        ids: dict[str, Path] = {}
+        # Until its first sync, an archive of statements has a username in place of the id.
+        names: dict[str, Path] = {}
+        for folder, manifest in sorted(sources, key=lambda source: source.manifest.service is None):
+            path, other = folder.path, folder.path
+            if manifest.service is not None:
+                user = manifest.service.me.user
+                other = ids.setdefault(str(user.id), path)
+                names[normalize_account(user.username or "")] = path
+            elif manifest.account is not None:
+                other = names.setdefault(normalize_account(manifest.account), path)
+            if other != path:
+                raise ArchiveError(
+                    f"{other} and {path} hold the same account, so its payments would count twice: move one away."
+                )
         return sources
-
-
-def _list_folders(root: Path) -> list[Path]:
-    """Return the folders in a folder, and links to folders, in the order of their names."""
-    try:
-        with os.scandir(root) as entries:
-            found = list(entries)
-    except OSError as error:
-        raise ArchiveError(
-            f"{root} cannot be read ({describe_os_error(error)}): name a folder with archives in it."
-        ) from None
-    if any(entry.name == NAME or is_file_name(entry.name) for entry in found):
-        raise ArchiveError(f"{root} is itself an archive: use open_archive, or name the folder that contains it.")
-    for entry in found:
-        if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110 - an entry of scandir
-            raise ArchiveError(f"{entry.path} is a link that leads nowhere: remove it.")
-    folders = sorted(root / entry.name for entry in found if entry.is_dir())
-    if not folders:
-        raise ArchiveError(f"{root} holds no archives: name a folder in which each folder is an archive.")
-    return folders
-
-
-def _require_distinct(sources: list[Source]) -> None:
-    """Raise an ArchiveError if two archives hold the payments of one account, which would count twice."""
-    ids: dict[str, Path] = {}
-    # Until its first sync, an archive of statements has a username in place of the id.
-    names: dict[str, Path] = {}
-    for folder, manifest in sorted(sources, key=lambda source: source.manifest.service is None):
-        path, other = folder.path, folder.path
-        if manifest.service is not None:
-            user = manifest.service.me.user
-            other = ids.setdefault(str(user.id), path)
-            names[normalize_account(user.username or "")] = path
-        elif manifest.account is not None:
-            other = names.setdefault(normalize_account(manifest.account), path)
-        if other != path:
-            raise ArchiveError(
-                f"{other} and {path} hold the same account, so its payments would count twice: move one away."
-            )

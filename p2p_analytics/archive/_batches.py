@@ -85,7 +85,7 @@ def read_rows(folder: ArchiveFolder, manifest: Manifest) -> Rows:
 
 
 def add_edits(rows: Rows, edits: pd.DataFrame) -> Rows:
-    """Return stored rows with further edits, of which each value is later than those of the same payment before."""
+    """Return stored rows with further edits; each value is later than earlier ones of the same payment."""
     if edits.empty or rows.edits.empty:
         return rows._replace(edits=rows.edits if edits.empty else edits)
     joined = pd.concat([edits, rows.edits], ignore_index=True).groupby("payment_id", sort=False, as_index=False).first()
@@ -93,7 +93,7 @@ def add_edits(rows: Rows, edits: pd.DataFrame) -> Rows:
 
 
 def add_import(rows: Rows, given: Collected) -> Rows:
-    """Return stored rows with those of a further import; each line of a file counts as it was read last.
+    """Return stored rows with the rows of a further import; each line of a file counts as it was read last.
 
     Files with the same content are read alike, whatever their names are. A file keeps its account until it is imported
     with another one.
@@ -158,7 +158,7 @@ def write_import(
 
 
 def recover_statements(folder: ArchiveFolder, *, set_aside: bool = True) -> Manifest:
-    """Return a manifest of the statements in readable files, where there is no manifest; others may be set aside."""
+    """Return a manifest of the statements in readable files, in place of a lost manifest; others may be set aside."""
     batches: dict[int, Batch] = {}
     edits: dict[int, list[tuple[int, int, Entry]]] = {}
     for path in list(folder.list_own_files()):

@@ -193,7 +193,7 @@ class ArchiveFolder:
         sync_folder(self.path)
 
     def commit(self, manifest: Manifest, previous: Manifest | None) -> None:
-        """Replace the manifest, and remove older files; those of the previous manifest stay for its readers."""
+        """Replace the manifest, and remove older files; the files of the previous manifest stay for its readers."""
         self.replace_file(_manifest.NAME, self.encode_manifest(manifest))
         kept = {entry.name for each in (manifest, previous) if each for entry in each.entries}
         if previous is not None:  # a query may still read them
@@ -206,7 +206,7 @@ class ArchiveFolder:
 
     @staticmethod
     def read_owner(file: pq.ParquetFile) -> str:
-        """Return the user id that a file was written for; files without one are no archive's."""
+        """Return the user id that a file was written for; files without one belong to no archive."""
         return metadata_of(file).get(_ACCOUNT, b"").decode()
 
     def set_aside(self, name: str) -> None:

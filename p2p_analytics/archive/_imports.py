@@ -6,6 +6,7 @@ import contextlib
 import functools
 import logging
 import shlex
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from p2p_analytics.privacy import Mask
 from p2p_analytics.statements import SERVICE, find_common_handle, list_other_accounts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     from p2p_analytics.archive._batches import Rows
     from p2p_analytics.archive._folder import ArchiveFolder
@@ -72,14 +73,14 @@ class ImportPlan(NamedTuple):
         The counts by kind, the most frequent first, after "payment": ``kind``, ``new``, ``known``, ``changed`` and
         ``refused``.
     problems : DataFrame
-        PROBLEMS that the archive lists after the import: those of the given files, and others that it did not list
+        PROBLEMS that the archive lists after the import: problems of the given files, and others that it did not list
         before, such as a copy of a file of an earlier import.
     new_services : tuple of str
-        The services, such as "cash_app", of which the archive had no payments, if it had those of others or if the
+        The services, such as "cash_app", without earlier payments in the archive, if it had others or if the
         statements are of several; "statement" is the service of this package.
     other_accounts : tuple of OtherFile
         The files that name another account than the one with which the statements were read: ``file``, ``account``
-        and ``transactions``, the number of its transactions that count as those of the archive's account.
+        and ``transactions``, the number of its transactions that count for the archive's account.
     removed : int
         Number of transactions of earlier files that a newer snapshot of their group, or the file as it was read again,
         does not have any more.
@@ -150,7 +151,12 @@ def write_planned(folder: ArchiveFolder, statements: Statements, planned: Planne
     state = _read_state(folder, repair=repair, set_aside=True)
     if (state, find_key(folder, state)) != (planned.manifest, planned.key):  # it has changed meanwhile
         planned = _plan(folder, statements, state)
-    for name in _list_left_out(folder, state):
+    try:
+        listed = folder.read_manifest()
+        broken = [entry.name for entry in (listed.entries if listed else ()) if entry not in state.entries]
+    except BrokenFileError:
+        broken = [NAME]
+    for name in broken:
         words = "The file %s of the archive %s was broken and is set aside: import all your statement files again."
         log.warning(words, name, folder.path)
         folder.set_aside(name)
@@ -158,7 +164,8 @@ def write_planned(folder: ArchiveFolder, statements: Statements, planned: Planne
         folder.commit(state, None)  # from here on, files without a manifest mean that it is lost
     plan, view, before = planned.plan, planned.view, planned.manifest
     account, number = str(view.me.user.id), before.next_number
-    with _remove_new_files(folder):
+    known = {path.name for path in folder.list_own_files()}
+    try:
         counts = plan.new, plan.known, plan.changed, plan.refused
         batch = _batches.write_import(folder, planned.given, account, number, counts)
         if len(planned.edits):
@@ -168,20 +175,12 @@ def write_planned(folder: ArchiveFolder, statements: Statements, planned: Planne
         after = replace(before, batches=(*before.batches, batch), account=named)
         _view.write_outline(folder, find_key(folder, after), view, planned.outline)
         folder.commit(after, before)
-    return plan
-
-
-@contextlib.contextmanager
-def _remove_new_files(folder: ArchiveFolder) -> Iterator[None]:
-    """Remove the files that a block has written if it fails, as on a full disk."""
-    before = {path.name for path in folder.list_own_files()}
-    try:
-        yield
-    except BaseException:
+    except BaseException:  # as on a full disk: the files that were written are removed
         with contextlib.suppress(OSError):
-            for path in [path for path in folder.list_own_files() if path.name not in before]:
+            for path in [path for path in folder.list_own_files() if path.name not in known]:
                 path.unlink()
         raise
+    return plan
 
 
 def plan_undo(folder: ArchiveFolder) -> UndoPlan:
@@ -214,7 +213,7 @@ def undo_import(folder: ArchiveFolder) -> Batch:
 
 
 def require_import(folder: ArchiveFolder) -> tuple[Manifest, Batch]:
-    """Return the manifest and the last import; raise an ArchiveError if there is no import to undo."""
+    """Return the manifest and the last import; raise an ArchiveError without an import to undo."""
     manifest = folder.read_manifest()
     if manifest is None or not manifest.batches:
         raise ArchiveError(f"{folder.path} holds no import to undo.")
@@ -266,15 +265,6 @@ def _read_state(folder: ArchiveFolder, *, repair: bool, set_aside: bool) -> Mani
     return replace(manifest, batches=tuple(batches), edits=edits)
 
 
-def _list_left_out(folder: ArchiveFolder, state: Manifest) -> list[str]:
-    """Return the broken files that a state leaves out: of its manifest, and the manifest itself."""
-    try:
-        manifest = folder.read_manifest()
-    except BrokenFileError:
-        return [NAME]
-    return [entry.name for entry in (manifest.entries if manifest else ()) if entry not in state.entries]
-
-
 def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> Planned:
     """Return an import before it is written."""
     if statements.private or settings.privacy():
@@ -282,7 +272,14 @@ def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> 
             "Statements in privacy mode hold invented names and amounts: import the original ones, with "
             f"{settings.PRIVACY_VARIABLE}=0."
         )
-    _require_ids(statements.payments)
+    payments = statements.payments
+    if payments[_KEY].isna().any():
+        raise ArchiveError("A payment without an id cannot be identified: leave it out of the statements.")
+    repeated = payments.duplicated(["account_id", _KEY])
+    if repeated.any():
+        raise ArchiveError(
+            f"The payment_id {payments.loc[repeated, _KEY].iloc[0]} is repeated: leave all of its rows out but one."
+        )
     key = find_key(folder, manifest)  # before people.csv is read, which the user may change at any time
     given, edited = statements.collect()
     stored = _batches.read_rows(folder, manifest)
@@ -298,17 +295,6 @@ def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> 
     return Planned(plan._replace(new_services=tuple(new)), view, own, manifest, key, given, edited)
 
 
-def _require_ids(payments: pd.DataFrame) -> None:
-    """Raise an ArchiveError if a payment has no id, or an id is repeated within an account."""
-    if payments[_KEY].isna().any():
-        raise ArchiveError("A payment without an id cannot be identified: leave it out of the statements.")
-    repeated = payments.duplicated(["account_id", _KEY])
-    if repeated.any():
-        raise ArchiveError(
-            f"The payment_id {payments.loc[repeated, _KEY].iloc[0]} is repeated: leave all of its rows out but one."
-        )
-
-
 def _require_account(
     folder: ArchiveFolder,
     statements: Statements,
@@ -316,7 +302,7 @@ def _require_account(
     accounts: Collection[str],
     unnamed: Collection[str],
 ) -> None:
-    """Raise an ArchiveError unless all rows, with those of an import, are of one account, that of the archive."""
+    """Raise an ArchiveError unless all rows, before and after an import, are of the archive's account."""
     service = manifest.service
     own = manifest.account if manifest.has_statements else None
     if service is not None:
@@ -354,8 +340,9 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
     of_given = rows.collected.rows["file"].cast(pl.String).is_in(list(labels))
     given = after.view.ids.filter(of_given)[_KEY].drop_nulls().unique()
     refused = after.refused[is_among(after.refused[_KEY], pd.Series(given.to_list()))]
-    wrong = after.problems[after.problems["code"] == CONTRADICTS].groupby(_KEY)["field"].agg(", ".join)
-    refused = refused.assign(fields=refused[_KEY].map(wrong))
+    if len(refused):
+        wrong = after.problems[after.problems["code"] == CONTRADICTS].groupby(_KEY)["field"].agg(", ".join)
+        refused = refused.assign(fields=refused[_KEY].map(wrong))
     both = own.join(before.payments.rename({"digest": "before"}), on=_KEY, how="left")
     is_refused = pl.col(_KEY).is_in(refused[_KEY].tolist())
     is_given = pl.col(_KEY).is_in(given.implode())
@@ -368,34 +355,55 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
         removed = _select_payments(read_view(folder, manifest), before.payments.join(own, on=_KEY, how="anti")[_KEY])
     columns = ["file", "line", _KEY, "kind", "fields"]
     parts = {
-        "changed": changed.select(columns).to_pandas(),
-        "refused": refused[columns],
-        "removed": removed.assign(fields="")[columns],
+        "changed": changed.select(columns).rows(),
+        "refused": _list_rows(refused, columns),
+        "removed": _list_rows(removed.assign(fields=""), columns),
     }
-    details = pd.concat(part.assign(outcome=outcome).astype(object) for outcome, part in parts.items())
+    details = [
+        (file, line, payment_id, outcome, fields)
+        for outcome, part in parts.items()
+        for file, line, payment_id, _, fields in part
+    ]
+    details.sort(key=lambda row: (row[0] is None, row[0] or "", row[1] is None, row[1] or 0, row[2]))
     payments = _select_payments(view, new[_KEY])
-    counted = {
-        "new": payments,
-        "known": _select_payments(view, known[_KEY]),
-        "changed": parts["changed"],
-        "refused": refused,
-    }
     counts = {
-        name: {str(kind): int(n) for kind, n in part["kind"].value_counts().items()} for name, part in counted.items()
+        "new": Counter(payments["kind"].dropna()),
+        "known": Counter(_select_payments(view, known[_KEY])["kind"].dropna()),
+        **{name: Counter(row[3] for row in parts[name] if row[3] is not None) for name in ("changed", "refused")},
     }
+    kinds = {kind or KIND_PAYMENT for each in counts.values() for kind in each}
+    counted = {kind: [each[kind] for each in counts.values()] for kind in kinds}
+    order = sorted(kinds, key=lambda kind: (kind != KIND_PAYMENT, -sum(counted[kind]), kind))
+    rows_of_kinds = pd.DataFrame([[kind, *counted[kind]] for kind in order], columns=["kind", *COUNTS])
     problems = _select_problems(before.problems, view.problems, labels)
-    details = details.sort_values(["file", "line", _KEY], ignore_index=True)[[*_DETAILS]].astype(_DETAILS)
-    others = list_other_accounts(problems, view.payments)
-    numbers = len(new), len(known), len(changed), len(refused)
     return ImportPlan(
-        *numbers, details, _count_kinds(counts), problems, payments, other_accounts=others, removed=len(removed)
+        len(new),
+        len(known),
+        len(changed),
+        len(refused),
+        pd.DataFrame(details, columns=[*_DETAILS]).astype(_DETAILS),
+        rows_of_kinds.astype({"kind": TEXT, **dict.fromkeys(COUNTS, "int64")}),
+        problems,
+        payments,
+        other_accounts=list_other_accounts(problems, view.payments),
+        removed=len(removed),
     )
+
+
+def _list_rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return columns of a frame as rows of Python values, with None for null."""
+    if frame.empty:
+        return []
+    values = frame[[*columns]].astype(object)
+    return list(values.where(values.notna(), None).itertuples(index=False, name=None))
 
 
 def _list_changes(folder: ArchiveFolder, manifest: Manifest, view: View, ids: pl.Series) -> pl.DataFrame:
     """Return the payments of some ids that have another value than before, and the names of these columns."""
+    if ids.is_empty():
+        return pl.DataFrame(schema=dict.fromkeys((_KEY, "file", "line", "kind", "fields"), pl.String))
     names = [name for name in (*PAYMENTS, *STATEMENT) if name not in NOT_COMPARED]
-    before = read_view(folder, manifest) if len(ids) else view
+    before = read_view(folder, manifest)
     own, earlier = (to_polars(complete_columns(_select_payments(each, ids))) for each in (view, before))
     both = own.join(earlier, on=_KEY, how="inner", suffix="_before", maintain_order="left")
     values = {name: pl.col(f"{name}_before") for name in names}
@@ -413,25 +421,13 @@ def _select_payments(view: View, ids: pl.Series) -> pd.DataFrame:
     return view.payments[is_wanted].reset_index(drop=True)
 
 
-def _count_kinds(counts: dict[str, dict[str, int]]) -> pd.DataFrame:
-    """Return the ``kinds`` of an `ImportPlan`."""
-    kinds = {kind or KIND_PAYMENT for each in counts.values() for kind in each}
-    found = {kind: [each.get(kind, 0) for each in counts.values()] for kind in kinds}
-    order = sorted(kinds, key=lambda kind: (kind != KIND_PAYMENT, -sum(found[kind]), kind))
-    lines = [[kind, *found[kind]] for kind in order]
-    return pd.DataFrame(lines, columns=["kind", *COUNTS]).astype({"kind": TEXT, **dict.fromkeys(COUNTS, "int64")})
-
-
 def _select_problems(before: pd.DataFrame, after: pd.DataFrame, files: Collection[str]) -> pd.DataFrame:
     """Return the problems of files, and the other ones that were not there before."""
-
-    def list_rows(problems: pd.DataFrame) -> list[tuple[Any, ...]]:
-        columns = problems[[*PROBLEMS]]
-        return list(columns.astype(object).where(columns.notna(), None).itertuples(index=False, name=None))
-
-    known = set(list_rows(before))
+    if before.empty:
+        return after
+    known = set(_list_rows(before, [*PROBLEMS]))
     is_shown = [
         row not in known or file in files or other in files
-        for row, file, other in zip(list_rows(after), after["file"], after["other_file"], strict=True)
+        for row, file, other in zip(_list_rows(after, [*PROBLEMS]), after["file"], after["other_file"], strict=True)
     ]
     return after[np.array(is_shown, dtype=bool)].reset_index(drop=True)

@@ -148,7 +148,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What the service has listed, the imports of statements, and the payments that the user has edited or merged.
 
-    ``problems`` are those of the statements of merged histories. ``account`` is the account of the statements, until
+    ``problems`` come from the statements of merged histories. ``account`` is the account of the statements, until
     the service has described the user.
     """
 
@@ -166,7 +166,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no payments, of the service or of statements."""
+        """Whether it holds neither payments of the service nor statements."""
         return not (self.service or self.has_statements)
 
     @property
@@ -242,7 +242,7 @@ def matches_name(name: str, content: bytes) -> bool:
 
 
 def list_starts(entries: Iterable[Entry]) -> list[date | None]:
-    """Return the start of each file; that of the first is None, as it holds everything before the second."""
+    """Return the start of each file; the first has None, because it holds everything before the second."""
     starts = [entry.start for entry in entries]
     return [None, *starts[1:]]
 

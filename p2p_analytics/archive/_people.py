@@ -60,7 +60,7 @@ class Alias(NamedTuple):
 
     @property
     def is_kept(self) -> bool:
-        """Whether the user decided, or wrote into a column of their own."""
+        """Whether the user decided, or wrote into a column that they added."""
         return not self.is_open or any(self.further)
 
 
@@ -239,7 +239,7 @@ def read_aliases(body: bytes, file: str) -> PeopleFile:
     except UnicodeDecodeError:
         raise ArchiveError(f"{file} is not in UTF-8: save it as CSV in UTF-8.") from None
     lines = [*text.splitlines()[:2], ""]
-    first = lines[1] if text.startswith(_SEPARATOR_LINE) else lines[0]  # a spreadsheet writes a line of its own
+    first = lines[1] if text.startswith(_SEPARATOR_LINE) else lines[0]  # a spreadsheet adds a first line
     delimiter = max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
@@ -350,7 +350,7 @@ class _FullNames:
             words.sort()
 
     def find(self, short: str) -> list[str]:
-        """Return the names of which a name is short: with a longer word in place of one that it begins with."""
+        """Return the names that a short name may stand for: one of its words begins a longer word of theirs."""
         found = set()
         for cut, others in _split(short):
             words = self._words.get(others, [])

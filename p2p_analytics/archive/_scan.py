@@ -91,7 +91,7 @@ class Scannable:
         """Return the payments as a frame of an engine, which reads only what was chosen and what a query needs.
 
         The rows are in no particular order. Scan again after a sync: a second sync deletes the files of a scan.
-        With imported statements, the columns are also those of `Archive.history`; a scan then reads ids and names to
+        With imported statements, the columns are as in `Archive.history`; a scan then reads ids and names to
         find the people, and its query joins the statements with the payments of the service.
 
         A scan of everything first compares each file with its digest, which reads the file. With ``columns``,
@@ -111,13 +111,13 @@ class Scannable:
             Only payments created at or after the first and before the second instant, so that periods can follow each
             other; UTC where no zone is given. With a bound, payments without a date are left out.
         spark : SparkSession, optional
-            A session of your own, such as that of a cluster, which has to be in UTC. By default, it is the active
+            A session that you have, such as on a cluster, which has to be in UTC. By default, it is the active
             session, or a new one on this machine.
 
         Raises
         ------
         ArchiveError
-            There is no archive yet, or a file is broken.
+            No archive exists yet, or a file is broken.
         ConfigurationError
             The engine is unknown or not installed, a column or date is invalid, or privacy mode is on: the files hold
             real data.
@@ -185,7 +185,7 @@ def _find_paths(folder: ArchiveFolder, entries: Sequence[Entry], *, check_conten
 
 
 class Period(NamedTuple):
-    """The instants at which payments were created, from the first to before the second; None is no bound."""
+    """The instants at which payments were created, from the first to before the second; None means unbounded."""
 
     since: datetime | None
     before: datetime | None
@@ -202,7 +202,7 @@ class Period(NamedTuple):
         return found[::-1]
 
     def filter_rows(self, frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-        """Return the rows of the period, by ``created_us``, of which files have statistics for every engine."""
+        """Return the rows of the period, by ``created_us``, because files have its statistics for every engine."""
         created = nw.col("created_us")
         if self.since is not None:
             frame = frame.filter(created >= to_microseconds(self.since))
@@ -276,7 +276,7 @@ def open_engine(name: str, spark: object = None) -> Iterator[Engine]:
 
 
 def _open_polars() -> Engine:
-    # A folder named like "account_id=7" is no partition: its name must not replace a column.
+    # A folder named like "account_id=7" is not a partition: its name must not replace a column.
     return Engine(
         lambda paths, columns: pl.scan_parquet(paths, glob=False, hive_partitioning=False).select(columns),
         lambda table: table.lazy(),
@@ -307,20 +307,9 @@ def _open_duckdb() -> Engine:
 
 
 def _open_spark(own: Any = None) -> Engine:  # noqa: ANN401 - pyspark need not be there
-    session = _find_spark(own)
-    return Engine(
-        lambda paths, columns: session.read.parquet(*(_SPARK_PATTERN.sub(r"\\\g<0>", path) for path in paths)).select(
-            *columns
-        ),
-        lambda table: session.createDataFrame(table.to_arrow()),
-        lambda frame, _: frame.to_native(),
-    )
-
-
-def _find_spark(own: Any) -> Any:  # noqa: ANN401 - pyspark need not be there
     from pyspark.sql import SparkSession
 
-    session = SparkSession.getActiveSession() if own is None else own
+    session: Any = SparkSession.getActiveSession() if own is None else own
     if session is None:
         builder = SparkSession.builder.master("local[*]").appName("p2p_analytics").config(_SPARK_ZONE, "UTC")
         # Other machines must not reach the driver.
@@ -331,7 +320,13 @@ def _find_spark(own: Any) -> Any:  # noqa: ANN401 - pyspark need not be there
         raise ConfigurationError(
             f'The Spark session is in another zone, which changes months: spark.conf.set("{_SPARK_ZONE}", "UTC").'
         )
-    return session
+    return Engine(
+        lambda paths, columns: session.read.parquet(*(_SPARK_PATTERN.sub(r"\\\g<0>", path) for path in paths)).select(
+            *columns
+        ),
+        lambda table: session.createDataFrame(table.to_arrow()),
+        lambda frame, _: frame.to_native(),
+    )
 
 
 _ENGINES: Final[Mapping[str, Callable[[], Engine]]] = {

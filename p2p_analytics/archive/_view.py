@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 
     from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.archive._manifest import Manifest
-    from p2p_analytics.statements import Collected
     from p2p_analytics.statements import View as StatementView
 
 # What statements are compared with, of the payments that the service has listed.
@@ -72,7 +71,7 @@ LISTED: Final = (
     "payment_id", "status", "amount_cents", "direction", "currency", "date_created", "date_completed", "flow_cents",
     "source", "counterparty_id",
 )  # fmt: skip
-# The same payment in another file is not another payment, and the names of the holder are those of the archive.
+# The same payment in another file is not another payment, and the holder has the names in the archive.
 NOT_COMPARED: Final = frozenset({
     "payment_id", "file", "line", "account_id", "actor_id", "actor_username", "target_user_id", "target_user_username",
 })  # fmt: skip
@@ -165,7 +164,8 @@ def read_outline(folder: ArchiveFolder, manifest: Manifest) -> Outline:
     if payments and problems:
         return Outline(pl.DataFrame(pl.from_arrow(payments[1].read())), frame_of(problems[1].read()))
     if manifest.is_empty:
-        return Outline(outline(empty_frame(_COLUMNS)), empty_frame(schema.PROBLEMS))
+        none = pl.DataFrame(schema={"payment_id": pl.String, "digest": pl.Int64})
+        return Outline(none, empty_frame(schema.PROBLEMS))
     view = read_view(folder, manifest)
     return Outline(outline(view.payments), view.problems)
 
@@ -218,29 +218,39 @@ def derive_statements(
     columns = {name: schema.PAYMENTS[name] for name in LISTED}
     listed = folder.read_payments(service, columns) if service else empty_frame(columns)
     owner = service.me.user if service else owner
-    collected, others = rows.collected, _list_other_rows(listed, rows.collected)
+    collected, others = rows.collected, list[OtherRow]()
+    if not listed.empty:  # payments of the service that are in no file as settled
+        is_settled = pl.col("status").cast(pl.String) == Status.SETTLED.value
+        known = collected.rows.filter(is_settled)["payment_id"].drop_nulls().unique()
+        others = _find_moves(listed[~is_among(listed["payment_id"], pd.Series(known.to_list()))], SERVICE)
     view = derive(collected, owner, others)
     check(view.holders, view.unnamed)
     if len(view.holders) > 1:  # the service has another username for the user than older files
         own = str(service.me.user.username if service else next(iter(view.holders)))
         collected = collected._replace(files=tuple(replace(info, account=own) for info in collected.files))
         view = derive(collected, owner, others)
-    merged_rows = _list_merged_rows(rows.edits, listed, view)
-    if merged_rows:  # which rows are in no file is known when the rows of files have their ids
-        view = derive(collected, owner, [*others, *merged_rows])
+    if len(rows.edits) and len(view.reconciliation):
+        # Merged rows that are in no file, which is known when the rows of files have their ids, nor listed.
+        others_ids = [*view.ids["payment_id"].drop_nulls().unique(), *listed["payment_id"]]
+        merged = rows.edits[~is_among(rows.edits["payment_id"], pd.Series(others_ids, dtype=schema.TEXT))]
+        is_own = ~merged["funding_source"].fillna("").map(is_bank_or_card).astype(bool)
+        if moves := _find_moves(merged[is_own], None):
+            view = derive(collected, owner, [*others, *moves])
     me = service.me if service else _find_holder(view, rows)
     payments = rename_account(lay_over(view.payments, rows.edits), str(me.user.id), me.user.username)
-    kept, refused = (payments, frame_problems([])) if listed.empty else refuse_rows(payments, listed)
-    of_files = _drop_edited(frame_problems(view.problems), rows.edits)
-    problems = pd.concat([of_files, refused], ignore_index=True)
-    problems = problems.astype(dict(schema.PROBLEMS)).drop_duplicates(ignore_index=True)
+    problems = _drop_edited(frame_problems(view.problems), rows.edits)
+    kept, left_out = payments, payments.iloc[:0]
+    if not listed.empty:
+        kept, refused = refuse_rows(payments, listed)
+        left_out = payments[~is_among(payments["payment_id"], kept["payment_id"])]
+        problems = pd.concat([problems, refused], ignore_index=True).astype(dict(schema.PROBLEMS))
+    problems = problems.drop_duplicates(ignore_index=True)
     if manifest.problems:
         merged = folder.read_frame(manifest.problems)
         in_files = pd.Series(view.ids["payment_id"].drop_nulls().unique().to_list(), dtype=schema.TEXT)
         problems = _add_problems(problems, merged[~is_among(merged["payment_id"], in_files)])
     merged_at = [rows.holder.fetched_at] if rows.holder else []
     fetched_at = service.fetched_at if service else find_end(view.files, payments, *merged_at)
-    left_out = payments[~is_among(payments["payment_id"], kept["payment_id"])] if len(refused) else payments.iloc[:0]
     return Statements(me, fetched_at, listed, kept, left_out, problems, view)
 
 
@@ -253,12 +263,12 @@ def derive_view(folder: ArchiveFolder, manifest: Manifest, statements: Statement
     united = merge_sources(listed, stated) if len(listed) else sort_frame(stated)
     payments = set_dtypes(united.reindex(columns=[*_MERGED]), _MERGED)
     parts = [folder.read_frame(service.problems)] if service else []
-    faults = frame_problems(
-        [Problem(PEOPLE_LINE, PEOPLE_FILE, each.line or None, field="person") for each in names.faults]
-    )
-    sentences = [f"the line is left out: {each.reason}" if each.line else each.reason for each in names.faults]
-    parts += [statements.problems, faults.assign(problem=pd.array(sentences, dtype=schema.TEXT))]
-    problems = pd.concat(parts, ignore_index=True).astype(dict(schema.PROBLEMS))
+    parts.append(statements.problems)
+    if names.faults:
+        faults = [Problem(PEOPLE_LINE, PEOPLE_FILE, each.line or None, field="person") for each in names.faults]
+        sentences = [f"the line is left out: {each.reason}" if each.line else each.reason for each in names.faults]
+        parts.append(frame_problems(faults).assign(problem=pd.array(sentences, dtype=schema.TEXT)))
+    problems = pd.concat(parts, ignore_index=True).astype(dict(schema.PROBLEMS)) if len(parts) > 1 else parts[0]
     reconciliation = statements.view.reconciliation.assign(account=account).astype({"account": schema.TEXT})
     return View(statements.me, statements.fetched_at, payments, problems, reconciliation, names.people)
 
@@ -277,7 +287,11 @@ def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statemen
         rows.drop_nulls([name, number]).group_by(name, number).len().sort(name, number).rows()
         for rows, number in ((both, "person"), (only, "counterparty_id"))
     )
-    people = merge_people([people, _list_stated_people(only, str(me.user.id))])
+    shown_ids = only.filter(pl.col("counterparty_id") != str(me.user.id)).select("counterparty_id", *_NAMES).unique()
+    if len(shown_ids):
+        rows = shown_ids.sort("counterparty_id", *_NAMES).rows()
+        frame = pd.DataFrame(rows, columns=["user_id", "display_name", "username"])
+        people = merge_people([people, frame.reindex(columns=[*schema.PEOPLE]).astype(schema.PEOPLE)])
     named = only.filter(_IS_PAYMENT, pl.col("counterparty_id").is_null(), pl.col(name).is_not_null()).select(_NAMES)
     counts = dict(named.group_by(name).len().rows())
     known = NamesOfPeople(people, seen, shown)
@@ -296,7 +310,7 @@ def read_file(folder: ArchiveFolder) -> PeopleFile:
 
 
 def _add_problems(problems: pd.DataFrame, merged: pd.DataFrame) -> pd.DataFrame:
-    """Return problems with those of merged histories, each once; a file that was imported, too, has another label."""
+    """Return problems of statements and merged histories, each once; an imported file has another label."""
 
     def list_keys(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
         named = {name: frame[name].map(strip_label, na_action="ignore") for name in ("file", "other_file")}
@@ -310,7 +324,9 @@ def _add_problems(problems: pd.DataFrame, merged: pd.DataFrame) -> pd.DataFrame:
 
 
 def _drop_edited(problems: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
-    """Return problems without those of values that the user has edited."""
+    """Return problems without the ones about values that the user has edited."""
+    if edits.empty or problems.empty:
+        return problems
     is_edited = edits.notna().assign(kind=is_decided(edits))
     edited = {name: set(edits.loc[is_edited[name], "payment_id"]) for name in edits.columns}
     places = zip(problems["field"], problems["payment_id"], strict=True)
@@ -351,24 +367,6 @@ def _find_holder(view: StatementView, rows: Rows) -> Me:
     return rows.holder.me if rows.holder else Me(user=User(id="unknown"))
 
 
-def _list_other_rows(listed: pd.DataFrame, collected: Collected) -> list[OtherRow]:
-    """Return the payments of the service that moved the balance, when they ended, and are in no file as settled."""
-    if listed.empty:
-        return []
-    is_settled = pl.col("status").cast(pl.String) == Status.SETTLED.value
-    known = collected.rows.filter(is_settled)["payment_id"].drop_nulls().unique()
-    return _find_moves(listed[~is_among(listed["payment_id"], pd.Series(known.to_list()))], SERVICE)
-
-
-def _list_merged_rows(edits: pd.DataFrame, listed: pd.DataFrame, view: StatementView) -> list[OtherRow]:
-    """Return the merged rows that moved the balance, and are neither in a file nor listed by the service."""
-    if edits.empty or view.reconciliation.empty:
-        return []
-    known = pd.Series([*view.ids["payment_id"].drop_nulls().unique(), *listed["payment_id"]], dtype=schema.TEXT)
-    own = edits[~is_among(edits["payment_id"], known)]
-    return _find_moves(own[~own["funding_source"].fillna("").map(is_bank_or_card).astype(bool)], None)
-
-
 def _find_moves(payments: pd.DataFrame, service: str | None) -> list[OtherRow]:
     """Return the settled ones of payments as rows that moved the balance of a service, if it is known."""
     own = payments[payments["status"] == Status.SETTLED.value]
@@ -379,14 +377,6 @@ def _find_moves(payments: pd.DataFrame, service: str | None) -> list[OtherRow]:
         for instant, cents, code in zip(at, moved, codes, strict=True)
         if not pd.isna(instant) and cents != 0
     ]
-
-
-def _list_stated_people(rows: pl.DataFrame, owner: str) -> pd.DataFrame:
-    """Return PEOPLE of the user ids that statements show."""
-    shown = rows.filter(pl.col("counterparty_id") != owner).select("counterparty_id", *_NAMES).unique()
-    people = shown.sort("counterparty_id", *_NAMES).rows()
-    frame = pd.DataFrame(people, columns=["user_id", "display_name", "username"])
-    return frame.reindex(columns=[*schema.PEOPLE]).astype(schema.PEOPLE)
 
 
 def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: NamesOfPeople) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Final
 
 import pandas as pd
@@ -47,7 +48,12 @@ def arrow_schema(kind: str) -> pa.Schema:
 
 def empty_frame(dtypes: Mapping[str, str]) -> pd.DataFrame:
     """Return a frame without rows, with columns of these dtypes."""
-    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in dtypes.items()})
+    return _build_empty(tuple(dtypes.items())).copy()
+
+
+@functools.cache
+def _build_empty(dtypes: tuple[tuple[str, str], ...]) -> pd.DataFrame:
+    return pd.DataFrame({name: pd.array([], dtype=schema.parse_dtype(dtype)) for name, dtype in dtypes})
 
 
 def tabulate(kind: str, frame: pd.DataFrame) -> pa.Table:

@@ -57,7 +57,7 @@ class PaymentColumns(NamedTuple):
         For ``action``, ``status``, ``note``, ``audience`` and ``medium``, codes and the texts that they stand for.
     numbers : mapping of str to array of int
         ``payment_id``, ``amount_cents``, ``fee_cents``, and ``created_us`` and ``completed_us`` in microseconds since
-        1970; masked where there is no value.
+        1970; masked for null.
     actor, target : array of int
         Positions in ``people``; one of both is the account holder.
     """

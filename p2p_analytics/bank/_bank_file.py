@@ -70,9 +70,16 @@ def read_bank(bank: object, columns: Mapping[str, str] | None, *, day_first: boo
     days = _read_days(sheet, booked, day_first=day_first)
     empty: list[str | None] = [None] * len(cents)
     descriptions, currencies = (sheet.columns.get(name, empty) for name in ("description", "currency"))
+    codes = [(cell or "").strip().upper() for cell in currencies]
+    # A column of that name can hold something else than codes.
+    is_code = [len(code) == len("USD") and code.isascii() and code.isalpha() for code in codes]
     return [
         BankRow(
-            sheet.lines[at], day, clean_line(descriptions[at]) or None, cents[at] or 0, _name_currency(currencies[at])
+            sheet.lines[at],
+            day,
+            clean_line(descriptions[at]) or None,
+            cents[at] or 0,
+            codes[at] if is_code[at] else None,
         )
         for at, day in zip(booked, days, strict=True)
     ]
@@ -218,9 +225,3 @@ def _read_days(sheet: _Sheet, at: list[int], *, day_first: bool | None) -> list[
 def _describe_cell(sheet: _Sheet, field: str, row: int, fault: str) -> StatementError:
     value = clean_line(sheet.columns[field][row])[:_LONGEST_VALUE]
     return StatementError(f"{sheet.name}, line {sheet.lines[row]}: the {field} {value!r} {fault}.")
-
-
-def _name_currency(cell: str | None) -> str | None:
-    """Return the code of a currency; a column of that name can hold something else."""
-    code = (cell or "").strip().upper()
-    return code if len(code) == len("USD") and code.isascii() and code.isalpha() else None

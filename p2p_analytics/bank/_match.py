@@ -103,7 +103,7 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
         The names of columns that are not found by themselves: for any of the fields ``date``, ``description``,
         ``amount``, ``debit``, ``credit``, ``sign`` and ``currency``.
     names : iterable of str
-        Words of which a description has one if it names a payment service.
+        A description with one of these words names a payment service.
     days : int
         Maximum number of days between a transfer and its bank row, in either direction.
     tz : str or ZoneInfo
@@ -118,7 +118,7 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
         pair, in order of time, with the columns and dtypes of `BANK_MATCHES`. ``bank_date`` is midnight UTC of the
         day, ``days`` are from the transfer to the bank row, ``bank_line`` is counted from 1, and ``state`` is "paired",
         "only in statement" or "only in bank", or "outside the bank file" for a transfer without a pair before the first
-        or after the last day of the bank's rows, of which the file cannot say anything.
+        or after the last day of the bank's rows, where the file cannot say anything.
 
     Raises
     ------
@@ -136,8 +136,12 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
     movements, funded = _read_movements(payments, find_zone(tz))
     rows = read_bank(bank, columns, day_first=day_first)
     rows.sort(key=lambda row: (row.day, row.description or "", row.line))
-    is_named = _compile_names(names)
-    matcher = _Matcher(rows, [is_named(row.description) for row in rows], days)
+    words = [names] if isinstance(names, str) else list(names)
+    if not all(isinstance(word, str) and word.strip() for word in words):
+        raise ConfigurationError("names are words such as 'venmo': leave out empty ones.")
+    whole_words = "|".join(rf"(?<!\w){re.escape(word.strip())}(?!\w)" for word in words) or r"(?!)"
+    pattern = re.compile(whole_words, re.IGNORECASE)
+    matcher = _Matcher(rows, [bool(pattern.search(row.description or "")) for row in rows], days)
     # A fee is inside the amount that left the service.
     matcher.match(movements, lambda each: -each.flow_cents - (each.fee_cents or 0 if each.flow_cents < 0 else 0))
     matcher.match([transfer for transfer in movements if transfer.fee_cents], lambda transfer: -transfer.flow_cents)
@@ -217,17 +221,6 @@ def _sort_key(movement: _Movement) -> tuple[object, ...]:
     return movement.day, movement.date, movement.payment_id or "", movement.account_id or ""
 
 
-def _compile_names(names: Iterable[str]) -> Callable[[str | None], bool]:
-    """Return a function that finds out whether a text has one of the names as whole words."""
-    words = [names] if isinstance(names, str) else list(names)
-    if not all(isinstance(word, str) and word.strip() for word in words):
-        raise ConfigurationError("names are words such as 'venmo': leave out empty ones.")
-    pattern = re.compile(
-        "|".join(rf"(?<!\w){re.escape(word.strip())}(?!\w)" for word in words) or r"(?!)", re.IGNORECASE
-    )
-    return lambda text: bool(pattern.search(text or ""))
-
-
 def _build_frame(transfers: list[_Movement], matcher: _Matcher) -> pd.DataFrame:
     funded = [movement for movement in matcher.pairs if movement.kind != _TRANSFER]
     days = [row.day for row in matcher.rows]
@@ -237,16 +230,12 @@ def _build_frame(transfers: list[_Movement], matcher: _Matcher) -> pd.DataFrame:
         at = matcher.pairs.get(movement)
         alone = "only in statement" if first <= movement.day <= last else "outside the bank file"
         lines.append(_describe(movement, *((None, alone) if at is None else (matcher.rows[at], "paired"))))
-    lines.sort(key=_find_place)
+    by_line = sorted(lines, key=lambda line: line["bank_line"] or 0)
+    by_id = sorted(by_line, key=lambda line: (line["payment_id"] is None, line["payment_id"] or ""))
+    lines = sorted(by_id, key=lambda line: line["date"] or line["bank_date"])  # of one instant, bank rows come last
     return pd.DataFrame(
         {name: pd.Series([line[name] for line in lines], dtype=dtype) for name, dtype in BANK_MATCHES.items()}
     )
-
-
-def _find_place(line: dict[str, Any]) -> tuple[object, ...]:
-    """Return the order in which rows are listed; of one instant, bank rows come last."""
-    key = line["payment_id"]
-    return line["date"] or line["bank_date"], key is None, key or "", line["bank_line"] or 0
 
 
 def _describe(movement: _Movement | None, row: BankRow | None, state: str) -> dict[str, Any]:
@@ -326,13 +315,9 @@ def _assign_near(transfers: Sequence[int], rows: Sequence[Candidate], most_days:
             scores.append(best)
             choice.append(chosen)
         steps.append((first, choice))
-    return _trace(steps, len(rows))
-
-
-def _trace(steps: list[tuple[int, bytearray]], rows: int) -> list[tuple[int, int]]:
-    """Return the pairs of the best assignment from the choices of each transfer, for its rows from the first one on."""
+    # From the last transfer back, the choices give the pairs of the best assignment.
     pairs = []
-    other = rows
+    other = len(rows)
     for one in range(len(steps) - 1, -1, -1):
         first, choice = steps[one]
         other = min(other, first + len(choice) - 1)

@@ -62,15 +62,15 @@ def read_statements(  # noqa: PLR0913 - each is an independent option of a publi
 
     The format of a file is found by the names in its header. Overlapping files are united: a payment that is in several
     files counts once. Of its rows, a final state counts before a pending one, then a date with seconds before one
-    without, then the file with the later last date, then the later name; of amounts, first that of a file that adds up.
-    A null replaces no value; rows with different amounts are problems, which name both. Nothing is dropped: every row
-    is in one of the counted kinds of `Statements.files`, and everything strange is in `Statements.problems`. In privacy
-    mode (``P2P_PRIVACY``) the result is masked.
+    without, then the file with the later last date, then the later name. Of amounts, the one in a file that adds up
+    counts first. A null replaces no value; rows with different amounts are problems, which name both. Nothing is
+    dropped: every row is in one of the counted kinds of `Statements.files`, and everything strange is in
+    `Statements.problems`. In privacy mode (``P2P_PRIVACY``) the result is masked.
 
     Parameters
     ----------
     paths : path, bytes, binary file or upload, or iterable of them
-        Files, folders (their own files, not those of folders in them, as ``folder/**/*.csv`` does), zip archives, and
+        Files, folders (their own files, not files in their subfolders, as ``folder/**/*.csv`` does), zip archives, and
         patterns such as ``~/Downloads/*.csv``. A file that is named must be a statement; another file that a folder, an
         archive or a pattern leads to is skipped, and listed in the problems. Files in memory are bytes, binary files,
         pairs of a name and one of these, or the ``value`` of an ``ipywidgets.FileUpload``.
@@ -81,11 +81,11 @@ def read_statements(  # noqa: PLR0913 - each is an independent option of a publi
         or that names none and has another holder, is listed in the problems. By default the account is the one that the
         file names.
     member : str, optional
-        Name of the account holder among the members of shared groups, such as those of Splitwise; by default
+        Name of the account holder among the members of shared groups, such as Splitwise groups; by default
         ``account``.
     skip_others : bool
-        Whether a named file without the header of a statement is skipped, too, as for a list of files of which some may
-        be others.
+        Whether a named file without the header of a statement is skipped, too, as for a list in which some files
+        may be others.
     on_bad_file : {"raise", "refuse"}
         Whether a file that is damaged, was rounded by a spreadsheet or needs ``member`` is an error, or is listed in
         the problems with the reason. If every file is refused, the first reason is raised.
@@ -209,7 +209,7 @@ def find_common_handle(statements: Statements) -> str | None:
 def describe_balances(reconciliation: pd.DataFrame) -> str:
     """Return how many of the balances that files state agree with their rows, and how many files state none."""
     checked = reconciliation["reconciled"].dropna()
-    # A single balance, such as that of a quiet month with one row, is stated, but leaves nothing to check.
+    # A single balance, such as in a quiet month with one row, is stated, but leaves nothing to check.
     is_stated = reconciliation[["reconciled", "opening_cents", "closing_cents"]].notna().any(axis="columns")
     alone = int(is_stated.sum()) - len(checked)
     if not is_stated.any():
@@ -278,7 +278,7 @@ class Statements:
 
         It holds the rows of every kind, with the columns of `payments`; the analyses count payments between people.
         "Data as of" is the end of the last file, and the balance is that file's closing balance; unknown if the files
-        are about several balances, such as those of two services. There are no friends, because statements do not list
+        are about several balances, such as in two services. The history has no friends, because statements do not list
         them.
 
         Parameters
@@ -331,7 +331,16 @@ class Statements:
         others = self.payments.loc[self.payments["account_id"] != chosen, "payment_id"]
         is_own = is_among(problems["payment_id"], payments["payment_id"]) | ~is_among(problems["payment_id"], others)
         is_checked = self.reconciliation["account"] == chosen
-        collected, view = self._select_rows(chosen, of_others)
+        collected, view = self._collected, self._view
+        if collected is not None and view is not None and len(self._holders) > 1:
+            in_others = collected.rows["file"].cast(pl.String).is_in(list(of_others))
+            of_account = (view.ids["account"] == chosen).fill_null(value=False) & ~in_others
+            collected = Collected(
+                collected.rows.filter(of_account),
+                tuple(info for info in collected.files if info.file not in of_others),
+                tuple(problem for problem in collected.problems if problem.file not in of_others),
+            )
+            view = view._replace(ids=view.ids.filter(of_account))
         return replace(
             self,
             payments=payments,
@@ -351,6 +360,8 @@ class Statements:
         collected, view = self._collected, self._view
         if collected is None or view is None:
             raise ConfigurationError("These statements do not hold the rows of their files: read the files again.")
+        if self.payments.equals(view.payments):
+            return collected, view.payments.iloc[:0]
         is_kept = view.ids["payment_id"].is_null() | view.ids["payment_id"].is_in(self.payments["payment_id"].tolist())
         own = dict(list(self.payments.groupby("account_id", sort=False)))
         read = dict(list(view.payments.groupby("account_id", sort=False)))
@@ -450,14 +461,3 @@ class Statements:
                 f"history(account={self.accounts[0]!r})."
             )
         raise ConfigurationError(f"account is one of {names}, not {account!r}.")
-
-    def _select_rows(self, account: str, of_others: set[str]) -> tuple[Collected | None, View | None]:
-        """Return the rows, files and problems of an account, and what followed from them and the other rows."""
-        collected, view = self._collected, self._view
-        if collected is None or view is None or len(self._holders) == 1:
-            return collected, view
-        is_of_other = collected.rows["file"].cast(pl.String).is_in(list(of_others))
-        is_own = (view.ids["account"] == account).fill_null(value=False) & ~is_of_other
-        files = tuple(info for info in collected.files if info.file not in of_others)
-        problems = tuple(problem for problem in collected.problems if problem.file not in of_others)
-        return Collected(collected.rows.filter(is_own), files, problems), view._replace(ids=view.ids.filter(is_own))

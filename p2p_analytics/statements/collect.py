@@ -55,7 +55,7 @@ def collect(  # noqa: PLR0913 - the options of `read_statements`
     exclude: str | Iterable[str] = (),
     on_progress: Callable[[int, int], object] | None = None,
 ) -> Collected:
-    """Return the rows of files, what each file says, and problems; the parameters are those of `read_statements`."""
+    """Return the rows of files, what each file says, and problems; the parameters are as in `read_statements`."""
     if on_bad_file not in {"raise", "refuse"}:
         raise ConfigurationError(f"on_bad_file is 'raise' or 'refuse', not {on_bad_file!r}.")
     collector = _Collector(tz, account, member, skip_others=skip_others, is_refusing=on_bad_file == "refuse")
@@ -92,16 +92,14 @@ class _Collector:
 
     def add(self, sources: Sequence[Source]) -> None:
         """Add files; one that is not named and no statement is a problem."""
-        opened = [self._try_open(source) for source in sources]
+        opened: list[Opened | None] = [None] * len(sources)
+        for at, source in enumerate(sources):
+            with contextlib.suppress(StatementError):  # it is raised below, in the order of the files
+                if not (source.skipped or source.error):
+                    opened[at] = open_text(source.content, source.name, self._finder)
         cells = read_together(opened, self._finder)
         for source, file, regular in zip(sources, opened, cells, strict=True):
             self._add_file(self._make_unique(source), file, regular)
-
-    def _try_open(self, source: Source) -> Opened | None:
-        """Return the text of a file, None if there is an error, which has its place among those of other files."""
-        with contextlib.suppress(StatementError):
-            return None if source.skipped or source.error else open_text(source.content, source.name, self._finder)
-        return None
 
     def _add_file(self, source: Source, opened: Opened | None, cells: pl.DataFrame | None) -> None:
         if source.skipped is not None:
@@ -141,7 +139,11 @@ class _Collector:
             reason = reason.removesuffix(".") or "there are no files"
             raise StatementError(f"No statement was found: {reason}; name the CSV files, or the folder they are in.")
         pa.default_memory_pool().release_unused()  # Polars cannot use the memory that Arrow keeps in reserve
-        rows = _concatenate(self._rows)
+        empty = encode_rows(pl.DataFrame(schema=polars_schema()))
+        # Each column is removed from the batches as it is copied, so none is in memory twice. The result has one chunk,
+        # because Polars copies a frame of several chunks whole, for many expressions.
+        columns = ((empty[name], *(batch.drop_in_place(name) for batch in self._rows)) for name in ROWS)
+        rows = pl.DataFrame([pl.concat(parts, rechunk=True) for parts in columns])
         # A short notice without a balance, such as the title of a summary, cannot hide an amount.
         has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents").is_not_null())
         harmless = rows.filter(pl.col("kind") == _NOTICE, ~has_balance).select("file", "line")
@@ -280,14 +282,3 @@ def _join_parts(parts: list[Part], tz: ZoneInfo, account: str | None, member: st
                 unique, number = f"{name} ({number})", number + 1
             extras[unique] = joined[str(position)]
     return Table(cells, {part.file: part.preamble for part in parts}, header.names, extras, tz, account, member)
-
-
-def _concatenate(batches: list[pl.DataFrame]) -> pl.DataFrame:
-    """Return the rows of all batches; each column is removed from them as it is copied, so none is in memory twice.
-
-    Polars copies a frame of several chunks whole, for many expressions.
-    """
-    empty = encode_rows(pl.DataFrame(schema=polars_schema()))
-    return pl.DataFrame(
-        [pl.concat([empty[name], *(batch.drop_in_place(name) for batch in batches)], rechunk=True) for name in ROWS]
-    )

@@ -129,17 +129,15 @@ def _describe_difference(problem: Problem) -> str:
     if problem.cents:
         missing = _format(problem.cents, problem.currency, plus="+")
         found.append(f"a row of {missing} may be missing: download the file again")
-    found += [f"or {' and '.join(_describe_row(row, problem.currency) for row in rows)}" for rows in sets]
+    for rows in sets:  # such as "2024-06-12 Ravi Shah \N{MINUS SIGN}$25.22 is there once too often"
+        words = []
+        for action, day, name, cents in rows:
+            amount = None if cents is None else _format(cents, problem.currency, plus="+")
+            words.append(f"{' '.join(filter(None, [day, name, amount]))} {_ACTIONS[action]}")
+        found.append(f"or {' and '.join(words)}")
     if remarks or not problem.cents:
         found.append(remarks or "amounts cannot be read")
     return "; ".join(found)
-
-
-def _describe_row(row: tuple[str, str | None, str, int | None], currency: str | None) -> str:
-    """Return a row that explains a difference, and how: "2024-06-12 Ravi Shah −$25.22 is there once too often"."""  # noqa: RUF002
-    action, day, name, cents = row
-    amount = None if cents is None else _format(cents, currency, plus="+")
-    return f"{' '.join(filter(None, [day, name, amount]))} {_ACTIONS[action]}"
 
 
 def _describe_gap(problem: Problem) -> str:
@@ -215,6 +213,8 @@ def list_unreadable(  # noqa: PLR0913 - the cells, their values, and the problem
     details : sequence
         What the sentence of the code quotes.
     """
+    if not values.null_count():
+        return []
     text = cells.cast(pl.String)
     is_unreadable = values.is_null() & text.is_not_null() & ~text.str.contains(_NO_TEXT).fill_null(value=True)
     return list_problems(places, is_unreadable, text, field=field, code=code, details=details)

@@ -75,7 +75,7 @@ class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
     file: str  # the name in ROWS
     format: str
     service: str
-    account_service: str  # the account if nothing else names it; those of a service can be apart, as of businesses
+    account_service: str  # the account if nothing else names it; a service can have several, as for businesses
     account: str | None = None  # that the caller named
     period_start: datetime | None = None  # the first and last instant that the file says it is about
     period_end: datetime | None = None
@@ -110,8 +110,9 @@ def polars_schema() -> dict[str, pl.DataType]:
 
 def complete_rows(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a frame with exactly the columns and types of ROWS; missing columns are null."""
+    given = frame.schema
     return frame.select(
-        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(dtype).alias(name)
+        name if given.get(name) == dtype else (pl.col(name) if name in given else pl.lit(None)).cast(dtype).alias(name)
         for name, dtype in polars_schema().items()
     )
 

@@ -35,7 +35,7 @@ def table(rows: list[dict[str, object]]) -> pa.Table:
 
 
 @given(st.lists(STATES, max_size=40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_each_payment_once_in_its_newest_state(rows: list[dict[str, object]]) -> None:
     """The state is the maximum in plain Python; fields that lists omit keep their last value; newest first."""
     found = keep_newest(table(rows)).to_pylist()
@@ -51,7 +51,7 @@ def test_each_payment_once_in_its_newest_state(rows: list[dict[str, object]]) ->
 
 
 @given(st.lists(DATES, min_size=1, max_size=80), st.integers(1, 20))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_files_hold_whole_days_and_every_row(dates: list[datetime | None], most: int) -> None:
     """Cut into files, each row is in the one that its date says, none is lost, and no file is empty."""
     rows = [{"payment_id": str(number), "date_created": moment} for number, moment in enumerate(dates)]

@@ -28,10 +28,17 @@ if TYPE_CHECKING:
     Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 EXACT, REFUSED = "exact", "refused"
+
+
 # How many mutations a test makes.
-MANY = pytest.mark.parametrize("mutations", [170, pytest.param(1_000, marks=pytest.mark.soak)])
-SOME = pytest.mark.parametrize("mutations", [85, pytest.param(500, marks=pytest.mark.soak)])
-FEW = pytest.mark.parametrize("mutations", [20, pytest.param(120, marks=pytest.mark.soak)])
+def _count(few: int, full: int, soak: int) -> pytest.MarkDecorator:
+    counts = [few, pytest.param(full, marks=pytest.mark.full_fuzz), pytest.param(soak, marks=pytest.mark.soak)]
+    return pytest.mark.parametrize("mutations", counts)
+
+
+MANY = _count(50, 170, 1_000)
+SOME = _count(10, 85, 500)
+FEW = _count(5, 20, 120)
 PAYMENTS = 40
 
 
@@ -266,21 +273,46 @@ WRONG: dict[str, Change] = {
 }
 
 
-@pytest.mark.parametrize("digest", [True, False], ids=["digest fits", "no digest"])
 @pytest.mark.parametrize("name", WRONG)
-def test_a_manifest_that_contradicts_itself_is_named(archive, history_of, payment, name, digest) -> None:
+def test_a_manifest_that_contradicts_itself_is_named(archive, history_of, payment, name) -> None:
     """Reading and merging refuse it with the file's name and what to do; nothing outside the folder changes."""
     path = archive.path / "manifest.json"
-    wrong = WRONG[name](json.loads(path.read_bytes()))
-    wrong.pop("digest", None)
-    path.write_bytes(sign(wrong) if digest else json.dumps(wrong).encode())
+    path.write_bytes(sign(WRONG[name](json.loads(path.read_bytes()))))
     listing = sorted(file.name for file in archive.path.parent.rglob("*"))
-    for call in (archive.history, lambda: archive.merge(history_of(payment("x"))), lambda: archive.scan("polars")):
-        if name == "fewer rows" and call != archive.history:
-            continue  # only who opens the file sees its rows
+    readers = {
+        "since": lambda: archive.since,
+        "history": archive.history,
+        "merge": lambda: archive.merge(history_of(payment("x"))),
+        "scan": lambda: archive.scan("polars"),
+    }
+    # All of them read the manifest first; only history opens the files, and sees their sizes and rows.
+    wanted = {"fewer rows": ["history"], "another size": ["history"], "a file outside": [*readers]}
+    for reader in wanted.get(name, ["since"]):
         with pytest.raises(ArchiveError, match=r"is broken \(.*\): sync the archive"):
-            call()
+            readers[reader]()
     assert sorted(file.name for file in archive.path.parent.rglob("*")) == listing
+
+
+def test_a_manifest_without_its_digest_is_named(archive) -> None:
+    """Also if nothing else is wrong."""
+    path = archive.path / "manifest.json"
+    manifest = json.loads(path.read_bytes())
+    del manifest["digest"]
+    path.write_bytes(json.dumps(manifest).encode())
+    with pytest.raises(ArchiveError, match=r"manifest\.json is broken \(its content is not as it was written\): sync"):
+        archive.history()
+
+
+def test_a_digest_of_a_file_that_is_not_the_one_in_its_name(archive) -> None:
+    """The digest in the manifest, and the start of it in the name, have to agree."""
+    path = archive.path / "manifest.json"
+    manifest = json.loads(path.read_bytes())
+    entry = manifest["service"]["payments"][0]
+    assert entry["sha256"].startswith(entry["name"].removesuffix(".parquet").rpartition("-")[2])
+    entry["sha256"] = "".join("1" if digit == "0" else "0" for digit in entry["sha256"])
+    path.write_bytes(sign(manifest))
+    with pytest.raises(ArchiveError, match=f"the digest of {entry['name']} is not the one in its name"):
+        archive.history()
 
 
 def rewritten(table: pa.Table, chance: random.Random) -> pa.Table:

@@ -34,7 +34,7 @@ ENCODING = st.sampled_from(["utf-8", "utf-8-sig", "utf-16"])
 BALANCE = st.none() | st.floats() | st.integers() | WORDS
 
 
-@pytest.mark.parametrize("examples", [20, pytest.param(1_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("examples", [10, pytest.param(1_000, marks=pytest.mark.soak)])
 def test_any_rows(examples: int) -> None:
     """The kinds of a file sum to its rows: one for each transaction and one for the balances."""
 

@@ -83,7 +83,7 @@ def test_both_readers_give_the_same_rows() -> None:
     """What Arrow reads at all is what the csv module reads, with the same line numbers, also of several texts."""
     chance = random.Random(5)  # noqa: S311 - the same cases each time
     counts: Counter[int] = Counter()
-    for _ in range(1500):
+    for _ in range(300):
         texts = [_make_text(chance) for _ in range(chance.randint(1, 3))]
         lines = [chance.randint(2, 9) for _ in texts]
         frames = read_regular([text.encode() for text in texts], lines, 3, ",")
@@ -99,7 +99,7 @@ def test_both_readers_give_the_same_rows() -> None:
                 expected.append((begin, *(cell or None for cell in cells)))
                 begin = line + reader.line_num
             assert frame.rows() == expected, texts
-    assert min(counts[1], counts[2], counts[3]) > 30, counts
+    assert min(counts[1], counts[2], counts[3]) > 5, counts
 
 
 def _make_text(chance: random.Random) -> str:

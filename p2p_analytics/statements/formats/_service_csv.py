@@ -98,8 +98,8 @@ _ROUNDED: Final = (
     "the id {} was rounded by a spreadsheet or another program, and cannot be restored: download the file again and do "
     "not save it with one, or leave it out if it is a copy."
 )
-_RARE: Final = 100  # long ids, of which one may end in zeros by chance
-_CHANCE: Final = 1 / 300  # less, and the zeros are no accident: one id of 18 digits, or two of 17
+_RARE: Final = 100  # among this many long ids, one may end in zeros by chance
+_CHANCE: Final = 1 / 300  # a smaller chance is not an accident: one id of 18 digits, or two of 17
 
 
 def _read_business(table: Table) -> Reading:
@@ -121,10 +121,8 @@ def _complete(cells: pl.DataFrame) -> pl.DataFrame:
 
 def _map_words(cells: pl.Series, meanings: Mapping[str, str]) -> pl.Series:
     """Return the meaning of each text, trimmed and in lower case; each distinct text is compared once."""
-    distinct = cells.unique()
-    words = distinct.str.strip_chars().str.to_lowercase()
-    found = words.replace_strict(dict(meanings), default=None, return_dtype=pl.String)
-    return cells.replace_strict(distinct, found, return_dtype=pl.String)
+    found = {text: text and meanings.get(text.strip().lower()) for text in cells.unique()}
+    return cells.replace_strict(found, return_dtype=pl.String)
 
 
 def _read(table: Table, *, order: Order | None = None) -> Reading:
@@ -146,9 +144,21 @@ def _read(table: Table, *, order: Order | None = None) -> Reading:
         pl.col("funding_source").is_in(banks_and_cards).fill_null(value=False).alias("is_paid_elsewhere"),
         pl.col("file").replace_strict(handles, default=None, return_dtype=pl.String).alias("account"),
     )
-    rows = _find_holders(_describe(cells))
-    problems = [*problems, *_list_unread_cells(cells), *_list_unknown_words(rows)]
-    return Reading(complete_rows(rows), problems, _read_periods(table.preambles, table.tz))
+    rows = _describe(cells)
+    owners = find_owners(rows, "file")
+    rows = rows.drop("owner").join(owners, left_on="file", right_on="key", how="left", maintain_order="left")
+    problems += _list_unread_cells(cells)
+    is_transaction = rows["kind"].fill_null(UNKNOWN) != _NOTICE
+    is_strange, types = is_transaction & (rows["kind"] == UNKNOWN), rows["type"]
+    problems += list_problems(rows, is_strange, types, field="type", code="unknown_type")
+    is_strange, statuses = is_transaction & cells["known_status"].is_null(), rows["status"]
+    problems += list_problems(rows, is_strange, statuses, field="status", code="unknown_status")
+    # The period in the title, such as "June 1st to September 1st 2021", is in the zone of the file's datetimes.
+    titles = {
+        file: (_find_period(" ".join(line), table.tz) for line in lines) for file, lines in table.preambles.items()
+    }
+    periods = {file: period for file, found in titles.items() if (period := next(filter(None, found), None))}
+    return Reading(rows, problems, periods)
 
 
 def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
@@ -160,7 +170,8 @@ def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
     columns = []
     for name in _AMOUNTS:
         cents = parse_money(cells[name], symbol="$")
-        if (cents.is_null() & cells[name].str.contains("[0-9]").fill_null(value=False)).any():
+        is_open = cents.null_count() > cells[name].null_count()
+        if is_open and (cents.is_null() & cells[name].str.contains("[0-9]").fill_null(value=False)).any():
             text = cells[name].str.replace(_BRACKETS, "-$1$2")
             with_point = parse_money(text, symbol="$")
             cents = with_point.zip_with(cents.is_null(), cents)
@@ -169,7 +180,7 @@ def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
             if is_only.any():
                 _require_decimals(cells, is_only & ~text.str.contains(DECIMAL_COMMA), name)
                 cents = with_comma.zip_with(is_only, cents)
-        if name == "total":
+        if name == "total" and is_open:
             texts = cells.select("file", "line", text=pl.col(name).str.strip_chars())
             require_amounts(texts.filter(texts["text"] != ""), cents.filter(texts["text"] != ""))
         columns.append(cents.alias(f"{name}_cents"))
@@ -177,7 +188,7 @@ def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
 
 
 def _require_decimals(cells: pl.DataFrame, is_open: pl.Series, name: str) -> None:
-    """Refuse an amount such as "1.234 $" in a file of which no amount has a decimal comma, or one has a point."""
+    """Refuse an amount such as "1.234 $" in a file where no amount has a decimal comma, or one has a point."""
     if not is_open.any():
         return
     has = [pl.any_horizontal(pl.col(_AMOUNTS).str.contains(text)) for text in (DECIMAL_COMMA, DECIMAL_POINT)]
@@ -193,7 +204,7 @@ def _require_decimals(cells: pl.DataFrame, is_open: pl.Series, name: str) -> Non
 
 
 def _is_notice(cells: pl.DataFrame) -> pl.Series:
-    """Return which rows are no transactions: balances, fees, disclaimers and the summary of assets."""
+    """Return which rows are not transactions: balances, fees, disclaimers and the summary of assets."""
     has_nothing = pl.all_horizontal(pl.col("id", "datetime", "type", "total").is_null())
     titles = pl.col("margin", "username", "id").str.to_lowercase().str.starts_with(_SUMMARY)
     is_title = pl.any_horizontal(titles).fill_null(value=False)
@@ -207,6 +218,7 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
     total, net, status = pl.col("total_cents"), pl.col("net_cents"), pl.col("known_status")
     # Only the net amount, which business statements have, contains the fee of a transfer.
     has_fee_apart = (pl.col("kind") == "transfer") & (total < 0) & (net == total - pl.col("fee_cents").abs())
+    flow = pl.when(has_fee_apart.fill_null(value=False)).then(net).otherwise(total)
     moved = pl.when(~pl.col("is_paid_elsewhere")).then(pl.coalesce(net, total)).otherwise(0)
     rows = cells.with_columns(
         pl.lit("USD").alias("currency"),
@@ -217,7 +229,8 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
         date="instant",
         from_name="from",
         to_name="to",
-        flow_cents=pl.when(has_fee_apart.fill_null(value=False)).then(net).otherwise(total),
+        flow_cents=flow,
+        direction=pl.when(flow > 0).then(pl.lit("in")).when(flow < 0).then(pl.lit("out")),
         moved_cents=pl.when(status == Status.SETTLED.value).then(moved).when(status.is_not_null()).then(0),
         opening_cents="beginning_cents",
         closing_cents="ending_cents",
@@ -230,10 +243,15 @@ def _list_unread_cells(cells: pl.DataFrame) -> list[Problem]:
     problems: list[Problem] = []
     values = {**{name: f"{name}_cents" for name in _AMOUNTS}, "datetime": "instant", "id": "id"}
     words = {"total": "amount", "datetime": "date", "id": "id"}
+    has_text = {name: pl.col(name).is_not_null() | (name in words) for name in values}
+    is_unread = cells.select(
+        (pl.col(value).is_null() & (pl.col("is_notice") == (name in _STATED)) & has_text[name]).alias(f"is_{name}")
+        for name, value in values.items()
+    )
     for name, value in values.items():
-        part = cells.select("file", "line", "is_notice", payment_id="id", text=name, value=value)
-        is_here = pl.col("is_notice") == (name in _STATED)
-        part = part.filter(pl.col("value").is_null(), is_here, pl.col("text").is_not_null() | (name in words))
+        if not is_unread[f"is_{name}"].any():
+            continue
+        part = cells.filter(is_unread[f"is_{name}"]).select("file", "line", payment_id="id", text=name, value=value)
         code = NOT_A_DATE if name == "datetime" else NOT_AN_AMOUNT
         problems += list_unreadable(part, part["text"], part["value"], field=name, code=code)
         if name in words:
@@ -244,14 +262,6 @@ def _list_unread_cells(cells: pl.DataFrame) -> list[Problem]:
     return problems
 
 
-def _list_unknown_words(rows: pl.DataFrame) -> list[Problem]:
-    is_transaction = rows["kind"].fill_null(UNKNOWN) != _NOTICE
-    is_known = rows["status"].is_in(list(STATUSES.values())).fill_null(value=False)
-    is_strange, types, statuses = is_transaction & (rows["kind"] == UNKNOWN), rows["type"], rows["status"]
-    found = list_problems(rows, is_strange, types, field="type", code="unknown_type")
-    return found + list_problems(rows, is_transaction & ~is_known, statuses, field="status", code="unknown_status")
-
-
 def _read_handles(preambles: Mapping[str, Sequence[Sequence[str]]], cells: pl.DataFrame) -> dict[str, str | None]:
     """Return the account of each file: the handle before the header, else the first one in the column of usernames."""
     handles = {file: _find_handle(lines) for file, lines in preambles.items()}
@@ -260,24 +270,6 @@ def _read_handles(preambles: Mapping[str, Sequence[Sequence[str]]], cells: pl.Da
     for file, name in names.group_by("file", maintain_order=True).agg(pl.col(_USERNAME).first()).iter_rows():
         handles[file] = handles.get(file) or name.strip().removeprefix("@")
     return handles
-
-
-def _read_periods(
-    preambles: Mapping[str, Sequence[Sequence[str]]], tz: ZoneInfo
-) -> dict[str, tuple[datetime | None, datetime | None]]:
-    """Return the period in the title, such as "June 1st to September 1st 2021", in the zone of the file's datetimes."""
-    titles = {file: (_find_period(" ".join(line), tz) for line in lines) for file, lines in preambles.items()}
-    return {file: period for file, periods in titles.items() if (period := next(filter(None, periods), None))}
-
-
-def _find_holders(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows with ``owner`` and the ``direction`` of their sign, as far as their own file shows them."""
-    flow = pl.col("flow_cents")
-    rows = rows.drop("owner").with_columns(
-        pl.when(flow > 0).then(pl.lit("in")).when(flow < 0).then(pl.lit("out")).alias("direction")
-    )
-    owners = find_owners(rows, "file")
-    return rows.join(owners, left_on="file", right_on="key", how="left", maintain_order="left")
 
 
 def _find_handle(lines: Sequence[Sequence[str]]) -> str | None:
@@ -318,17 +310,19 @@ def _check_ids(rows: pl.DataFrame) -> list[Problem]:
     One id of 17 digits in a hundred ends in two zeros, so it may be the true id of a file with one payment. Ids in
     scientific notation, or surely rounded by a spreadsheet or a float, are refused.
     """
-    rows = rows.filter(pl.col("id").is_not_null())
-    text = pl.col("id")
-    is_long = text.str.contains(r"^[1-9][0-9]{16,18}$")
-    others = rows.filter(~is_long)
-    _refuse(others.filter(text.str.contains(_REWRITTEN)), _ROUNDED, "id")
-    long = (rows if others.is_empty() else rows.filter(is_long)).with_columns(number=text.cast(pl.Int64, strict=False))
-    if long.is_empty():
+    text, number = pl.col("id"), pl.col("id").cast(pl.Int64, strict=False)
+    rows = rows.filter(text.is_not_null()).with_columns(
+        is_long=text.str.contains(r"^[1-9][0-9]{16,18}$"),
+        has_zeros=text.str.contains("^[0-9]{15}0+$"),
+        is_float=number == number.cast(pl.Float64).cast(pl.Int64, strict=False),
+    )
+    if not rows["is_long"].all():
+        _refuse(rows.filter(~pl.col("is_long"), text.str.contains(_REWRITTEN)), _ROUNDED, "id")
+        rows = rows.filter("is_long")
+    has_zeros, is_float = pl.col("has_zeros"), pl.col("is_float")
+    if not rows.select((has_zeros | is_float).any()).item():
         return []
-    has_zeros = text.str.contains("^[0-9]{15}0+$")
-    is_float = pl.col("number") == pl.col("number").cast(pl.Float64).cast(pl.Int64, strict=False)
-    counts = long.group_by("file", maintain_order=True).agg(
+    counts = rows.group_by("file", maintain_order=True).agg(
         line=pl.col("line").min(),
         count=pl.len(),
         zeros=has_zeros.sum(),

@@ -85,10 +85,10 @@ def _choose(candidates: set[str], known: set[str], account: str | None) -> str |
 
 
 def _find_direction(cells: pl.DataFrame) -> pl.DataFrame:
-    """Return cells with ``kind``, ``is_actor`` and ``direction``, that of the sign where nothing else says it."""
+    """Return cells with ``kind``, ``is_actor`` and ``direction``, by the sign where nothing else states it."""
     kind = pl.col("type").replace_strict(_KINDS, default=UNKNOWN, return_dtype=pl.String).fill_null(UNKNOWN)
     is_refund = pl.col("type") == "refund"
-    # The refund of a payment that never settled brings back money that was held, and is no payment.
+    # The refund of a payment that never settled brings back money that was held, and is not a payment.
     is_release = is_refund & (pl.col("status") != Status.SETTLED.value).fill_null(value=True)
     is_held = (pl.col("type") == "internal_balance_transfer") & (pl.col("target_type") == _HELD)
     kind = pl.when(is_release | is_held).then(pl.lit("hold")).otherwise(kind)

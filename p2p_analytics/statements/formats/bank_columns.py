@@ -60,7 +60,7 @@ OUT_WORDS: Final = frozenset({"d", "dr", "debit", "af", "s", "soll", "out"})
 
 
 def is_bank_header(header: Sequence[str]) -> bool:
-    """Return whether a header names a date, a description and an amount, as that of a bank account does."""
+    """Return whether a header names a date, a description and an amount, as in the file of a bank account."""
     return "description" in (find_bank_columns(header, {}) or {})
 
 

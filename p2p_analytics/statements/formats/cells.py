@@ -133,7 +133,7 @@ def parse_instants(
     order : {"mdy", "dmy"} or polars.Series
         Whether the month or the day is first in a date that ends in the year; or of each cell, whether it is the day.
     zones : polars.Series, optional
-        The zone of each cell, in a column of its own; a zone in the cell wins.
+        The zone of each cell, from a separate column; a zone in the cell wins.
 
     Returns
     -------
@@ -153,13 +153,17 @@ def parse_instants(
     )
     is_day_first = pl.lit(value=order == "dmy") if isinstance(order, str) else pl.lit(order)
     first, last = (pl.when(is_day_first).then(late).otherwise(early) for early, late in ((one, two), (two, one)))
-    hours = _read_hours(hour.fill_null("0").cast(pl.Int64), half.str.to_lowercase())
+    noon, number, half = 12, hour.fill_null("0").cast(pl.Int64), half.str.to_lowercase()
+    in_day = number % noon + pl.when(half == "p").then(noon).otherwise(0)
+    # An hour such as 13 PM is null.
+    of_half = pl.when(number.is_between(1, noon)).then(in_day)
+    hours = pl.when(half.is_null()).then(number).otherwise(of_half).cast(pl.String).str.zfill(2)
     parts = [
         pl.coalesce(year, late_year), pl.lit("-"), pl.coalesce(month, first), pl.lit("-"), pl.coalesce(day, last),
         pl.lit(" "), hours, pl.lit(":"), minute.fill_null("00"), pl.lit(":"), second.fill_null("00"), pl.lit("."),
         fraction.fill_null("").str.slice(0, 6).str.pad_end(6, "0"),
     ]  # fmt: skip
-    text = pl.concat_str(parts)  # null where there is no date or hour
+    text = pl.concat_str(parts)  # null without a date or an hour
     if zones is not None:
         zone = pl.coalesce(zone, pl.lit(zones.cast(pl.String).str.strip_chars().replace("", None)))
     read = groups.select(
@@ -198,14 +202,6 @@ def _use_plain_characters(cells: pl.Series) -> pl.Series:
     if not cells.str.contains(r"[^ -~]").any():
         return cells
     return cells.str.replace_all(_SPACES, " ").str.replace_all(_MINUS, "-")
-
-
-def _read_hours(hour: pl.Expr, half: pl.Expr) -> pl.Expr:
-    """Return the hour of the day as text; null for hours such as 13 PM."""
-    noon = 12
-    is_valid = half.is_null() | hour.is_between(1, noon)
-    in_day = pl.when(half.is_null()).then(hour).otherwise(hour % noon + pl.when(half == "p").then(noon).otherwise(0))
-    return pl.when(is_valid).then(in_day).cast(pl.String).str.zfill(2)
 
 
 def _read_zones(read: pl.DataFrame, tz: ZoneInfo) -> pl.Series:

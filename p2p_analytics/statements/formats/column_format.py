@@ -161,7 +161,9 @@ class ColumnFormat(StatementFormat):
         """Check the declaration, and complete it."""
         for key, (is_allowed, allowed) in _ALLOWED.items():
             if not is_allowed(value := getattr(self, key)):
-                wrong = _find_wrong(value, is_allowed)
+                parts: list[Any] = [[each] for each in value] if isinstance(value, list | tuple) else []
+                parts += [{name: each} for name, each in value.items()] if isinstance(value, Mapping) else []
+                wrong = next((part for part in parts if not is_allowed(part)), value)
                 raise ConfigurationError(f"The format {self.name!r} has the wrong {key} {wrong!r}: write {allowed}.")
         has_type = "type" in self.columns
         words = {word.lower(): key for key, given in self.statuses.items() for word in _as_tuple(given)}
@@ -210,13 +212,6 @@ def _is_table(value: object, *words: str) -> bool:
     if not isinstance(value, Mapping) or (words and not set(value) <= set(words)):
         return False
     return all(isinstance(texts, str) or (_is_list(texts) and texts) for texts in value.values())
-
-
-def _find_wrong(value: Any, is_allowed: Callable[[Any], bool]) -> object:  # noqa: ANN401 - what a user wrote
-    """Return the first part of a table or list that is not allowed by itself, else all of it."""
-    parts: list[Any] = [[each] for each in value] if isinstance(value, list | tuple) else []
-    parts += [{key: each} for key, each in value.items()] if isinstance(value, Mapping) else []
-    return next((part for part in parts if not is_allowed(part)), value)
 
 
 def _is_pattern(value: object) -> bool:  # a query of Polars would start its threads when the formats are imported
@@ -297,28 +292,25 @@ def _read_columns(own: ColumnFormat, table: Table) -> Reading:
         other = "." if own.decimal == "," else ","
         require_amounts(texts, frame.select(amount).to_series().filter(is_money), f"write decimal = {other!r}")
     if own.adjust is not None:
-        frame, found = _adjust(own, frame)
+        try:
+            frame, found = own.adjust(frame)
+            is_right = frame["flow_cents"].dtype == pl.Int64 and all(isinstance(each, Problem) for each in found)
+        except Exception as error:  # a function of the user's
+            reason = f"{type(error).__name__}: {error}"
+            raise ConfigurationError(f"adjust of the format {own.name!r} failed: {reason}") from error
+        if not is_right:
+            raise ConfigurationError(
+                f"adjust of the format {own.name!r} must return a Polars frame, with flow_cents as whole cents, and a "
+                "list of Problem."
+            )
         problems += found
     subaccounts: dict[str, str] = {}
-    if "product" in own.columns:
-        frame, subaccounts = _fold_products(own, frame)
+    if "product" in own.columns:  # products are folded, and the main product of the service is null
+        product = pl.col("product").str.to_lowercase()
+        frame = frame.with_columns(product=pl.when(~product.str.contains(own.main_product or "^$")).then(product))
+        main = frame.filter("is_main").group_by("file").agg(pl.col("product").drop_nulls().first())
+        subaccounts = {file: name for file, name in main.iter_rows() if name}
     return build_reading(_fill_rows(own, frame), problems, subaccounts)
-
-
-def _adjust(own: ColumnFormat, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
-    """Return what the function of a format makes of a frame, and its problems; raise if that is something else."""
-    try:
-        adjusted, found = own.adjust(frame)  # type: ignore[misc]
-        is_right = adjusted["flow_cents"].dtype == pl.Int64 and all(isinstance(each, Problem) for each in found)
-    except Exception as error:  # a function of the user's
-        reason = f"{type(error).__name__}: {error}"
-        raise ConfigurationError(f"adjust of the format {own.name!r} failed: {reason}") from error
-    if not is_right:
-        raise ConfigurationError(
-            f"adjust of the format {own.name!r} must return a Polars frame, with flow_cents as whole cents, and a list "
-            "of Problem."
-        )
-    return adjusted, found
 
 
 def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl.DataFrame:
@@ -338,13 +330,22 @@ def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl
         is_done = cells["balance"].is_not_null() & cells["date"].is_not_null() if "started" in own.columns else None
         status = read_statuses(table, own.words, problems, verbs=own.status_verbs, is_done=is_done)
     absent = [pl.lit(None, pl.Int64).alias(name) for name in _MONEY if name not in names]
-    frame = cells.with_columns([*money, *absent]).with_columns(
-        [*dates, status, currency, _read_kinds(own, cells, is_bitcoin)]
-    )
+    kinds = [pl.lit(match_kinds(cells[name], own.kinds).replace(UNKNOWN, None)) for name in own.kind_from]
+    text = pl.coalesce(own.kind_from).str.to_lowercase()
+    balances = [text.str.contains(each) for each in (own.opening, own.closing) if isinstance(each, str)]
+    is_balance = pl.any_horizontal(pl.lit(value=False), *balances).fill_null(value=False)
+    kind = cells.select(
+        pl.when(pl.lit(is_bitcoin)).then(pl.lit("asset")).when(is_balance).then(pl.lit("notice"))
+        .otherwise(pl.coalesce(*kinds, pl.lit(own.kind))).alias("kind")
+    ).to_series()  # fmt: skip
+    frame = cells.with_columns([*money, *absent]).with_columns([*dates, status, currency, kind])
+    product = pl.col("product").str.to_lowercase()
+    main = product.filter(product.str.contains(own.main_product or "^$")).first()
+    main = pl.coalesce(main, product.drop_nulls().first()).over("file")
     return frame.with_columns(
         *cells.select(status_text="status", net_text="net"),
         flow_cents=_read_amounts(own, table, frame, problems),
-        is_main=_is_main(own, cells),
+        is_main=(product == main).fill_null(value=True),  # the product of the file that the balance is of
         payment_id="id",
     )
 
@@ -377,17 +378,6 @@ def _read_moments(own: ColumnFormat, table: Table, problems: list[Problem]) -> l
     return [dates, start.alias("start")]
 
 
-def _read_kinds(own: ColumnFormat, cells: pl.DataFrame, is_bitcoin: pl.Series) -> pl.Series:
-    kinds = [pl.lit(match_kinds(cells[name], own.kinds).replace(UNKNOWN, None)) for name in own.kind_from]
-    text = pl.coalesce(own.kind_from).str.to_lowercase()
-    balances = [text.str.contains(each) for each in (own.opening, own.closing) if isinstance(each, str)]
-    is_balance = pl.any_horizontal(pl.lit(value=False), *balances).fill_null(value=False)
-    return cells.select(
-        pl.when(pl.lit(is_bitcoin)).then(pl.lit("asset")).when(is_balance).then(pl.lit("notice"))
-        .otherwise(pl.coalesce(*kinds, pl.lit(own.kind))).alias("kind")
-    ).to_series()  # fmt: skip
-
-
 def _read_amounts(own: ColumnFormat, table: Table, frame: pl.DataFrame, problems: list[Problem]) -> pl.Series:
     """Return the amount that each row moves or would move; add rows with columns that contradict each other."""
     places = list_places(table)
@@ -409,23 +399,6 @@ def _read_amounts(own: ColumnFormat, table: Table, frame: pl.DataFrame, problems
     fee = pl.col("fee").fill_null(0)
     whole = amount + fee if own.fee == "added" else amount - fee if own.fee == "taken off" else amount
     return frame.select(pl.coalesce("net", whole).alias("flow_cents")).to_series()
-
-
-def _is_main(own: ColumnFormat, cells: pl.DataFrame) -> pl.Series:
-    """Return whether each row belongs to the product of its file that the balance is of."""
-    product = pl.col("product").str.to_lowercase()
-    known = product.filter(product.str.contains(own.main_product or "^$"))
-    main = pl.coalesce(known.first(), product.drop_nulls().first()).over("file")
-    return cells.select((product == main).fill_null(value=True).alias("is_main")).to_series()
-
-
-def _fold_products(own: ColumnFormat, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return rows with folded products, null for the main product of the service, and the main product of each file."""
-    product = pl.col("product").str.to_lowercase()
-    is_known = product.str.contains(own.main_product or "^$")
-    frame = frame.with_columns(product=pl.when(~is_known).then(product))
-    main = frame.filter("is_main").group_by("file").agg(pl.col("product").drop_nulls().first())
-    return frame, {file: name for file, name in main.iter_rows() if name}
 
 
 def _fill_rows(own: ColumnFormat, frame: pl.DataFrame) -> pl.DataFrame:
@@ -451,20 +424,12 @@ def _fill_rows(own: ColumnFormat, frame: pl.DataFrame) -> pl.DataFrame:
     }  # fmt: skip
     if "moved_cents" not in frame.columns:  # else `adjust` has decided which balances count
         columns["balance_cents"] = pl.when(is_stated).then("balance")
-    columns |= _read_balance_rows(own)
+    # The balances before and after the rows of a file, of rows that state them.
+    words, stated = pl.coalesce(own.kind_from).str.to_lowercase(), pl.coalesce("balance", "flow_cents")
+    for key, pattern in (("opening", own.opening), ("closing", own.closing)):
+        if isinstance(pattern, str):
+            columns[f"{key}_cents"] = pl.when(words.str.contains(pattern)).then(stated)
+    if isinstance(own.opening, int) and own.closing is not None:
+        columns["opening_cents"] = pl.when(words.str.contains(own.closing)).then(pl.lit(own.opening, pl.Int64))
     given = {key: value for key, value in columns.items() if key not in frame.columns or key in own_source}
     return frame.with_columns(**given, note=pl.coalesce("note", "description"))
-
-
-def _read_balance_rows(own: ColumnFormat) -> dict[str, pl.Expr]:
-    """Return the balances before and after the rows of a file, of rows that state them."""
-    text = pl.coalesce(own.kind_from).str.to_lowercase()
-    stated = pl.coalesce("balance", "flow_cents")
-    found: dict[str, pl.Expr] = {
-        f"{key}_cents": pl.when(text.str.contains(pattern)).then(stated)
-        for key, pattern in (("opening", own.opening), ("closing", own.closing))
-        if isinstance(pattern, str)
-    }
-    if isinstance(own.opening, int) and own.closing is not None:
-        found["opening_cents"] = pl.when(text.str.contains(own.closing)).then(pl.lit(own.opening, pl.Int64))
-    return found

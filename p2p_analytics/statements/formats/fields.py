@@ -107,9 +107,14 @@ def read_money(
     if decimal is not None:
         is_comma = pl.lit(value=decimal == ",")
     comma = cells["file"].is_in(evidence.filter(is_comma)["file"].to_list())
+    has_mills = pl.repeat(value=False, n=len(cells), eager=True)
+    if "currency" in cells.columns:
+        has_mills = cells["currency"].str.strip_chars().is_in(WITH_MILLS).fill_null(value=False)
     read: dict[str, pl.Series] = {}
     for name in fields:
-        text = _shorten_mills(cells, name)
+        text = cells[name].cast(pl.String)
+        if has_mills.any():  # a third decimal that is zero is left out
+            text = text.str.replace(r"([.,][0-9]{2})0(\s*)$", "$1$2").zip_with(has_mills, text)
         values = pl.Series(name, [None], pl.Int64).new_from_index(0, len(cells))
         if not comma.all():
             values = parse_money(text)
@@ -132,15 +137,6 @@ def require_amounts(texts: pl.DataFrame, cents: pl.Series, advice: str = _AGAIN)
             f"{file}, line {line}: {text[:_LONGEST]!r} is not an amount, and none of the {count:,} amounts of the file "
             f"is: {advice}."
         )
-
-
-def _shorten_mills(cells: pl.DataFrame, name: str) -> pl.Series:
-    """Return amounts without a third decimal that is zero, in the currencies that have three."""
-    text = cells[name].cast(pl.String)
-    if "currency" not in cells.columns:
-        return text
-    has_mills = cells["currency"].str.strip_chars().is_in(WITH_MILLS).fill_null(value=False)
-    return text.str.replace(r"([.,][0-9]{2})0(\s*)$", "$1$2").zip_with(has_mills, text) if has_mills.any() else text
 
 
 def read_dates(  # noqa: PLR0913 - what the cells do not show
@@ -183,6 +179,8 @@ def find_day_first(  # noqa: PLR0913 - the dates, and the problem
     """
     usual, swapped = order or "mdy", []
     matching = places.with_columns(text.alias("text")).filter(pl.col("text").str.contains(dates))
+    if matching.is_empty():
+        return pl.repeat(usual == "dmy", len(places), eager=True)
     for (file,), part in matching.group_by("file", maintain_order=True):
         possible = list_orders(part["text"])
         if possible and usual not in possible:
@@ -199,11 +197,9 @@ def find_day_first(  # noqa: PLR0913 - the dates, and the problem
 def match_kinds(cells: pl.Series, patterns: Sequence[tuple[str, str]]) -> pl.Series:
     """Return the kind of the first pattern that occurs in each text, in lower case, else "unknown"."""
     distinct = cells.cast(pl.String).unique()
-    text = distinct.str.to_lowercase()
-    kinds = pl.Series("kind", [UNKNOWN]).new_from_index(0, len(text))
-    for kind, pattern in reversed(patterns):
-        found = text.str.contains(pattern).fill_null(value=False)
-        kinds = pl.Series("kind", [kind]).new_from_index(0, len(text)).zip_with(found, kinds)
+    text = pl.col("text").str.to_lowercase()
+    found = [pl.when(text.str.contains(pattern)).then(pl.lit(kind)) for kind, pattern in patterns]
+    kinds = distinct.to_frame("text").with_columns(kind=pl.coalesce(*found, pl.lit(UNKNOWN)))["kind"]
     return cells.cast(pl.String).replace_strict(distinct, kinds, return_dtype=pl.String).alias("kind")
 
 

@@ -31,7 +31,7 @@ _SHAPES: Final = {
 
 
 class NoHeaderError(StatementError):
-    """The file has no header of a known format; ``columns`` are those of its own header, if it has one."""
+    """The file has no header of a known format; ``columns`` are the names in its header, if it has one."""
 
     columns: Sequence[str] = ()
 
@@ -166,7 +166,7 @@ class StatementFormat:
         Raises
         ------
         ConfigurationError
-            It is not a Reading, its rows are not those of the table, or a column of ROWS has other values.
+            It is not a Reading, its rows differ from the rows of the table, or a column of ROWS has other values.
         """
         reading = self.read(table if self.zone is None else replace(table, tz=ZoneInfo(self.zone)))
         if not isinstance(reading, Reading) or not isinstance(reading.rows, pl.DataFrame):
@@ -199,7 +199,10 @@ class StatementFormat:
         found: dict[str, tuple[int, int]] = {}
         for position, cell in enumerate(header):
             name = normalize_name(cell)
-            key, rank = self._names.get(name) or self._names.get(_CODE.sub("(currency)", name)) or (None, 0)
+            known = self._names.get(name)
+            if known is None and name.endswith(")"):
+                known = self._names.get(_CODE.sub("(currency)", name))
+            key, rank = known or (None, 0)
             if key is not None:
                 found[key] = min(found.get(key, (rank, position)), (rank, position))
         return {key: place[1] for key, place in found.items()} if found.keys() >= set(self.required) else None

@@ -35,13 +35,20 @@ def build_cells(utf8: bytes, name: str) -> dict[str, pa.Array]:
     Raises
     ------
     NoHeaderError
-        The text is no JSON, or has no list of transactions.
+        The text is not JSON, or has no list of transactions.
     StatementError
         The text is longer than a history is, or has more transactions.
     """
     if len(utf8) > _LONGEST or sum(utf8.count(separator) for separator in _SEPARATORS) > _MOST_VALUES:
         raise StatementError(f"{name} is longer than a JSON history: download it again for a shorter period.")
-    data = _find_data(utf8.decode(), name)
+    try:
+        # Numbers stay text, so that amounts are exact and no number is too long to be read.
+        found = json.loads(utf8.decode(), parse_float=str, parse_int=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        raise NoHeaderError(f"{name} is no statement: it begins as JSON and cannot be read as such.") from None
+    data = found.get("data", found) if isinstance(found, dict) else None
+    if not isinstance(data, dict) or not isinstance(data.get("transactions"), list):
+        raise NoHeaderError(f"{name} is no statement: a JSON history has a list data.transactions, and this has none.")
     transactions = data["transactions"]
     if len(transactions) > _MOST_ROWS:
         raise StatementError(
@@ -53,18 +60,6 @@ def build_cells(utf8: bytes, name: str) -> dict[str, pa.Array]:
         for field, cells in columns.items():
             cells.append(_to_text(row.get(field)))
     return {field: pa.array(cells, pa.string()) for field, cells in columns.items()}
-
-
-def _find_data(text: str, name: str) -> _Json:
-    try:
-        # Numbers stay text, so that amounts are exact and no number is too long to be read.
-        found = json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
-    except (ValueError, RecursionError):
-        raise NoHeaderError(f"{name} is no statement: it begins as JSON and cannot be read as such.") from None
-    data = found.get("data", found) if isinstance(found, dict) else None
-    if not isinstance(data, dict) or not isinstance(data.get("transactions"), list):
-        raise NoHeaderError(f"{name} is no statement: a JSON history has a list data.transactions, and this has none.")
-    return data
 
 
 def _flatten(row: object) -> _Json:

@@ -214,8 +214,12 @@ def _read_splitwise(table: Table) -> Reading:
     """
     table = blank_cells(table)
     member, columns = _find_member(table)
-    problems: list[Problem] = []
-    wide = _read_cells(table, columns, problems)
+    faults: list[Problem] = []
+    members = table.cells.with_columns(table.extras[name].cast(pl.String).alias(key) for name, key in columns.items())
+    money = read_money(replace(table, cells=members), ("cost", *columns.values()), faults)
+    problems = [each if each.field == "cost" else each._replace(field="member") for each in faults]
+    texts = table.cells.select("file", "line", "description", "category", pl.col("cost").alias("cost_text"))
+    wide = texts.with_columns(money.get_columns())
     dates = read_dates(table, table.cells["date"], problems, order=None if is_english(table) else "dmy")
     currency = find_currencies(table, table.cells["currency"], problems)
     total = wide.select(pl.sum_horizontal(*columns.values())).to_series()
@@ -265,16 +269,6 @@ def _find_member(table: Table) -> tuple[str, dict[str, str]]:
     fault = "does not say which member you are" if given is None else f"has no member {given!r}"
     names = clean_line(", ".join(map(repr, columns)))[:_LONGEST_NAMES]
     raise MemberNeededError(f"{file} {fault}: name yours with member=... (--member), one of {names}.", file, [*columns])
-
-
-def _read_cells(table: Table, columns: dict[str, str], problems: list[Problem]) -> pl.DataFrame:
-    """Return the text columns, and cost and members in cents."""
-    faults: list[Problem] = []
-    wide = table.cells.with_columns(table.extras[name].cast(pl.String).alias(key) for name, key in columns.items())
-    money = read_money(replace(table, cells=wide), ("cost", *columns.values()), faults)
-    problems += [each if each.field == "cost" else each._replace(field="member") for each in faults]
-    texts = table.cells.select("file", "line", "description", "category", pl.col("cost").alias("cost_text"))
-    return texts.with_columns(money.get_columns())
 
 
 def _name_only(columns: dict[str, str], sign: int) -> pl.Expr:

@@ -57,12 +57,23 @@ def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | N
     """
     given = {info.file: info.account for info in files if info.account is not None}
     is_given = pl.col("file").cast(pl.String).is_in(list(given)) if given else pl.lit(value=False)
-    rows = _unite_spellings(rows)
-    rows, problems = _unite_addresses(rows, ~is_given)
+    problems: list[Problem] = []
+    if rows["account"].drop_nulls().n_unique() > 1:
+        latest = rows.group_by("account").agg(pl.col("date").max()).drop_nulls("account").cast({"account": pl.String})
+        written = latest.sort("date", "account")["account"].to_list()
+        last = {account.casefold(): account for account in written}
+        if len(last) < len(written):
+            united = pl.col("account").cast(pl.String).replace({each: last[each.casefold()] for each in written})
+            rows = rows.with_columns(united.cast(rows["account"].dtype))
+        rows, problems = _unite_addresses(rows, ~is_given)
     rows = rows.with_columns(is_handle=pl.col("account").is_not_null(), is_given=is_given)
     if rows["is_handle"].all() and not given and owner is None:
         return NamedRows(rows.drop("is_given"), problems)
-    holders = _find_owners(rows.select("file", "owner", "date").filter(~rows["is_handle"]))
+    without = rows.select("file", "owner", "date").filter(~rows["is_handle"]).group_by("file")
+    owners = without.agg(pl.col("owner").drop_nulls().mode().sort().first(), pl.col("date").max())
+    in_order = owners.select(pl.col("file", "owner").cast(pl.String), "date").sort("date", "owner")
+    spellings = {fold_name(owner): owner for owner in in_order["owner"].drop_nulls()}  # one spelling of each name
+    holders = {file: owner and spellings[fold_name(owner)] for file, owner, _ in in_order.iter_rows()}
     keys = rows.select("file", "account", "owner").filter(rows["is_handle"]).unique().cast(pl.String).rows()
     names = _Names(keys, holders, given, owner)
     problems += names.list_strange()
@@ -150,14 +161,6 @@ class _Names:
         return named, unnamed
 
 
-def _find_owners(rows: pl.DataFrame) -> dict[str, str | None]:
-    """Return the name of the holder of each file, None where it shows none; one spelling of each name."""
-    files = rows.group_by("file").agg(pl.col("owner").drop_nulls().mode().sort().first(), pl.col("date").max())
-    in_order = files.select(pl.col("file", "owner").cast(pl.String), "date").sort("date", "owner")
-    spellings = {fold_name(owner): owner for owner in in_order["owner"].drop_nulls()}
-    return {file: owner and spellings[fold_name(owner)] for file, owner, _ in in_order.iter_rows()}
-
-
 def _list_others(rows: pl.DataFrame, given: Mapping[str, str]) -> list[Problem]:
     """Return a problem for each file that shows another handle or holder than the account that the caller named for it.
 
@@ -201,8 +204,8 @@ def _find_holders(rows: pl.DataFrame, account: str) -> tuple[str | None, list[st
 def _unite_addresses(rows: pl.DataFrame, is_free: pl.Expr) -> tuple[pl.DataFrame, list[Problem]]:
     """Return ROWS in which addresses of one account are one, and a problem for each file with another address.
 
-    A service gives each holder of a payment an id and a sign of its own, so a payment that is in files of two addresses
-    shows that they are those of one account.
+    A service gives each holder of a payment another id and sign, so a payment that is in files of two addresses
+    shows that both belong to one account.
     """
     addresses = [name for name in rows["account"].unique().drop_nulls().to_list() if "@" in name]
     if len(addresses) < 2:  # noqa: PLR2004
@@ -227,14 +230,3 @@ def _unite_addresses(rows: pl.DataFrame, is_free: pl.Expr) -> tuple[pl.DataFrame
     problems = _list_first(other, "account", "other_address")
     united_rows = pl.when(is_free).then(pl.col("account").cast(pl.String).replace(united)).otherwise("account")
     return rows.with_columns(united_rows.cast(rows["account"].dtype).alias("account")), problems
-
-
-def _unite_spellings(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return ROWS with one spelling of each account."""
-    latest = rows.group_by("account").agg(pl.col("date").max()).drop_nulls("account").cast({"account": pl.String})
-    in_order = latest.sort("date", "account")["account"].to_list()
-    spellings = {account.casefold(): account for account in in_order}
-    if len(spellings) == len(in_order):
-        return rows
-    united = {account: spellings[account.casefold()] for account in in_order}
-    return rows.with_columns(pl.col("account").cast(pl.String).replace(united).cast(rows["account"].dtype))

@@ -66,7 +66,7 @@ class Balance:
 
     @property
     def period(self) -> Period:
-        """The period that the file names, else that of its rows."""
+        """The period that the file names, else the period of its rows."""
         return Period(self.stated.start or self.dates.start, self.stated.end or self.dates.end)
 
 
@@ -220,6 +220,9 @@ def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
     is_apart = not (common or is_overlap or is_filled)
     days, months = _count_gap(before, balance, covered) if is_apart else (0, 0)
     months = 0 if gap == 0 else months  # there was nothing to list
+    remark = f"{format_count(common, 'row is', 'rows are')} in the file before too." if common else None
+    if common == len(balance.rows) > 0:
+        remark = "The file before has all of these rows."
     return Seam(
         before,
         gap,
@@ -230,7 +233,7 @@ def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
         is_filled,
         len(rows) if not is_filled and (gap or days or months) else 0,
         moved,
-        _describe_overlap(common, len(balance.rows)),
+        remark,
     )
 
 
@@ -259,13 +262,6 @@ def _find_overlap(before: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
     return len(common), sum(before["known_cents"][min(moved) :]) if moved else 0
 
 
-def _describe_overlap(common: int, count: int) -> str | None:
-    """Return a remark on the rows that the file before has too."""
-    if common == count > 0:
-        return "The file before has all of these rows."
-    return f"{format_count(common, 'row is', 'rows are')} in the file before too." if common else None
-
-
 def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[int, int]:
     """Return how many days the periods that both files name leave out, or how many whole months their rows do.
 
@@ -278,7 +274,7 @@ def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[in
     if before.period.end is None or balance.period.start is None:
         return 0, 0
     first, last = _number_month(before.period.end), _number_month(balance.period.start)
-    if last - first < 2:  # noqa: PLR2004 - there is no month between
+    if last - first < 2:  # noqa: PLR2004 - no month lies between
         return 0, 0
     spans = covered.list_spans(balance)
     return 0, _count_left_out(first, last, [(_number_month(start), _number_month(end)) for start, end in spans])
@@ -287,8 +283,8 @@ def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[in
 def _count_days(end: datetime, start: datetime, spans: Iterable[tuple[datetime, datetime]]) -> int:
     """Return how many whole days between two instants are in no span.
 
-    The days begin with the instant after the first one, so those of any zone are right. Clocks may be changed between,
-    by few hours; more are part of a day, as between files that were read with different zones.
+    The days begin with the instant after the first one, so the days of any zone are right. Clocks may change between
+    them by few hours; more are part of a day, as between files that were read with different zones.
     """
     midnight = end + timedelta(microseconds=1)
     changed = abs((start - midnight + _DAY / 2) % _DAY - _DAY / 2)

@@ -41,11 +41,11 @@ _MOST_FILES: Final = 30  # that have rows alike in one minute or day: such rows 
 
 
 def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
-    """Return a problem for each two files of which one looks like a copy of the other; it is that of the later one.
+    """Return a problem for each two files where one looks like a copy of the other; it names the later one.
 
     Two rows look alike if they differ only as a spreadsheet changes them: one has lost its seconds, its time of day,
     which also moves it by a day in another zone, or the cents of its amount. A file looks like a copy if half of its
-    rows from the days of the other file, or half of those of that file, have such a row in the other. A file that has
+    rows from the days of the other file, or half of that file's rows, have such a row in the other. A file that has
     both rows shows that they are two.
 
     Parameters
@@ -55,7 +55,11 @@ def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
     versions : polars.DataFrame
         Further ROWS of these transactions.
     """
+    if rows["file"].n_unique() < 2:  # noqa: PLR2004 - a copy is of another file
+        return []
     candidates = _select_candidates(rows)
+    if candidates.is_empty():
+        return []
     shared = _select_shared(candidates)
     if shared.is_empty():
         return []
@@ -79,7 +83,7 @@ def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
 
 
 def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of which a copy is another payment, with the columns by which they are compared.
+    """Return the rows that become other payments if they are copied, with the columns by which they are compared.
 
     Rows are ``alike`` if a spreadsheet may have made one of the other: it changes amounts and times only.
     """
@@ -139,7 +143,7 @@ def _select_shared(candidates: pl.DataFrame) -> pl.DataFrame:
 def _find_alike(shared: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     """Return rows with each other file that has a row that looks like it, where neither file has both.
 
-    Each row is joined with files, not with their rows, of which one minute can have thousands.
+    Each row is joined with files, not with their rows: one minute can have thousands.
     """
     key = [*_MOMENT, *_SIDES]
     of_other = [pl.when(pl.col(side) > 0).then(3 - pl.col(side)).otherwise(0).alias(side) for side in _SIDES]
@@ -152,7 +156,7 @@ def _find_alike(shared: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _select_copies(counts: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[Mapping[str, Any]]:
-    """Yield the two files of each copy, of which half of the rows are alike, as the later one sees them."""
+    """Yield the two files of each copy, if half of the rows are alike, from the view of the later one."""
     day = pl.col("day")
     files = candidates.group_by("account", "file").agg(
         day.min().alias("first"), day.max().alias("last"), pl.col("payment_id").min().alias("id")
@@ -185,6 +189,8 @@ def find_equal_balances(balances: Sequence[Balance]) -> list[tuple[int, int]]:
     An account that is emptied each month has the same balances each month: amounts with three ids are left out.
     """
     rows = _list_running_balances(balances)
+    if rows.is_empty():
+        return []
     rows = rows.filter(pl.col("id").n_unique().over(_STATE) == 2)  # noqa: PLR2004
     pairs = rows.join(rows, on=_STATE, suffix="_later").filter(
         pl.col("at") < pl.col("at_later"), pl.col("id") != pl.col("id_later")
@@ -192,7 +198,7 @@ def find_equal_balances(balances: Sequence[Balance]) -> list[tuple[int, int]]:
     counts = pairs.group_by("at", "at_later").agg(
         pl.struct(_STATE).n_unique().alias("equal"), pl.col("balance").n_unique().alias("balances")
     )
-    sizes = [] if counts.is_empty() else [(each.rows["known_cents"] != 0).sum() for each in balances]
+    sizes = [(each.rows["known_cents"] != 0).sum() for each in balances]
     found: dict[int, int] = {}
     for at, later, equal, different in counts.sort("at").iter_rows():
         if different >= _FEWEST_BALANCES and 2 * equal >= min(sizes[at], sizes[later]):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pandas as pd
 import polars as pl
@@ -21,15 +22,13 @@ from p2p_analytics.frames.schema import (
     STATEMENT,
     TEXT,
     WHOLE,
-    parse_dtype,
 )
 from p2p_analytics.records import Me, User
 from p2p_analytics.statements.ledger.accounts import name_accounts
 from p2p_analytics.statements.ledger.continuity import find_replaced
 from p2p_analytics.statements.ledger.copies import list_copies
 from p2p_analytics.statements.ledger.ids import GIVEN, fill_ids, find_books, find_replaced_rows
-from p2p_analytics.statements.ledger.order import running_balance
-from p2p_analytics.statements.ledger.reconcile import find_balance, reconcile
+from p2p_analytics.statements.ledger.reconcile import find_balance, frame_lines, reconcile
 from p2p_analytics.statements.ledger.sides import (
     blank_sides,
     fill_refunds,
@@ -76,6 +75,30 @@ FILES: Final[Mapping[str, str]] = {
 }
 _GROUP: Final = ("file", "account", "currency")
 _COLUMNS: Final = {**PAYMENTS, **STATEMENT}
+_SIZE: Final = pl.col("flow_cents").abs()
+_IS_PAYMENT: Final = pl.col("kind") == KIND_PAYMENT
+_IS_CHARGE: Final = pl.col("action") == Action.CHARGE.value
+# The actor of a payment sends the money, the actor of a charge receives it.
+_IS_ACTOR: Final = (pl.col("direction") == "in") == _IS_CHARGE
+# The holder's side of a payment between people has the account as id and username if that is a handle. Other people
+# have an id if the file shows their user id.
+_OWN: Final = pl.when(_IS_PAYMENT & pl.col("is_handle")).then("account")
+_USERNAME: Final = pl.when(_IS_PAYMENT).then("counterparty_username")
+_USER_ID: Final = pl.when(_IS_PAYMENT).then("counterparty_id")
+_EXPRESSIONS: Final = {name: pl.col(name) for name in _COLUMNS if name in ROWS} | {
+    "amount_cents": pl.when(_IS_PAYMENT & _IS_CHARGE).then(-_SIZE).otherwise(_SIZE),
+    "date_created": pl.col("date"),
+    "date_completed": pl.when(pl.col("status") == Status.SETTLED.value).then("date"),
+    "actor_id": pl.when(_IS_ACTOR).then(_OWN).when(~_IS_ACTOR).then(_USER_ID),
+    "actor_username": pl.when(_IS_ACTOR).then(_OWN).when(~_IS_ACTOR).then(_USERNAME),
+    "actor_display_name": pl.col("from_name"),
+    "target_type": pl.when(_IS_PAYMENT).then(pl.lit(TargetType.USER.value)),
+    "target_user_id": pl.when(~_IS_ACTOR).then(_OWN).when(_IS_ACTOR).then(_USER_ID),
+    "target_user_username": pl.when(~_IS_ACTOR).then(_OWN).when(_IS_ACTOR).then(_USERNAME),
+    "target_user_display_name": pl.col("to_name"),
+    "account_id": pl.col("account"),
+}
+_FEW_ROWS: Final = 10_000  # their columns may be in memory twice
 # Fields of money that are not the amount of a row.
 _OTHER_MONEY: Final = ("tip", "tax", "fee", "balance")
 _READ: Final = {NOT_AN_AMOUNT: "flow_cents", NOT_A_DATE: "date"}  # the column that a problem leaves empty
@@ -112,17 +135,23 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
     books = find_books(named.rows, files)
     rows = fill_ids(named.rows, files, books)
     checked = reconcile(rows, files, others, books)
-    rows = running_balance(rows)
+    rows = rows.with_columns(checked.running)
     is_replaced = find_replaced_rows(rows, books)
-    if cut_off := _find_replaced_files(collected.problems, checked.balances):
+    cut_off = {problem.file for problem in collected.problems if problem.code == CUT_OFF}
+    if cut_off:  # a file that adds up can replace them
+        replaced = {id(balance) for balance in find_replaced(checked.balances, cut_off)}
+        named_files = {each.file for each in checked.balances}
+        cut_off &= named_files - {each.file for each in checked.balances if id(each) not in replaced}
         is_replaced |= rows["file"].cast(pl.String).is_in(list(cut_off))
-    stated = pl.from_pandas(checked.table)
-    standing, every, row_problems = _unite(rows, is_replaced, stated)
-    listed = _list_files(every, files, stated)
+    standing, every, row_problems = _unite(rows, is_replaced, checked.balances)
+    keys, date = [*_GROUP, "kind", "owner"], pl.col("date")
+    counted = every.group_by(*keys, "is_handle").agg(pl.len(), date.min().alias("start"), date.max().alias("end"))
+    counts = counted.cast(dict.fromkeys(keys, pl.String)).rows(named=True)
+    listed = _list_files(counts, files, checked.balances)
     problems = [each for each in collected.problems if each.code != CUT_OFF or each.file not in cut_off]
     problems = [*_settle_problems(problems, rows, standing, is_replaced), *checked.problems]
     strange = {problem.file for problem in named.problems}
-    holders = _list_holders(every, name_holders(standing, strange), checked.balances)
+    holders = _list_holders(counts, name_holders(standing, strange), checked.balances)
     is_counted = pl.col("kind").ne_missing(NOTICE) & ~is_replaced
     ids = every.select("account", pl.when(is_counted).then("payment_id"))
     named = named._replace(rows=rows.clear())
@@ -133,25 +162,23 @@ def derive(collected: Collected, owner: User | None = None, others: Iterable[Oth
         listed = listed.fillna({"account": account})
         holders = {account: Me(user=User(id=account, display_name=account))}
     payments = _build_payments(standing, sort_newest_first(standing))
-    problems = _list_once(_drop_doubles([*problems, *named.problems, *row_problems]), checked.balances)
+    problems = _list_once([*problems, *named.problems, *row_problems], checked.balances)
     return View(payments, problems, checked.table, listed, holders, named.unnamed, ids)
 
 
-def _find_replaced_files(problems: Sequence[Problem], balances: Sequence[Balance]) -> set[str]:
-    """Return the files that are cut off, and replaced by others that add up."""
-    cut_off = {problem.file for problem in problems if problem.code == CUT_OFF}
-    replaced = {id(balance) for balance in find_replaced(balances, cut_off)} if cut_off else set()
-    return cut_off & {each.file for each in balances} - {each.file for each in balances if id(each) not in replaced}
-
-
 def _unite(
-    rows: pl.DataFrame, is_replaced: pl.Series, balances: pl.DataFrame
+    rows: pl.DataFrame, is_replaced: pl.Series, balances: Sequence[Balance]
 ) -> tuple[pl.DataFrame, pl.DataFrame, list[Problem]]:
     """Return one row per transaction, all rows with what follows from these, and problems of rows together."""
     current = rows.filter(~is_replaced) if is_replaced.any() else rows
     standing, problems = current, list[Problem]()
-    is_repeated = _find_repeated(current)
-    if is_repeated.any():
+    hashes = current["payment_id"].hash()  # hashes take less time to compare than texts
+    places = (hashes.is_duplicated() & current["payment_id"].is_not_null()).arg_true()
+    if len(places):
+        is_further = pl.struct(KEY).is_duplicated() & pl.col("kind").ne_missing(NOTICE)
+        places = places.filter(current.select(*KEY, "kind")[places].select(is_further).to_series())
+    if len(places):
+        is_repeated = pl.repeat(value=False, n=len(current), eager=True).scatter(places, values=True)
         repeated = current.filter(is_repeated)
         united, problems = unite_rows(describe_files(repeated, rows, balances))
         ordered = repeated.sort("line")
@@ -170,82 +197,69 @@ def _unite(
     return filled, every, problems + list_copies(filled, every)
 
 
-def _find_repeated(rows: pl.DataFrame) -> pl.Series:
-    """Return which rows are of a transaction with several."""
-    hashes = rows["payment_id"].hash()  # hashes take less time to compare than texts
-    places = (hashes.is_duplicated() & rows["payment_id"].is_not_null()).arg_true()
-    is_repeated = pl.struct(KEY).is_duplicated() & pl.col("kind").ne_missing(NOTICE)
-    places = places.filter(rows.select(*KEY, "kind")[places].select(is_repeated).to_series())
-    return pl.repeat(value=False, n=len(rows), eager=True).scatter(places, values=True)
-
-
-def _list_holders(rows: pl.DataFrame, names: Mapping[str, str], balances: Sequence[Balance]) -> dict[str, Me]:
+def _list_holders(
+    counts: Sequence[Mapping[str, Any]], names: Mapping[str, str], balances: Sequence[Balance]
+) -> dict[str, Me]:
     """Return the holder of each account, with the closing balance of the last file.
 
-    An account without a name is called as its files say, by most of their rows.
+    An account without a name is called as its files say, by most of their rows. The balance is in the currency of the
+    account's payments between people, or of all rows where there are none.
     """
+    owners: dict[str, Counter[str]] = {}
+    handles: set[str] = set()
+    currencies: dict[tuple[str, bool], set[str]] = defaultdict(set)
+    for each in counts:
+        account = each["account"]
+        of_account = owners.setdefault(account, Counter())
+        if each["owner"] is not None:
+            of_account[each["owner"]] += each["len"]
+        handles |= {account} if each["is_handle"] else set()
+        if each["kind"] != NOTICE:
+            currencies[account, each["kind"] == KIND_PAYMENT].add(each["currency"] or UNKNOWN_CURRENCY)
     holders = {}
-    key = ("account", "owner")
-    counts = rows.group_by(key).agg(pl.len(), pl.col("is_handle").any())
-    ordered = counts.cast(dict.fromkeys(key, pl.String)).sort("len", "owner", descending=[True, False])
-    owners = ordered.group_by("account", maintain_order=True).agg(
-        pl.col("owner").drop_nulls().first(), pl.col("is_handle").any()
-    )
-    currencies = _list_currencies(rows)
-    for account, owner, is_handle in owners.sort("account").iter_rows():
-        own = [balance for balance in balances if balance.account == account]
-        closing = find_balance(own, currencies.get(account, []))
+    for account, own in sorted(owners.items()):
+        used = currencies[account, True] or currencies[account, False]
+        owner = min(own, key=lambda name: (-own[name], name), default=None)
         user = User(
-            id=account, username=account if is_handle else None, display_name=names.get(account) or owner or account
+            id=account,
+            username=account if account in handles else None,
+            display_name=names.get(account) or owner or account,
         )
+        closing = find_balance([balance for balance in balances if balance.account == account], used)
         holders[account] = Me(user=user, balance_cents=closing)
     return holders
 
 
-def _list_currencies(rows: pl.DataFrame) -> dict[str, list[str]]:
-    """Return the currencies of each account's payments between people, or of all rows where there are none."""
-    is_payment = pl.col("kind") == KIND_PAYMENT
-    counts = rows.select("account", "currency", "kind").filter(pl.col("kind") != NOTICE).group_by("account", "currency")
-    code = pl.col("currency").cast(pl.String).fill_null(UNKNOWN_CURRENCY)
-    found = counts.agg(is_payment.any().alias("of_people")).group_by(pl.col("account").cast(pl.String))
-    lists = found.agg(code.unique().alias("every"), code.filter("of_people").unique().alias("of_people"))
-    return {account: of_people or every for account, every, of_people in lists.iter_rows()}
-
-
-def _list_files(rows: pl.DataFrame, files: Sequence[FileInfo], balances: pl.DataFrame) -> pd.DataFrame:
+def _list_files(
+    counts: Sequence[Mapping[str, Any]], files: Sequence[FileInfo], balances: Sequence[Balance]
+) -> pd.DataFrame:
     """Return one row per file, account and currency, in the order of the files; a file without rows has zeros."""
-    start, end = pl.col("date").min().alias("period_start"), pl.col("date").max().alias("period_end")
-    of_kind = rows.group_by(*_GROUP, "kind").agg(start, end, pl.len().cast(pl.Int64).alias("rows"))
-    counts = of_kind.group_by(_GROUP).agg(
-        pl.col("period_start").min(),
-        pl.col("period_end").max(),
-        pl.col("rows").sum(),
-        *(pl.col("rows").filter(pl.col("kind") == kind).sum().alias(kind) for kind in KINDS),
-    )
-    stated = balances.select(*_GROUP, "opening_cents", "closing_cents")
-    counts = counts.cast(dict.fromkeys(_GROUP, pl.String)).join(stated, on=_GROUP, nulls_equal=True, how="left")
-    instant = pl.Datetime("us", "UTC")
-    listed = pl.DataFrame(
-        [(info.file, info.format, at, info.period_start, info.period_end) for at, info in enumerate(files)],
-        schema={"file": pl.String, "format": pl.String, "number": pl.Int64, "start": instant, "end": instant},
-        orient="row",
-    )
-    joined = listed.join(counts, on="file", how="left").sort("number", "account", "currency", nulls_last=True)
-    filled = joined.with_columns(
-        pl.coalesce("start", "period_start").alias("period_start"),
-        pl.coalesce("end", "period_end").alias("period_end"),
-        pl.col("rows", *KINDS).fill_null(0),
-    )
-    return pd.DataFrame(
-        {name: pd.array(filled[name].to_list(), dtype=parse_dtype(dtype)) for name, dtype in FILES.items()}
-    )
-
-
-def _drop_doubles(problems: Sequence[Problem]) -> list[Problem]:
-    """Return problems without possible doubles that are copies, which another problem describes in more detail."""
-    pairs = [(problem.code, frozenset((problem.file, problem.other_file))) for problem in problems]
-    copies = {(POSSIBLE_DOUBLE, files) for code, files in pairs if code == COPY}
-    return [problem for problem, pair in zip(problems, pairs, strict=True) if pair not in copies]
+    stated = {(each.file, each.account, each.currency): each for each in balances}
+    groups: dict[str, dict[tuple[str | None, str | None], list[Mapping[str, Any]]]] = {}
+    for each in counts:
+        groups.setdefault(each["file"], {}).setdefault((each["account"], each["currency"]), []).append(each)
+    lines = []
+    for info in files:
+        of_file = groups.get(info.file) or {(None, None): []}
+        for account, currency in sorted(of_file, key=lambda key: [(word is None, word or "") for word in key]):
+            own = of_file[account, currency]
+            balance = stated.get((info.file, account, currency))
+            lines.append(
+                {
+                    "file": info.file,
+                    "format": info.format,
+                    "account": account,
+                    "currency": currency,
+                    "period_start": info.period_start
+                    or min(filter(None, (each["start"] for each in own)), default=None),
+                    "period_end": info.period_end or max(filter(None, (each["end"] for each in own)), default=None),
+                    "rows": sum(each["len"] for each in own),
+                    **{kind: sum(each["len"] for each in own if each["kind"] == kind) for kind in KINDS},
+                    "opening_cents": balance and balance.opening,
+                    "closing_cents": balance and balance.closing,
+                }
+            )
+    return frame_lines(lines, FILES)
 
 
 def _settle_problems(
@@ -253,8 +267,8 @@ def _settle_problems(
 ) -> list[Problem]:
     """Return problems of formats, with the ids of payments in place of the ids in the files.
 
-    Rows that a later snapshot replaces have none. An amount or date that cannot be read is no problem if another row of
-    the payment has it.
+    Rows that a later snapshot replaces have none. An unreadable amount or date is not a problem if another row of the
+    payment has it.
     """
     lines = list({problem.line for problem in problems if problem.line is not None})
     values = ("account", "payment_id", *_READ.values())
@@ -279,8 +293,12 @@ def _list_once(problems: Sequence[Problem], balances: Sequence[Balance]) -> list
     """Return problems, each once, although several files can have it; it names the file with the last name.
 
     That is the same problem of the same payment, as often as one file has it, and the same problem at the same line of
-    a copy of a file: one with the same balances.
+    a copy of a file: one with the same balances. A possible double that is a copy is described by the problem of the
+    copy, in more detail.
     """
+    pairs = [(problem.code, frozenset((problem.file, problem.other_file))) for problem in problems]
+    copies = {(POSSIBLE_DOUBLE, files) for code, files in pairs if code == COPY}
+    problems = [problem for problem, pair in zip(problems, pairs, strict=True) if pair not in copies]
     contents: dict[str, set[object]] = {}
     accounts: dict[str, set[object]] = {}
     for balance in balances:
@@ -307,58 +325,25 @@ def _list_once(problems: Sequence[Problem], balances: Sequence[Balance]) -> list
 def _build_payments(rows: pl.DataFrame, order: pl.Series) -> pd.DataFrame:
     """Return the PAYMENTS frame with the STATEMENT columns.
 
-    The columns of the rows are removed as they are read, so that none is in memory twice for long.
+    Of many rows, columns are removed as soon as they are read, so that none is in memory twice for long.
     """
-    expressions = _describe_columns()
-    last_uses: dict[str, str] = {
-        source: name for name, each in expressions.items() for source in each.meta.root_names()
-    }
+    expressions = [each.gather(order).alias(name) for name, each in _EXPRESSIONS.items()]
+    step = len(expressions) if len(order) < _FEW_ROWS else 1
     built = {}
-    for name, expression in expressions.items():
-        column = rows.select(expression.gather(order).alias(name)).to_series()
-        built[name] = pandas_array(_to_arrow(column, _COLUMNS[name]), _COLUMNS[name])
-        for source in [source for source, last in last_uses.items() if last == name]:
-            rows.drop_in_place(source)
+    for at in range(0, len(expressions), step):
+        for column in rows.select(expressions[at : at + step]):
+            name, is_text = column.name, _COLUMNS[column.name] == TEXT
+            values = column.cast(pl.String) if is_text else column
+            if is_text and len(values) and values[0] == values[-1] and values.eq_missing(values[0]).all():
+                array = repeat_text(values[0], len(values))
+            else:
+                array = pa.chunked_array([values.to_arrow(compat_level=pl.CompatLevel.oldest())])
+            built[name] = pandas_array(array, _COLUMNS[name])
+        needed = {name for each in expressions[at + step :] for name in each.meta.root_names()}
+        for name in set(rows.columns) - needed:
+            rows.drop_in_place(name)
     for name in _COLUMNS.keys() - built.keys():
         text = repeat_text(SOURCE_STATEMENT if name == "source" else None, len(order))
         is_text = _COLUMNS[name] == TEXT
         built[name] = pandas_array(text if is_text else pa.nulls(len(order)), _COLUMNS[name])
     return pd.DataFrame({name: built[name] for name in _COLUMNS}, copy=False)
-
-
-def _describe_columns() -> dict[str, pl.Expr]:
-    """Return the expression of each column.
-
-    The holder's side of a payment between people has the account as id and username if that is a handle. Other
-    people have an id if the file shows their user id.
-    """
-    is_payment = pl.col("kind") == KIND_PAYMENT
-    is_charge = pl.col("action") == Action.CHARGE.value
-    is_settled = pl.col("status") == Status.SETTLED.value
-    size = pl.col("flow_cents").abs()
-    # The actor of a payment sends the money, the actor of a charge receives it.
-    is_actor = (pl.col("direction") == "in") == is_charge
-    own = pl.when(is_payment & pl.col("is_handle")).then("account")
-    other = pl.when(is_payment).then("counterparty_username")
-    other_id = pl.when(is_payment).then("counterparty_id")
-    return {name: pl.col(name) for name in _COLUMNS if name in ROWS} | {
-        "amount_cents": pl.when(is_payment & is_charge).then(-size).otherwise(size),
-        "date_created": pl.col("date"),
-        "date_completed": pl.when(is_settled).then("date"),
-        "actor_id": pl.when(is_actor).then(own).when(~is_actor).then(other_id),
-        "actor_username": pl.when(is_actor).then(own).when(~is_actor).then(other),
-        "actor_display_name": pl.col("from_name"),
-        "target_type": pl.when(is_payment).then(pl.lit(TargetType.USER.value)),
-        "target_user_id": pl.when(~is_actor).then(own).when(is_actor).then(other_id),
-        "target_user_username": pl.when(~is_actor).then(own).when(is_actor).then(other),
-        "target_user_display_name": pl.col("to_name"),
-        "account_id": pl.col("account"),
-    }
-
-
-def _to_arrow(column: pl.Series, dtype: str) -> pa.ChunkedArray:
-    if dtype != TEXT:
-        return pa.chunked_array([column.to_arrow()])
-    if len(column) and column.eq_missing(column.new_from_index(0, len(column))).all():
-        return repeat_text(column.cast(pl.String)[0], len(column))
-    return pa.chunked_array([column.cast(pl.String).to_arrow(compat_level=pl.CompatLevel.oldest())])

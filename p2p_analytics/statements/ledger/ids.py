@@ -1,4 +1,4 @@
-"""Ids of transactions: the same row of two files is one transaction, and one id can be that of several.
+"""Ids of transactions: the same row of two files is one transaction, and several can share one id.
 
 A row without an id is identified by what the service cannot reword: start, amount, fee, currency, product and the
 balance after the row. An id belongs to one transaction only with one currency and one sign: a service gives the id of a
@@ -37,7 +37,7 @@ _BASE: Final = ("account", "service", "base")
 
 
 class Book(NamedTuple):
-    """The group of which a file is a snapshot.
+    """The group that a file is a snapshot of.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def fill_ids(rows: pl.DataFrame, files: Sequence[FileInfo], books: Mapping[str, 
     books : dict
         As `find_books` returns it; equal rows of two groups are two transactions.
     """
-    rows = rows.with_columns(pl.col("payment_id").alias(GIVEN))
+    rows = rows.with_columns(pl.col("payment_id").alias(GIVEN), pl.lit(value=False).alias(SHARED))
     is_transaction = pl.col("kind").ne_missing(NOTICE)
     lacks_id = rows.select((pl.col("payment_id").is_null() & is_transaction).alias("lacks")).to_series()
     if lacks_id.any():
@@ -144,8 +144,12 @@ def _make_ids(rows: pl.DataFrame, services: Mapping[str, str], books: Mapping[st
     )
     number = pl.int_range(1, pl.len() + 1).over("file", "base", "balance_cents", order_by=[*_WORDS, "line"])
     found = found.with_columns(number=number)
-    if (found["book"] > 1).any():
-        found = found.with_columns(number=pl.col("number") + _count_in_earlier_books(found))
+    if (found["book"] > 1).any():  # equal rows are counted on from earlier groups
+        key = [*_BASE, "balance_cents"]
+        counts = found.group_by(*key, "book").agg(pl.col("number").max()).sort("book")
+        before = counts.with_columns(before=pl.col("number").cum_sum().over(key) - pl.col("number")).drop("number")
+        joined = found.join(before, on=[*key, "book"], how="left", nulls_equal=True, maintain_order="left")
+        found = joined.with_columns(number=pl.col("number") + pl.col("before"))
     found = _fill_balances(found)
     content = pl.concat_str("base", pl.col("balance_cents").cast(pl.String).fill_null(_NULL), separator=_SEPARATOR)
     found = found.select("service", _hash_contents(found.select(content).to_series(), 16), "number")
@@ -179,14 +183,6 @@ def _fill_balances(found: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _count_in_earlier_books(found: pl.DataFrame) -> pl.Series:
-    """Return how many equal rows the groups before that of each row have."""
-    key = [*_BASE, "balance_cents"]
-    counts = found.group_by(*key, "book").agg(pl.col("number").max()).sort("book")
-    before = counts.with_columns(before=pl.col("number").cum_sum().over(key) - pl.col("number")).drop("number")
-    return found.join(before, on=[*key, "book"], how="left", nulls_equal=True, maintain_order="left")["before"]
-
-
 def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:
     """Return ROWS in which each transaction of an id has an id, and `SHARED`.
 
@@ -194,14 +190,13 @@ def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:
     currency and day, and refer to it. In files of services that repeat ids, rows of one sign and different amounts are
     different transactions, too.
     """
-    rows = rows.with_columns(pl.lit(value=False).alias(SHARED))
-    hashes = rows[GIVEN].hash()  # hashes take less time to compare than texts
-    repeated = (
-        rows.select(
-            "account", "file", "currency", "flow_cents", "date", "start", "kind", at=pl.int_range(pl.len()), id=GIVEN
-        )
-        .with_columns(hashes.alias("hash"))
-        .filter(hashes.is_duplicated(), pl.col("id").is_not_null(), pl.col("kind").ne_missing(NOTICE))
+    hashes = rows[GIVEN].hash().alias("hash")  # hashes take less time to compare than texts
+    is_repeated = hashes.is_duplicated() & rows[GIVEN].is_not_null()
+    if not is_repeated.any():
+        return rows
+    names = ("account", "file", "currency", "flow_cents", "date", "start", "kind")
+    repeated = rows.select(*names, hashes, at=pl.int_range(pl.len()), id=GIVEN).filter(
+        is_repeated, pl.col("kind").ne_missing(NOTICE)
     )
     is_mixed = pl.any_horizontal(pl.col("flow_cents", "currency").n_unique().over("hash") > 1)
     parts = repeated.filter(is_mixed).select(

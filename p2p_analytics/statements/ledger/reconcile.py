@@ -1,4 +1,7 @@
-"""Reconciliation: opening balance + rows that moved it = closing balance, in each file and from file to file."""
+"""Reconciliation: opening balance + rows that moved it = closing balance, in each file and from file to file.
+
+The rows of a file are put into the order in which they moved the balance; some files list the newest row first.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,7 @@ from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FLAG, GAP, INSTANT, TEX
 from p2p_analytics.money import LARGEST_CENTS
 from p2p_analytics.statements.ledger.continuity import Balance, Period, find_replaced, join_files
 from p2p_analytics.statements.ledger.copies import find_equal_balances
-from p2p_analytics.statements.ledger.order import GROUP, order_rows
-from p2p_analytics.statements.ledger.sides import name_other_side
+from p2p_analytics.statements.ledger.sides import COUNTERPARTY
 from p2p_analytics.statements.problems import POSSIBLE_DOUBLE, Problem
 from p2p_analytics.statements.rows import slice_by_files, strip_label
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
     from p2p_analytics.statements.ledger.continuity import ExplainingRow, OtherRow, Seam
     from p2p_analytics.statements.ledger.ids import Book
-    from p2p_analytics.statements.ledger.order import OrderedRows
     from p2p_analytics.statements.rows import FileInfo
 
 RECONCILIATION: Final[Mapping[str, str]] = {
@@ -47,6 +48,15 @@ RECONCILIATION: Final[Mapping[str, str]] = {
     "gap_cents": WHOLE,
     "note": TEXT,
 }
+_GROUP: Final = "group"  # the number of the balance that a row belongs to: one per file, account and currency
+_NAMES: Final = ("file", "account", "currency")
+_NEEDED: Final = (
+    *_NAMES, "line", "date", "kind", "payment_id", "moved_cents", "flow_cents", "opening_cents", "closing_cents",
+    "balance_cents",
+)  # fmt: skip
+_SEGMENT: Final = (_GROUP, "segment")
+_LINE: Final = pl.when("is_reversed").then(-pl.col("line")).otherwise("line")
+_BREAK: Final = 1 << 32  # a balance that does not follow counts for more than any number of dates
 _TRANSACTION: Final = ("payment_id", "date", "line", "known_cents", "offset_cents", "moved_cents", "flow_cents")
 _MOST_SETS: Final = 5
 _LARGEST_SET: Final = 3
@@ -67,11 +77,18 @@ class Change(NamedTuple):
 
 
 class Reconciled(NamedTuple):
-    """The table of all files, their balances, and their problems."""
+    """The table of all files, their balances and problems, and the balance after each row.
+
+    ``running`` has a value for each row, where the balance is known. A balance that the file states is kept. Other rows
+    are counted on from the stated balance before them, from the opening balance of the file, or back from a later
+    stated balance or the closing balance. The balance stays null for notices; where none of these is known without an
+    unreadable amount in between; and in a file with opening and closing balances that do not agree with its rows.
+    """
 
     table: pd.DataFrame
     balances: list[Balance]
     problems: list[Problem]
+    running: pl.Series
 
 
 def reconcile(
@@ -80,30 +97,50 @@ def reconcile(
     others: Iterable[OtherRow] = (),
     books: Mapping[str, Book] = MappingProxyType({}),
 ) -> Reconciled:
-    """Return whether the balances of each file agree with its rows, and with those of the file before.
+    """Return whether the balances of each file agree with its rows, and with the balances of the file before.
 
     ``rows`` are ROWS of all files with ``payment_id``, before payments that are in several files are united. Only files
-    about one balance follow each other: that of a service, product and, if ``books`` has it, group. A file that adds up
-    replaces those of its format that do not. A change of the balance that ``others`` explain to the cent is no gap.
+    about one balance follow each other: one service, product and, if ``books`` has it, group. A file that adds up
+    replaces files of its format that do not. A change of the balance that ``others`` explain to the cent is not a gap.
 
     The table is ordered by account, currency, service and period. Opening and closing balance follow from the balances
     that the rows state, if the file states none. ``reconciled`` is null where a balance is not known, or where the only
-    one is that of a single row.
+    one is stated in a single row.
     """
-    joined = join_files(_check_groups(rows, {info.file: info for info in files}, books), others)
+    of_files = {info.file: info for info in files}
+    balances: list[Balance] = []
+    running: list[pl.Series] = []
+    for part in slice_by_files(rows):
+        ordered, names = _order_rows(part)
+        balances += _check_groups(part, ordered, names, of_files, books)
+        running.append(_count_balances(ordered))
+    joined = join_files(balances, others)
     table, problems = _frame_joined(joined), _list_problems(joined)
-    return Reconciled(table, [replace(balance, rows=balance.rows.clear()) for balance, _ in joined], problems)
+    balances = [replace(balance, rows=balance.rows.clear()) for balance, _ in joined]
+    return Reconciled(table, balances, problems, pl.concat(running))
 
 
-def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapping[str, Book]) -> Iterator[Balance]:
-    """Yield the balance of each file, account and currency."""
-    for group, transactions, moves in _list_groups(rows):
+def _check_groups(
+    rows: pl.DataFrame,
+    ordered: pl.DataFrame,
+    names: pl.DataFrame,
+    files: Mapping[str, FileInfo],
+    books: Mapping[str, Book],
+) -> Iterator[Balance]:
+    """Yield the balance of each file, account and currency, except for groups with nothing in them."""
+    every = ordered.filter(~pl.col("is_notice")).select(_TRANSACTION)
+    every_move, at = every.select("payment_id", "date", "known_cents"), 0
+    for group in _sum_groups(ordered, names).iter_rows(named=True):
+        transactions, moves = (each.slice(at, group["transactions"]) for each in (every, every_move))
+        at += len(transactions)
+        if group["is_blank"]:
+            continue
         info, book = files[group["file"]], books.get(group["file"])
         opening, moved, closing = _add_up(group)
         is_known = opening is not None and moved is not None and closing is not None
         difference = closing - opening - moved if is_known else None
         agrees = not (difference or info.is_broken or group["unknown"])
-        explanations = _explain(transactions, difference) if difference else []
+        suggestion, explaining = _explain(transactions, rows, info.file, difference) if difference else (None, ())
         remarks = _list_remarks(group, is_broken=info.is_broken, is_too_large=moved is None)
         yield Balance(
             info.file,
@@ -118,8 +155,8 @@ def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapp
             closing,
             difference,
             agrees if is_known and not _has_nothing_to_check(group) else None,
-            _list_ids(explanations, transactions) if explanations else None,
-            _describe_rows(explanations, transactions, rows, info.file),
+            suggestion,
+            explaining,
             " ".join(remarks) or None,
             dates=Period(group["start"], group["end"]),
             stated=Period(info.period_start, info.period_end),
@@ -127,24 +164,12 @@ def _check_groups(rows: pl.DataFrame, files: Mapping[str, FileInfo], books: Mapp
         )
 
 
-def _list_groups(rows: pl.DataFrame) -> Iterator[tuple[Mapping[str, Any], pl.DataFrame, pl.DataFrame]]:
-    """Yield sums, transactions and moves of each file, account and currency, but for groups with nothing in them."""
-    for part in slice_by_files(rows):
-        ordered = order_rows(part)
-        transactions = ordered.rows.filter(~pl.col("is_notice")).select(_TRANSACTION)
-        moves, at = transactions.select("payment_id", "date", "known_cents"), 0
-        for group in _sum_groups(ordered).iter_rows(named=True):
-            if not group["is_blank"]:
-                yield group, transactions.slice(at, group["transactions"]), moves.slice(at, group["transactions"])
-            at += group["transactions"]
-
-
-def _sum_groups(ordered: OrderedRows) -> pl.DataFrame:
+def _sum_groups(ordered: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     """Return one row per file, account and currency, in the order of their groups."""
     known, offsets = pl.col("known_cents"), pl.col("offset_cents").drop_nulls()
     date = pl.col("date").filter(~pl.col("is_notice"))
     has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents", "balance_cents").is_not_null())
-    sums = ordered.rows.group_by(GROUP, maintain_order=True).agg(
+    sums = ordered.group_by(_GROUP, maintain_order=True).agg(
         (~pl.col("is_notice")).sum().alias("transactions"),
         pl.col("opening_cents").drop_nulls().first().alias("opening"),
         pl.col("closing_cents").drop_nulls().last().alias("closing"),
@@ -162,7 +187,7 @@ def _sum_groups(ordered: OrderedRows) -> pl.DataFrame:
         date.max().alias("end"),
         (pl.col("is_notice") & ~has_balance).all().alias("is_blank"),
     )
-    named = pl.concat([ordered.names, sums], how="horizontal")
+    named = pl.concat([names, sums], how="horizontal")
     return named.with_columns(pl.col("is_blank") & ~pl.col("is_blank").all().over("file"))
 
 
@@ -183,14 +208,45 @@ def _has_nothing_to_check(group: Mapping[str, Any]) -> bool:
     return group["stated"] == 1 and group["opening"] is None and group["closing"] is None
 
 
-def _explain(transactions: pl.DataFrame, difference: int) -> list[tuple[Change, ...]]:
-    """Return the sets of rows that explain a difference; only of rows between balances that do not agree, if stated."""
+def _explain(
+    transactions: pl.DataFrame, rows: pl.DataFrame, file: str, difference: int
+) -> tuple[str | None, tuple[tuple[ExplainingRow, ...], ...]]:
+    """Return the sets of rows that explain a difference; only of rows between balances that do not agree, if stated.
+
+    Returns
+    -------
+    tuple
+        The ids of the sets, as in "without A and without B; counting C"; and of each row in them the action, the day,
+        the person and the amount.
+    """
     offset = transactions["offset_cents"]
     disagrees = offset.backward_fill() != offset.shift(1).forward_fill()
     at = disagrees.fill_null(value=False).arg_true().to_list() or list(range(len(transactions)))
-    rows = transactions[at]
-    found = find_explanations(rows["moved_cents"].to_list(), rows["flow_cents"].to_list(), difference)
-    return [tuple(change._replace(row=at[change.row]) for change in changes) for changes in found[: _MOST_SETS + 1]]
+    candidates = transactions[at]
+    found = find_explanations(candidates["moved_cents"].to_list(), candidates["flow_cents"].to_list(), difference)
+    if not found:
+        return None, ()
+    ids, lines = candidates["payment_id"], candidates["line"]
+
+    def name(row: int) -> str:
+        return clean_line(ids[row])[:_LONGEST_NAME] or f"line {lines[row]}"
+
+    sets = [
+        " and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in found[: _MOST_SETS + 1]
+    ]
+    distinct = list(dict.fromkeys(sets[:_MOST_SETS]))  # rows of one id are in several
+    suggestion = "; ".join([*distinct, "others"] if len(sets) > _MOST_SETS else distinct)
+    listed = [lines[change.row] for changes in found[:_MOST_SETS] for change in changes]
+    of_file = rows.filter(pl.col("file").cast(pl.String) == file, pl.col("line").is_in(listed))
+    described = of_file.select("line", pl.col("date").dt.date(), COUNTERPARTY.cast(pl.String), "flow_cents")
+    of_line = {line: values for line, *values in described.iter_rows()}
+
+    def describe(action: str, line: int) -> ExplainingRow:
+        day, person, cents = of_line[line]
+        return action, day and day.isoformat(), clean_line(person)[:_LONGEST_NAME] or f"line {line}", cents
+
+    explaining = (tuple(describe(each.action, lines[each.row]) for each in changes) for changes in found[:_MOST_SETS])
+    return suggestion, tuple(explaining)
 
 
 def find_explanations(
@@ -246,37 +302,6 @@ def _find_sets(changes: Sequence[tuple[Change, int]], size: int, difference: int
     return [tuple(change for change, _ in each) for each in found]
 
 
-def _list_ids(explanations: Sequence[tuple[Change, ...]], transactions: pl.DataFrame) -> str | None:
-    """Return the ids of the sets of rows: "without A and without B; counting C"."""
-    ids, lines = transactions["payment_id"], transactions["line"]
-
-    def name(row: int) -> str:
-        return clean_line(ids[row])[:_LONGEST_NAME] or f"line {lines[row]}"
-
-    sets = [" and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in explanations]
-    distinct = list(dict.fromkeys(sets[:_MOST_SETS]))  # rows of one id are in several
-    return "; ".join([*distinct, "others"] if len(sets) > _MOST_SETS else distinct) or None
-
-
-def _describe_rows(
-    explanations: Sequence[tuple[Change, ...]], transactions: pl.DataFrame, rows: pl.DataFrame, file: str
-) -> tuple[tuple[ExplainingRow, ...], ...]:
-    """Return action, day, person and amount of the rows in each set of an explanation."""
-    if not explanations:
-        return ()
-    sets = explanations[:_MOST_SETS]
-    lines = {change.row: transactions["line"][change.row] for changes in sets for change in changes}
-    found = rows.filter(pl.col("file").cast(pl.String) == file, pl.col("line").is_in(list(lines.values())))
-    described = found.select("line", pl.col("date").dt.date(), name_other_side().cast(pl.String), "flow_cents")
-    of_line = {line: values for line, *values in described.iter_rows()}
-
-    def describe(action: str, line: int) -> ExplainingRow:
-        day, name, cents = of_line[line]
-        return action, day and day.isoformat(), clean_line(name)[:_LONGEST_NAME] or f"line {line}", cents
-
-    return tuple(tuple(describe(each.action, lines[each.row]) for each in changes) for changes in sets)
-
-
 def _list_remarks(group: Mapping[str, Any], *, is_broken: bool, is_too_large: bool) -> Iterator[str]:
     """Yield why a file is not reconciled, apart from its difference."""
     if is_broken:
@@ -313,11 +338,13 @@ def _frame_joined(joined: Iterable[tuple[Balance, Seam]]) -> pd.DataFrame:
         }
         for balance, seam in joined
     ]
+    return frame_lines(lines, RECONCILIATION)
+
+
+def frame_lines(lines: Sequence[Mapping[str, object]], dtypes: Mapping[str, str]) -> pd.DataFrame:
+    """Return a frame with the columns and dtypes of a schema, one row per line."""
     return pd.DataFrame(
-        {
-            name: pd.array([line[name] for line in lines], dtype=parse_dtype(dtype))
-            for name, dtype in RECONCILIATION.items()
-        }
+        {name: pd.array([line[name] for line in lines], dtype=parse_dtype(dtype)) for name, dtype in dtypes.items()}
     )
 
 
@@ -346,26 +373,21 @@ def _list_problems(joined: Sequence[tuple[Balance, Seam]]) -> list[Problem]:
     """Return a problem for each balance that does not add up, then one for each seam at which something may be missing.
 
     A file that another one replaces, because that has the whole period and adds up, has none. Files that overlap leave
-    nothing out. The rows of two files that look like doubles are all counted, so this is a problem in any case.
+    nothing out. Last, a problem for each file with other rows than an earlier file of the same days or the same
+    balances: the rows of both are all counted, so this is a problem in any case.
     """
     replaced = {id(balance) for balance in find_replaced([balance for balance, _ in joined])}
     standing = [(balance, seam) for balance, seam in joined if id(balance) not in replaced]
-    return [
-        *(_describe_difference(balance) for balance, _ in standing if balance.is_reconciled is False),
-        *(problem for balance, seam in standing if (problem := _describe_gap(balance, seam))),
-        *_list_doubles(joined),
-    ]
-
-
-def _list_doubles(joined: Sequence[tuple[Balance, Seam]]) -> Iterator[Problem]:
-    """Yield a problem for each file with other rows than an earlier file of the same days or the same balances."""
+    problems = [_describe_difference(balance) for balance, _ in standing if balance.is_reconciled is False]
+    problems += [problem for balance, seam in standing if (problem := _describe_gap(balance, seam))]
     of_balances = {later: earlier for earlier, later in find_equal_balances([balance for balance, _ in joined])}
     for at, (balance, seam) in enumerate(joined):
         before, reason = (seam.before, "days") if seam.is_double else (None, "balances")
         if at in of_balances:
             before = before or joined[of_balances[at]][0]
         if before:
-            yield _describe(balance, POSSIBLE_DOUBLE, balance.dates, reason)._replace(other_file=before.file)
+            problems.append(_describe(balance, POSSIBLE_DOUBLE, balance.dates, reason)._replace(other_file=before.file))
+    return problems
 
 
 def _describe_difference(balance: Balance) -> Problem:
@@ -399,3 +421,108 @@ def _describe(balance: Balance, code: str, period: Period, *details: object) -> 
         currency=balance.currency,
         details=details,
     )
+
+
+def _order_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the rows of each balance in the order in which they moved it, and the names of the balances.
+
+    The order is the order of lines, its reverse, or the order of dates: the one with the fewest stated balances that do
+    not follow from the one before, then with the fewest rows that are older than the one before. Some files list the
+    newest row first.
+
+    Returns
+    -------
+    tuple of polars.DataFrame
+        The columns of ROWS that balances need, and five more: ``group``; ``position`` in the given frame;
+        ``is_notice``; ``known_cents``, which is ``moved_cents`` with 0 for notices and for amounts that could not be
+        read; and ``offset_cents``, the balance before the first row as each stated balance implies it. Then ``file``,
+        ``account`` and ``currency`` of each group, in the order of their numbers; a row without account or currency
+        takes the one of its file, if the file has only one.
+    """
+    # Rows of one file mostly follow each other, so groups are numbered once for each run of rows with the same names.
+    keys, own = rows.select(_NAMES), pl.col(_NAMES[1:])
+    runs = keys.select(pl.struct(_NAMES).rle_id().alias("run")).to_series()
+    only = pl.when(own.drop_nulls().n_unique().over("file") == 1).then(own.min().over("file"))
+    firsts = keys.filter(runs.diff().fill_null(1) != 0).with_columns(own.fill_null(only))
+    names = firsts.unique().sort(_NAMES, nulls_last=True)
+    numbers = firsts.join(names.with_row_index(_GROUP), on=_NAMES, nulls_equal=True, how="left", maintain_order="left")
+    groups = numbers[_GROUP].gather(runs)
+    is_notice = (pl.col("kind") == "notice").fill_null(value=False)
+    known = pl.when(is_notice).then(0).otherwise(pl.col("moved_cents").fill_null(0))
+    by_line = rows.select(
+        pl.int_range(pl.len(), dtype=pl.UInt32).alias("position"),
+        *(name for name in _NEEDED if name not in _NAMES),
+        groups,
+        is_notice=is_notice,
+        known_cents=known,
+    )
+    group, line = (pl.col(name).cast(pl.Int64).diff() for name in (_GROUP, "line"))
+    is_next = ((group > 0) | ((group == 0) & (line > 0))).fill_null(value=True)
+    if not by_line.select(is_next.all()).item():
+        by_line = by_line.sort(_GROUP, "line", "position")
+    orders = _choose_orders(by_line)
+    ordered = by_line
+    if not orders.is_empty():
+        ordered = (
+            by_line.join(orders, on=_GROUP, how="left")
+            .sort(_GROUP, pl.when("is_dated").then("date"), _LINE, "position", nulls_last=True)
+            .drop("is_dated", "is_reversed")
+        )
+    offset = pl.col("balance_cents") - pl.col("known_cents").cum_sum().over(_GROUP)
+    return ordered.with_columns(offset.alias("offset_cents")), names
+
+
+def _count_balances(ordered: pl.DataFrame) -> pl.Series:
+    """Return the balance after each row, as in `Reconciled`, in the order of the file."""
+    opening = pl.col("opening_cents").drop_nulls().first().over(_GROUP)
+    closing = pl.col("closing_cents").drop_nulls().last().over(_GROUP) - pl.col("total").last().over(_GROUP)
+    last = pl.col("segment").max().over(_GROUP)
+    contradicts = ((last == 0) & (opening != closing)).fill_null(value=False)
+    stated = pl.col("offset_cents")
+    before_first = pl.coalesce(
+        stated.forward_fill().over(_SEGMENT),
+        pl.when((pl.col("segment") == 0) & ~contradicts).then(opening),
+        stated.backward_fill().over(_SEGMENT),
+        pl.when((pl.col("segment") == last) & ~contradicts).then(closing),
+    )
+    return (
+        ordered.with_columns(
+            # The rows from one unreadable amount to the next are a segment: no balance is known across it.
+            (~pl.col("is_notice") & pl.col("moved_cents").is_null()).cum_sum().over(_GROUP).alias("segment"),
+            pl.col("known_cents").cum_sum().over(_GROUP).alias("total"),
+        )
+        .select(
+            "position",
+            pl.when("is_notice").then("balance_cents").otherwise(before_first + pl.col("total")).alias("balance_cents"),
+        )
+        .sort("position")["balance_cents"]
+    )
+
+
+def _choose_orders(by_line: pl.DataFrame) -> pl.DataFrame:
+    """Return whether the lines are reversed, and whether the dates are the order, of groups not ordered by line."""
+    transactions = by_line.filter(~pl.col("is_notice"))
+    forward = transactions.group_by(_GROUP).agg(_count_contradictions().alias("forward"))
+    wrong = forward.filter(pl.col("forward") > 0)
+    if wrong.is_empty():
+        return wrong
+    mixed = transactions.join(wrong, on=_GROUP)
+    before, backward = pl.col("forward").first(), _count_contradictions(is_reversed=True)
+    chosen = mixed.group_by(_GROUP).agg(
+        (backward < before).alias("is_reversed"), pl.min_horizontal(before, backward).alias("fewest")
+    )
+    orders = (
+        mixed.join(chosen, on=_GROUP)
+        .sort("date", _LINE, nulls_last=True)
+        .group_by(_GROUP)
+        .agg(pl.col("is_reversed").first(), (_count_contradictions() < pl.col("fewest").first()).alias("is_dated"))
+    )
+    return orders.filter(pl.any_horizontal("is_reversed", "is_dated"))
+
+
+def _count_contradictions(*, is_reversed: bool = False) -> pl.Expr:
+    """Return how many stated balances do not follow from the one before, and how many rows are older than it."""
+    columns = (pl.col(name) for name in ("known_cents", "balance_cents", "date"))
+    moved, balance, date = (column.reverse() for column in columns) if is_reversed else columns
+    offsets = (balance - moved.cum_sum()).drop_nulls()
+    return (offsets.diff() != 0).sum().cast(pl.Int64) * _BREAK + (date.drop_nulls().diff() < pl.duration()).sum()

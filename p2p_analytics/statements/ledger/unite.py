@@ -2,7 +2,7 @@
 
 A state that is final precedes a pending one; then a date with seconds precedes one without, as a spreadsheet writes it;
 then the row of the file with the later last date; then the later name of the file; then the earlier line. Money has an
-order of its own: first the row of a file that adds up, last that of a file that does not. A null replaces no value.
+separate order: first the row of a file that adds up, last the row of a file that does not. A null replaces no value.
 
 Each value is the first known one in an order of the rows that depends on the rows alone, so it does not matter in which
 order the files are read.
@@ -20,8 +20,9 @@ from p2p_analytics.times import DAY_US, EPOCH
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from p2p_analytics.statements.ledger.continuity import Balance
     from p2p_analytics.statements.problems import Problem
 
 NOTICE: Final = "notice"
@@ -42,7 +43,7 @@ _CONTENT: Final = (*_STATE, *_TEXTS, *_MONEY, "date", "file")
 _ORDER: Final = "order"  # begins the names of the columns by which rows are ordered
 
 
-def describe_files(rows: pl.DataFrame, every: pl.DataFrame, balances: pl.DataFrame) -> pl.DataFrame:
+def describe_files(rows: pl.DataFrame, every: pl.DataFrame, balances: Iterable[Balance]) -> pl.DataFrame:
     """Return rows with `END` and `ADDS_UP`.
 
     Parameters
@@ -50,19 +51,22 @@ def describe_files(rows: pl.DataFrame, every: pl.DataFrame, balances: pl.DataFra
     rows : polars.DataFrame
         ROWS to describe.
     every : polars.DataFrame
-        ROWS of all files, the last date of each of which is its end.
-    balances : polars.DataFrame
-        The table of `reconcile`; a row without currency has the balance of its file, if there is only one.
+        ROWS of all files; the end of a file is its last date.
+    balances : iterable of Balance
+        Of `reconcile`; a row without currency has the balance of its file, if there is only one.
     """
     names = ["file", "account", "currency"]
-    only = (
-        balances.group_by("file").agg(pl.len(), pl.col("reconciled").first().alias("only")).filter(pl.col("len") == 1)
+    stated = pl.DataFrame(
+        [(each.file, each.account, each.currency, each.is_reconciled) for each in balances],
+        schema={**dict.fromkeys(names, pl.String), "reconciled": pl.Boolean},
+        orient="row",
     )
+    only = stated.group_by("file").agg(pl.len(), pl.col("reconciled").first().alias("only")).filter(pl.col("len") == 1)
     last = every.group_by("file").agg(pl.col("date").max().alias(END)).cast({"file": pl.String})
     found = (
         rows.select(pl.col(names).cast(pl.String))
         .join(last, on="file", how="left", maintain_order="left")
-        .join(balances.select(*names, "reconciled"), on=names, how="left", nulls_equal=True, maintain_order="left")
+        .join(stated, on=names, how="left", nulls_equal=True, maintain_order="left")
         .join(only, on="file", how="left", maintain_order="left")
     )
     return rows.with_columns(found.select(END, pl.coalesce("reconciled", "only").alias(ADDS_UP)))
@@ -134,7 +138,7 @@ def _choose_values(distinct: pl.DataFrame, columns: Sequence[str]) -> pl.DataFra
 def _list_contradictions(distinct: pl.DataFrame) -> list[Problem]:
     """Return a problem for each further amount or date of a payment, which names the row that counts."""
     by_money = _sort(distinct, by_money=True).filter(pl.col("flow_cents").is_not_null())
-    # A pending payment has another date than the completed one, and rows of no file have that of the service.
+    # A pending payment has another date than the completed one, and rows of no file have the date of the service.
     dated = distinct.filter(pl.col(f"{_ORDER}_final"), pl.col(END) > EPOCH, pl.col("minute").is_not_null())
     problems = []
     for rows, value, column, code in (
@@ -168,6 +172,8 @@ def sort_newest_first(rows: pl.DataFrame) -> pl.Series:
     dates = dates.gather(order)
     order = places.gather(order)
     is_same = dates.eq_missing(dates.shift(1)) & (pl.int_range(len(dates), eager=True) > 0)
+    if not is_same.any():
+        return order
     tied = (is_same | is_same.shift(-1, fill_value=False)).arg_true()
     same = rows.select("date", "payment_id", "account", place=pl.int_range(pl.len(), dtype=pl.UInt32))[
         order.gather(tied)

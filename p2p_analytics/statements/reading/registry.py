@@ -98,7 +98,7 @@ def find_service(name: str) -> str:
 
 
 def list_formats() -> list[StatementFormat]:
-    """Return all formats: those of this package, then the caller's own."""
+    """Return all formats: the ones in this package, then the caller's own."""
     return [*(each for each in formats.BUILT_IN if each.name not in _FORMATS), *_FORMATS.values()]
 
 

@@ -110,7 +110,7 @@ class Exclusions:
 
 
 def find_files(paths: object, exclusions: Exclusions | None = None) -> list[_Entry]:
-    """Return the files of paths, each once: named files first in the caller's order, those of a folder by name.
+    """Return the files of paths, each once: named files first in the caller's order, then files of a folder by name.
 
     A folder means its own files, then an entry for the folders in it, which are not read. A path with ``*``, ``?`` or
     ``[`` that does not exist is a pattern, where ``**`` means any folders. ``~`` is the user's folder.
@@ -190,8 +190,12 @@ def read_sources(entry: _Entry, exclusions: Exclusions | None = None) -> Iterato
     name = show_name(entry.path)
     suffix = entry.path.suffix.lower()
     unread = Source(name, entry.label, b"", is_named=entry.is_named)
-    if entry.folders:
-        yield unread._replace(name=entry.label, skipped=_describe_folders(entry))
+    if entry.folders:  # the reason quotes no absolute path
+        listed = join_first([show_name(each) for each in entry.folders])
+        path = Path(entry.label) if entry.path.is_absolute() else entry.path
+        pattern = show_name(Path(glob.escape(str(path))) / "**" / "*.csv")
+        reason = f"{entry.label} has folders in it ({listed}), which are only read by a pattern, such as {pattern!r}"
+        yield unread._replace(name=entry.label, skipped=reason)
         return
     if not entry.is_named and suffix not in _SUFFIXES | {_BOOK, _ZIP}:
         yield unread._replace(skipped=f"{name} {_BY_ENDING}")
@@ -293,14 +297,6 @@ def _expand(given: str | os.PathLike[str]) -> Iterator[_Entry]:
     if not found:
         raise StatementError(f"No file matches {show_name(given)}: check the folder and the pattern.")
     yield from (_Entry(Path(name), is_named=False) for name in found)
-
-
-def _describe_folders(entry: _Entry) -> str:
-    """Return why the folders in a folder are skipped, and how to read their files; it quotes no absolute path."""
-    listed = join_first([show_name(name) for name in entry.folders])
-    path = Path(entry.label) if entry.path.is_absolute() else entry.path
-    pattern = show_name(Path(glob.escape(str(path))) / "**" / "*.csv")
-    return f"{entry.label} has folders in it ({listed}), which are only read by a pattern, such as {pattern!r}"
 
 
 def _open(entry: _Entry) -> IO[bytes]:

@@ -101,26 +101,21 @@ def open_text(content: bytes, name: str, finder: HeaderFinder) -> Opened:
     StatementError
         The bytes are not text, or a row is larger than a statement has.
     """
-    if content.startswith(ZIPPED):
-        return _open_workbook(content, name, finder)
+    if content.startswith(ZIPPED):  # a workbook: the first sheet with a known header, else the error names its columns
+        sheets = read_sheets(content, name)
+        chosen = next((sheet for sheet in sheets if has_csv_header(sheet.utf8, finder)), sheets[0])
+        text = to_utf8(chosen.utf8, name)
+        body = _find_header(text.utf8, name, finder)
+        if chosen.rounded_line is not None:
+            raise StatementError(
+                f"{name}, line {chosen.rounded_line}: a number has more than the 15 digits that a workbook keeps, so "
+                "the last ones are lost: download the CSV file instead."
+            )
+        return Opened(text, body)
     text = to_utf8(content, name)
     if begins_as_json(content) and not has_csv_header(content, finder):
         return Opened(text, None)
     return Opened(text, _find_header(text.utf8, name, finder))
-
-
-def _open_workbook(content: bytes, name: str, finder: HeaderFinder) -> Opened:
-    """Return the first sheet with the header of a known format; the error of another workbook names its columns."""
-    sheets = read_sheets(content, name)
-    chosen = next((sheet for sheet in sheets if has_csv_header(sheet.utf8, finder)), sheets[0])
-    text = to_utf8(chosen.utf8, name)
-    body = _find_header(text.utf8, name, finder)
-    if chosen.rounded_line is not None:
-        raise StatementError(
-            f"{name}, line {chosen.rounded_line}: a number has more than the 15 digits that a workbook keeps, so the "
-            "last ones are lost: download the CSV file instead."
-        )
-    return Opened(text, body)
 
 
 def read_together(files: Sequence[Opened | None], finder: HeaderFinder) -> list[pl.DataFrame | None]:
@@ -131,21 +126,19 @@ def read_together(files: Sequence[Opened | None], finder: HeaderFinder) -> list[
     found: list[pl.DataFrame | None] = [None] * len(files)
     alike: dict[tuple[tuple[str, ...], str], dict[int, _Body]] = {}
     for at, file in enumerate(files):
-        if file is not None and file.body is not None and _is_small(file.body):
-            alike.setdefault((file.body.header.names, file.body.delimiter), {})[at] = file.body
+        if file is None or file.body is None:
+            continue
+        lines, names = file.body.utf8.count(b"\n") + 1, file.body.header.names
+        if lines <= _MOST_ROWS and lines * len(names) <= _MOST_FILE_CELLS:
+            alike.setdefault((names, file.body.delimiter), {})[at] = file.body
     for group in alike.values():
         for at, cells in zip(group, _read_alike([*group.values()], finder), strict=True):
             found[at] = cells
     return found
 
 
-def _is_small(body: _Body) -> bool:
-    lines = body.utf8.count(b"\n") + 1
-    return lines <= _MOST_ROWS and lines * len(body.header.names) <= _MOST_FILE_CELLS
-
-
 def _read_alike(bodies: Sequence[_Body], finder: HeaderFinder) -> Sequence[pl.DataFrame | None]:
-    """Return the cells of files with one header; if not all are regular, those of each half."""
+    """Return the cells of files with one header; if not all are regular, of each half."""
     header, _, delimiter, *_ = bodies[0]
     texts, lines = [body.utf8 for body in bodies], [body.line for body in bodies]
     regular = read_regular(texts, lines, len(header.names), delimiter)
@@ -166,20 +159,17 @@ def split_file(opened: Opened, cells: pl.DataFrame | None, name: str, finder: He
     StatementError
         A row or cell, or a history, is larger than a statement has.
     """
-    if opened.body is None:
-        return _split_json(opened.text.utf8, name, finder)
+    if opened.body is None:  # the transactions of a JSON history: ``line`` is the number of the transaction, from 1
+        header = finder.find([f"{PREFIX}{field}" for field in FIELDS])
+        if header is None:
+            raise NoHeaderError(f"{name} is a JSON history, which a registered format of that name replaced.")
+        fields = build_cells(opened.text.utf8, name)
+        columns = {str(header.positions[field]): pl.Series(values) for field, values in fields.items()}
+        lines = pl.int_range(1, len(columns["0"]) + 1, eager=True)
+        return [Part(name, header, [], pl.DataFrame({LINE: lines, **columns}))]
     if cells is None:
         return list(_read_rows(opened.body, name, finder))
     return [Part(name, opened.body.header, opened.body.preamble, cells)]
-
-
-def _split_json(utf8: bytes, name: str, finder: HeaderFinder) -> list[Part]:
-    """Return the transactions of a JSON history as one part; ``line`` is the number of the transaction, from 1."""
-    header = finder.find([f"{PREFIX}{field}" for field in FIELDS])
-    if header is None:
-        raise NoHeaderError(f"{name} is a JSON history, which a registered format of that name replaced.")
-    columns = {str(header.positions[field]): pl.Series(cells) for field, cells in build_cells(utf8, name).items()}
-    return [Part(name, header, [], pl.DataFrame({LINE: pl.int_range(1, len(columns["0"]) + 1, eager=True), **columns}))]
 
 
 def has_header(content: bytes, finder: HeaderFinder) -> bool:
@@ -427,9 +417,23 @@ def read_regular(
     has_blank_lines = text[:1] in b"\r\n" or any(blank in text for blank in _BLANK_LINES[: 3 if has_returns else 1])
     if has_blank_lines or (has_returns and text.count(b"\r") != text.count(b"\r\n")):
         return None
-    table = _parse_regular(text, width, delimiter)
-    found = table and _number_lines(table, lines, counts)
-    if not table or not found:
+    names = [str(position) for position in range(width)]
+    try:  # the text was decoded before
+        table = arrow_csv.read_csv(
+            pa.BufferReader(text),
+            arrow_csv.ReadOptions(use_threads=False, column_names=names, block_size=min(len(text) + 1, _LARGEST_BLOCK)),
+            arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=False),
+            arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                strings_can_be_null=True,
+                null_values=[""],
+                check_utf8=False,
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+    found = _number_lines(table, lines, counts)
+    if found is None:
         return None
     numbers, ends = found
     cells: Any = pl.from_arrow(table.add_column(0, LINE, numbers))
@@ -437,7 +441,7 @@ def read_regular(
 
 
 def to_frame(lines: Sequence[int], rows: Sequence[Sequence[str]], width: int) -> pl.DataFrame:
-    """Return rows of Python objects as a frame like those of `read_regular`."""
+    """Return rows of Python objects as a frame like the results of `read_regular`."""
     columns = zip(*rows, strict=True) if rows else [()] * width
     cells = {
         str(position): pl.Series([cell or None for cell in column], dtype=pl.String)
@@ -446,27 +450,14 @@ def to_frame(lines: Sequence[int], rows: Sequence[Sequence[str]], width: int) ->
     return pl.DataFrame({LINE: pl.Series(lines, dtype=pl.Int64), **cells})
 
 
-def _parse_regular(body: bytes, width: int, delimiter: str) -> pa.Table | None:
-    names = [str(position) for position in range(width)]
-    types = dict.fromkeys(names, pa.string())
-    try:  # the text was decoded before
-        return arrow_csv.read_csv(
-            pa.BufferReader(body),
-            arrow_csv.ReadOptions(use_threads=False, column_names=names, block_size=min(len(body) + 1, _LARGEST_BLOCK)),
-            arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=False),
-            arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=True, null_values=[""], check_utf8=False),
-        )
-    except pa.ArrowInvalid:
-        return None
-
-
 def _number_lines(table: pa.Table, lines: Sequence[int], counts: Sequence[int]) -> tuple[pa.Array, list[int]] | None:
     """Return the line where each row begins, and the places of the rows after the texts; None if these are others."""
     stops = np.cumsum(np.array(counts) + 1)  # lines of all texts up to the row after each
     breaks = np.zeros(len(table), np.int64)
     if len(table) != stops[-1]:
         for column in table.columns:
-            if any(_has_line_break(chunk) for chunk in column.chunks):
+            buffers = (chunk.buffers()[2] for chunk in column.chunks)
+            if any(buffer is not None and _LINE_BREAK.search(memoryview(buffer)) for buffer in buffers):
                 breaks += pc.fill_null(pc.count_substring(column, "\n"), 0).to_numpy()
     begins = np.arange(len(table)) + np.concatenate([[0], np.cumsum(breaks)[:-1]])
     ends = np.flatnonzero(pc.fill_null(pc.equal(table["0"], _END), fill_value=False).to_numpy())
@@ -475,8 +466,3 @@ def _number_lines(table: pa.Table, lines: Sequence[int], counts: Sequence[int]) 
     firsts = np.array(lines) - np.concatenate([[0], stops[:-1]])
     shifts = np.repeat(firsts, np.diff(ends, prepend=-1))
     return pa.array(begins + shifts, pa.int64()), ends.tolist()
-
-
-def _has_line_break(chunk: pa.Array) -> bool:
-    buffer = chunk.buffers()[2]
-    return buffer is not None and _LINE_BREAK.search(memoryview(buffer)) is not None

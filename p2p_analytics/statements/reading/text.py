@@ -79,7 +79,7 @@ def to_utf8(content: bytes, name: str) -> Text:
     kind = next((words for start, words in _OTHERS if content[:_SAMPLE].lstrip().startswith(start)), "")
     if kind:
         raise StatementError(f"{name} is {kind}, which cannot be read: download the CSV file instead.")
-    if not begins_as_json(content):  # all of which may be one line
+    if not begins_as_json(content):  # which may be one long line
         _require_short_lines(content, name)
     encoding, start = _find_encoding(content)
     utf8, is_windows = content[start:], False

@@ -223,7 +223,7 @@ def test_a_file_of_two_columns(archive, history_of, payment) -> None:
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS, TEXTS)), TEXTS)
 @example([("", "", "\n", "")], "")
 def test_the_file_is_defused_and_read_back(rows, column) -> None:

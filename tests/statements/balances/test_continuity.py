@@ -207,7 +207,7 @@ def test_files_without_dates_come_last() -> None:
     ]  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 @given(st.data())
 def test_any_split_connects(data: st.DataObject) -> None:
     """One history, cut into files at any rows and in any order, with or without overlaps, connects without a gap."""

@@ -86,7 +86,7 @@ def test_a_row_that_is_missing_is_rarely_explained_by_others() -> None:
     assert accidents <= 3
 
 
-@settings(deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     st.lists(st.sampled_from(["without", "counting", "right"]), min_size=8, max_size=12),
     st.lists(st.sampled_from([-1, 1]), min_size=12, max_size=12),
@@ -119,7 +119,7 @@ def test_many_rows_are_not_searched_for_larger_sets() -> None:
     assert _find(moved, -(moved[7] or 0)) == [[(7, "without")]]
 
 
-@settings(deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=6), st.data())
 def test_any_amount(moved: list[int], data: st.DataObject) -> None:
     """Amounts near the limit of 64 bits give no error, and every explanation is exact."""

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
-from p2p_analytics.statements.ledger.order import running_balance
-from support.statements.rows import make_file
+from p2p_analytics.statements.ledger.reconcile import reconcile
+from support.statements.rows import describe_files, make_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +17,8 @@ if TYPE_CHECKING:
 
 def _balances(*files: pl.DataFrame) -> list[int | None]:
     rows = pl.concat(files)
-    filled = running_balance(rows)
-    assert_frame_equal(filled.drop("balance_cents"), rows.drop("balance_cents"))
-    return filled.filter(pl.col("kind") != "notice")["balance_cents"].to_list()
+    running = reconcile(rows, describe_files(rows)).running
+    return running.filter(rows["kind"] != "notice").to_list()
 
 
 def _state(moved: Sequence[int | None], balances: Sequence[int | None]) -> list[dict[str, int | None]]:

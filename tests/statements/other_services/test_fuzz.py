@@ -41,7 +41,9 @@ def _find_silent(reading, fields, rows) -> list[int]:
 
 
 @pytest.mark.parametrize("name", _FORMATS)
-@pytest.mark.parametrize("examples", [20, pytest.param(3_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "examples", [5, pytest.param(20, marks=pytest.mark.full_fuzz), pytest.param(3_000, marks=pytest.mark.soak)]
+)
 def test_any_cells(name, examples):
     """One row of the schema for each row of the file, with a kind, or none for a refund; problems have true lines."""
 

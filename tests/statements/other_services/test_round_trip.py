@@ -166,7 +166,7 @@ def _expect(row: _Transaction, name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", _WRITERS)
 @given(data=st.data())
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True)
 def test_written_files_are_read_back(name, data):
     """Ids, instants, cents, direction, people, notes and currencies are those of the transactions."""
     transactions = data.draw(_TRANSACTIONS)

@@ -37,12 +37,17 @@ def read(folder: Path, amount: str, balance: str, currency: str, kind: str = "TR
 def test_amounts_are_hundredths_of_the_unit(
     tmp_path: Path, row: tuple[str, str, str], cents: int, displayed: str
 ) -> None:
-    """And are displayed with the decimals of the currency, in the card and in the report."""
+    """And are displayed with the decimals of the currency."""
     history = read(tmp_path, *row)
     assert history.payments["flow_cents"].tolist() == [cents]
     assert len(history.problems) == 0
     assert displayed in history._repr_html_()
-    assert displayed in p2p.render_report(history, as_of="2024-02-01")
+
+
+def test_a_report_has_the_decimals_of_the_currency(tmp_path: Path) -> None:
+    """An amount of 1.250 dinars has three."""
+    history = read(tmp_path, "-1.250", "8.750", "KWD")
+    assert "KWD\N{NO-BREAK SPACE}1.250<" in p2p.render_report(history, as_of="2024-02-01")
 
 
 @pytest.mark.parametrize(("amount", "currency"), [("-1.255", "KWD"), ("-12.005", "USD"), ("-12.000", "CLP")])
