@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from matplotlib.patches import Patch
+
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.text import TEXT
 from p2p_analytics.times import find_zone
@@ -71,8 +73,6 @@ def activity(table: IntoFrame, *, ax: Axes | None = None, tz: str | ZoneInfo | N
 
 def _draw_cells(ax: Axes, counts: list[list[int]], most: int) -> list[tuple[str, Any]]:
     """Draw the cells with payments, and return the legend of the colours."""
-    from matplotlib.patches import Patch
-
     limits = _list_limits(most)
     key: list[tuple[str, Any]] = []
     ax.set_xlim(-0.5, _HOURS - 0.5)

@@ -13,6 +13,7 @@ from p2p_analytics.money import to_units
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import TEXT, to_drawable, to_drawable_file
+from p2p_analytics.statements import Statements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
 
-    from p2p_analytics.statements import Statements
 
 _NEEDED: Final = ("file", "difference_cents", "reconciled", "period_start", "period_end")
 _OPTIONAL: Final = ("account", "currency", "gap_cents")
@@ -120,8 +120,6 @@ def reconciliation(
 
 def _find_table(table: IntoFrame | Statements) -> IntoFrame:
     """Return the table of statements; raise a SchemaError for a history."""
-    from p2p_analytics.statements import Statements
-
     if isinstance(table, Statements):
         return table.reconciliation
     if hasattr(table, "payments") and hasattr(table, "people"):

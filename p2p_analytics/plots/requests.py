@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from matplotlib.ticker import NullFormatter, NullLocator
+
 from p2p_analytics.arguments import check_top
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import format_count
@@ -182,8 +184,6 @@ def _format_days(days: float) -> str:
 
 def _set_time_axis(ax: Axes, times: Sequence[float], width: float) -> None:
     """Label as many times as an axis of that width in inches has room for."""
-    from matplotlib.ticker import NullFormatter, NullLocator
-
     lowest = max((tick for tick in _TICKS if tick <= min(times)), default=min(_TICKS))
     highest = min((tick for tick in _TICKS if tick >= max(times)), default=max(times))
     highest = max(highest, lowest * 24)

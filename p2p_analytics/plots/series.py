@@ -6,6 +6,9 @@ from calendar import monthrange
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Patch
+
 from p2p_analytics.arguments import check_top
 from p2p_analytics.display import format_count
 from p2p_analytics.money import add_units
@@ -109,8 +112,6 @@ def _label_months(ax: Axes, begin: date, months: float, room: tuple[float, float
 
 def _draw_rows(ax: Axes, data: style.Columns, shown: int, begin: date) -> tuple[list[tuple[str, Any]], list[float]]:
     """Draw the bars and marks; return the legend, and where each row ends, in months from the beginning."""
-    from matplotlib.patches import Patch
-
     starts, lasts, due = (
         [_count_months(begin, day) for day in data[name]] for name in ("first_date", "last_date", "next_expected")
     )
@@ -165,8 +166,6 @@ def _sum_others(data: style.Columns, shown: int, currency: str) -> str:
 
 
 def _mix_with_white(colour: str) -> tuple[float, ...]:
-    from matplotlib.colors import to_rgb
-
     return tuple(part + (1 - part) * _PALE for part in to_rgb(colour))
 
 

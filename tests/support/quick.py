@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def mirror(path: Path) -> Path | None:
-    """Return the tests of a file or folder: the test file of its name, else the innermost folder of its folder's name."""
+    """Return the tests of a file or folder: the test file of its name, else the folder of its package."""
     top, *inner = path.parts
     folder = path if (ROOT / path).is_dir() else path.parent
     if top == "tests":
@@ -21,8 +21,9 @@ def mirror(path: Path) -> Path | None:
         return Path("tests", "notebooks" if top == "notebooks" else "documents")
     place = Path("tests", *folder.parts[1:])
     name = f"test_{path.stem.lstrip('_')}.py"
-    for candidate in (place / name, place, place.parent / name, place.parent):
-        if candidate != Path("tests") and (ROOT / candidate).exists():
+    named = [] if path == folder else [place / name, place.parent / name]
+    for candidate in (*named, place, place.parent):
+        if candidate.parent != Path() and (ROOT / candidate).exists():
             return candidate
     return None
 

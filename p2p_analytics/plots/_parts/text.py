@@ -10,6 +10,8 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 
+import emoji
+
 from p2p_analytics.display import NO_NAME, name_suffixes
 from p2p_analytics.plots._parts._fonts import (
     FONT,
@@ -114,8 +116,6 @@ def keep_left_to_right(drawable: str) -> str:
 
 def _to_line(text: str | None) -> tuple[str, bool]:
     """Return the text on one line, and whether it can be drawn; if not, the line describes it."""
-    import emoji
-
     given = text or ""
     line = _clean(emoji.replace_emoji(given, " "))
     if not line:

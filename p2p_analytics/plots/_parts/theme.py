@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from matplotlib import rcParams
+
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.plots._parts import style
 
@@ -50,8 +52,6 @@ def theme(background: Literal["any", "light", "dark"] = "any") -> AbstractContex
         raise ConfigurationError(
             f"background={background!r} is not valid: give one of {', '.join(map(repr, _THEMES))}."
         )
-    from matplotlib import rcParams
-
     paper, ink = _THEMES[background]
     look: dict[Any, str] = {**dict.fromkeys(_BACKGROUNDS, paper), **dict.fromkeys(_INKS, ink)}
     restore = ExitStack()
