@@ -24,6 +24,7 @@ def examples(page: Path) -> list[str]:
     return FENCED.findall(page.read_text(encoding="utf-8"))
 
 
+@pytest.mark.full
 def test_examples_run(
     example_page: Path, server: p2p.sandbox.SandboxServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -196,6 +196,7 @@ def test_no_broken_answer_quotes_the_token(start_service, trouble: str, caplog, 
     assert CANARY not in "".join(texts)
 
 
+@pytest.mark.full
 def test_the_demo_leaves_no_token_behind(canary_processes: Path) -> None:
     """Output, log at DEBUG, files and the process list of a whole ``demo`` in its own process."""
     out = canary_processes / "out"
@@ -325,6 +326,7 @@ def execute(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[nbfo
     client.execute()  # which ends the kernel
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("path", WITH_TOKENS, ids=lambda path: path.stem)
 def test_an_executed_notebook_holds_no_token(execute: Callable[[nbformat.NotebookNode], None], path: Path) -> None:
     """The notebook runs with canary tokens and a log at DEBUG; nbclient stores the widget state by default."""
