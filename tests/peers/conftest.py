@@ -27,7 +27,7 @@ SECONDS = 30
 
 
 # The clients were written for the real service, so the sandbox answers in the observed dialect.
-server = sandbox_fixture(people=6, years=1, dialect="observed")
+peers_server = sandbox_fixture(people=6, years=1, dialect="observed")
 
 
 @pytest.fixture
