@@ -73,7 +73,7 @@ def reconciliation(
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Number of files with a row of their own; one more if it would be the only other.
+        Number of files shown one by one; one more if only one would be left.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def _format_amount(cents: int, row: dict[str, Any]) -> str:
 
 
 def _choose_rows(files: list[_File], rows: int) -> tuple[list[_File], list[_File]]:
-    """Return the files with a row of their own, and the others, both in their order."""
+    """Return the files shown one by one, and the others, both in their order."""
     if len(files) <= rows:
         return files, []
     claims = sorted(range(len(files)), key=lambda at: (_claim(files[at]), at))

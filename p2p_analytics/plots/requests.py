@@ -58,7 +58,7 @@ def request_outcomes(table: IntoFrame, *, ax: Axes | None = None, top: int = sty
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Number of rows with a bar of their own; one more if it would be the only other.
+        Number of rows shown one by one; one more if only one would be left.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def _count_payments(payments: int) -> str:
 
 
 def _format_days(days: float) -> str:
-    """Return a time in the largest unit of which it has at least two, or else in minutes."""
+    """Return a time in the largest unit that gives at least 2, or else in minutes."""
     for unit, length in (("days", 1.0), ("hours", 1 / 24)):
         if days >= 2 * length:
             return f"{days / length:,.0f} {unit}"

@@ -51,7 +51,7 @@ def recurring(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Number of series with a row of their own; one more if it would be the only other.
+        Number of series shown one by one; one more if only one would be left.
 
     Raises
     ------
@@ -121,9 +121,10 @@ def _draw_rows(ax: Axes, data: style.Columns, shown: int, begin: date) -> tuple[
         if mine:
             lengths = [max(lasts[row] - starts[row], _SHORTEST) for row in mine]
             bars = ax.barh(mine, lengths, left=[starts[row] for row in mine], height=0.5, color=colour)
+            pale = tuple(part + (1 - part) * _PALE for part in to_rgb(colour))  # mixed with white
             for row, bar in zip(mine, bars, strict=True):
                 if data["state"][row] == "ended":
-                    bar.set(facecolor=_mix_with_white(colour), edgecolor=colour, linewidth=0.8)
+                    bar.set(facecolor=pale, edgecolor=colour, linewidth=0.8)
             key.append((word, Patch(color=colour)))
     ends = lasts[:shown]
     for state, (word, shape, colour) in _MARKS.items():
@@ -163,10 +164,6 @@ def _sum_others(data: style.Columns, shown: int, currency: str) -> str:
             sums[word] = add_units(amounts)
     money = style.money_format(sums.values(), currency)
     return "\n".join(f"{money(amount)} a year {word}" for word, amount in sums.items()) or "ended"
-
-
-def _mix_with_white(colour: str) -> tuple[float, ...]:
-    return tuple(part + (1 - part) * _PALE for part in to_rgb(colour))
 
 
 def _count_months(begin: date, day: date) -> float:

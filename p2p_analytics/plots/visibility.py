@@ -40,7 +40,7 @@ def exposure(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the payments of each month, quarter or year by the audience that can see them.
 
     Each period has a bar divided into public payments with a sensitive note, other public ones, those for friends,
-    private ones, and those of an unknown audience; the legend has their sums. The bars are months up to four years,
+    private ones, and payments to an unknown audience; the legend has their sums. The bars are months up to four years,
     quarters up to twelve, and years from then on; the title says which. Payments without a date have the last bar. Of
     more than 240 months, 80 quarters or 60 years, only those with payments are drawn, and the axis label says so. A
     table without rows, or without a known audience, gives empty axes with a message.

@@ -25,7 +25,7 @@ FONT: Final = "DejaVu Sans"  # part of matplotlib, so a figure without rarer cha
 # Fonts with a box or nothing as every glyph, or with pictures or formula signs under the codes of letters.
 _UNREADABLE: Final = re.compile(r"last ?resort|blank|notdef|dings|^cm[a-z]+\d+$", re.IGNORECASE)
 _NOT_SANS: Final = re.compile(r"serif|mono|ming|mincho|song|myeongjo|batang|symbol|unifont", re.IGNORECASE)
-# Chinese, Japanese and Korean write some characters differently, and have fonts of their own with these endings.
+# Chinese, Japanese and Korean write some characters differently, and need fonts with these endings.
 _REGIONS: Final = {"HIRAGANA": "JP", "KATAKANA": "JP", "HANGUL": "KR", "CJK": "SC"}
 _SHAPED: Final = frozenset(
     {

@@ -50,7 +50,7 @@ def to_image(  # noqa: PLR0913 - one keyword for each property of the image
         The format of the image.
     size : tuple of float, optional
         Width and height in inches; without a size, the plot chooses both. It chooses a height of None, and the
-        width is then that of everything drawn: a title may be wider than the axes below it.
+        width is then the width of everything drawn: a title may be wider than the axes below it.
     names : mapping, optional
         The names of people by id and name, from `name_people`, so that several plots name a person alike.
     private, strict : bool

@@ -140,7 +140,7 @@ def prepare_axes(ax: Axes | None, *, height: float) -> Axes:
 def without_pyplot(width: float = WIDTH) -> Iterator[None]:
     """Create figures without pyplot inside the block, so they are neither displayed nor kept open.
 
-    ``width`` is that of the figures in inches.
+    ``width`` is the width of the figures in inches.
     """
     token = _width_off_screen.set(width)
     try:

@@ -22,7 +22,7 @@ _INKS: Final = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color"
 def theme(background: Literal["any", "light", "dark"] = "any") -> AbstractContextManager[object]:
     """Set the background and the colour of text for all later plots, or inside a ``with`` block only.
 
-    It changes `matplotlib.rcParams`, so plots of other packages follow too. Reports have a look of their own.
+    It changes `matplotlib.rcParams`, so plots of other packages follow too. Reports have a fixed look.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def theme(background: Literal["any", "light", "dark"] = "any") -> AbstractContex
     Raises
     ------
     ConfigurationError
-        There is no theme of that name.
+        The theme does not exist.
 
     Examples
     --------
