@@ -2,7 +2,7 @@
 #
 #   make demo       start a sandbox, load its payments, write a report into out/; needs no configuration
 #   make install    install everything into .venv
-#   make test       lint, types, import contracts, tests and notebooks
+#   make test       lint, types, import contracts and tests
 #   make help       list the other targets
 
 PYTHON ?= python3
@@ -10,17 +10,20 @@ OUT ?= out
 DEMO_ARGS ?=
 LAB_ARGS ?=
 BENCH ?=
+PATHS ?=
 UV_VERSION := 0.13.8
 
 RUN := .venv/bin
 RUFF := --extend-exclude .tools
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 SANITIZE := $(wildcard tests/notebooks/sanitize.cfg)
-NBVAL := $(if $(NOTEBOOKS),--nbval --nbval-current-env --nbval-cell-timeout 120 \
-	$(if $(SANITIZE),--nbval-sanitize-with $(SANITIZE)))
+# pyproject.toml switches this plugin off, because loading it takes each process of pytest seconds.
+NBVAL := -p nbval --nbval --nbval-current-env --nbval-cell-timeout 120 $(if $(SANITIZE),--nbval-sanitize-with $(SANITIZE))
 
-# Test files run in parallel, in one process more than there are cores (tests/conftest.py), up to four; in collection
-# order, where the slow ones are not last.
+# The tests of `make test`, and the others, of `make test-all`: tests/conftest.py has the markers.
+FAST := not (full or all_frames or full_fuzz or soak)
+REST := (full or all_frames or full_fuzz) and not soak
+# Test files run in parallel, up to four at once; in collection order, where the slow ones are not last.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # Folders with a conftest.py are listed too: else only the worker processes load it, and its summary is not printed.
 TELLING := $(sort $(patsubst %/conftest.py,%,$(wildcard tests/*/conftest.py)))
@@ -37,11 +40,14 @@ export UV_NO_PROGRESS := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo sandbox lab install test lint types contracts tests notebooks docs pictures bench soak format clean
+.PHONY: help demo sandbox lab install test test-all quick lint types contracts tests notebooks docs pictures bench soak format \
+	clean
 
 help:
 	@echo "make demo        run the sandbox, load its payments, write $(OUT)/report.html, CSV files and plots"
-	@echo "make test        lint, types, import contracts, tests and notebooks"
+	@echo "make test        lint, types, import contracts and tests: some minutes"
+	@echo "make test-all    the other tests: browser, Spark, other programs, notebooks, all kinds of frames, full fuzz"
+	@echo "make quick       lint, types and the tests of changed files, or of PATHS=\"p2p_analytics/money.py\": seconds"
 	@echo "make install     put everything into .venv: notebooks, keyring, the tools of make test"
 	@echo "make sandbox     serve the sandbox until Ctrl-C"
 	@echo "make lab         open JupyterLab on the notebooks (LAB_ARGS=\"--no-browser --port 8899\" for its options)"
@@ -80,9 +86,16 @@ contracts: .venv/.all
 	$(RUN)/lint-imports --no-logo
 
 # Tests run side by side: one thread each is several times as fast as threads of all for the same processors.
-tests: export POLARS_MAX_THREADS := 1
-tests: .venv/.all .venv/.clean .venv/.peers .venv/.peers-node .venv/.spark
-	$(RUN)/python -m pytest -m "not soak" $(SIDE_BY_SIDE) tests $(TELLING) $(NOTEBOOKS) $(NBVAL)
+tests test-all quick: export POLARS_MAX_THREADS := 1
+tests: .venv/.all
+	$(RUN)/python -m pytest -m "$(FAST)" $(SIDE_BY_SIDE) tests $(TELLING)
+
+test-all: .venv/.all .venv/.clean .venv/.peers .venv/.peers-node .venv/.spark
+	$(RUN)/python -m pytest -m "$(REST)" $(SIDE_BY_SIDE) tests $(TELLING)
+	$(if $(NOTEBOOKS),$(RUN)/python -m pytest $(SIDE_BY_SIDE) $(NOTEBOOKS) $(NBVAL))
+
+quick: .venv/.all
+	@$(RUN)/python tests/support/quick.py "$(FAST)" $(PATHS)
 
 lab: .venv/.all
 	$(RUN)/python -m jupyterlab notebooks $(LAB_ARGS)
@@ -142,7 +155,7 @@ clean:
 	echo "The lowest versions cannot be installed here: their tests are skipped." >&2; fi
 
 # Independent clients for tests/peers, in folders outside the environment. If they or node cannot be installed, their
-# tests are skipped with a message, and the next `make tests` tries again.
+# tests are skipped with a message, and the next `make test-all` tries again.
 .venv/.peers: .venv/.made tests/peers/requirements.txt constraints.txt
 	@$(call beside,.venv/peers,tests/peers/requirements.txt,clients of tests/peers,tests are skipped)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,9 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+HERE = Path(__file__).parent
+FULL = {"browser", "fuzz", "package", "peers", "spark"}  # folders whose tests only `make test-all` runs
 
 pytest.register_assert_rewrite("support")
 settings.register_profile("untimed", deadline=None)  # a loaded machine is no failure
@@ -26,10 +30,16 @@ pytest_plugins = [
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Return the number of processes of `-n auto`: one more than cores, because many tests wait for other processes."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return the number of processes of `-n auto`: one per core, and one more where tests wait for other programs."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + 1
+    return cores if "not (full" in config.option.markexpr else cores + 1
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the tests of folders that `make test` leaves out."""
+    if item.path.relative_to(HERE).parts[0] in FULL:
+        item.add_marker("full")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,10 +1,13 @@
-"""Summary of skipped tests at the end of a test run."""
+"""Summary of skipped tests at the end of a test run, and the tests that `make quick` selects."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from support.analyses.equality_table import describe_equality
+from support.quick import mirror
 from support.summary import describe_skips
 
 
@@ -54,3 +57,23 @@ def test_the_table_of_analyses_and_engines() -> None:
         "4 of 5 tables equal those of plain loops (towns, zones, hostile frames)",
     ]
     assert describe_equality([]) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "tests"),
+    [
+        ("p2p_analytics/money.py", "tests/test_money.py"),
+        ("p2p_analytics/plots/_parts/text.py", "tests/plots/test_text.py"),
+        ("p2p_analytics/client/http/_throttle.py", "tests/client/http/test_throttle.py"),
+        ("p2p_analytics/client", "tests/client"),
+        ("p2p_analytics/vocabulary.py", None),
+        ("tests/test_money.py", "tests/test_money.py"),
+        ("tests/plots/conftest.py", "tests/plots"),
+        ("tests/support/frames.py", None),
+        ("README.md", "tests/documents"),
+        ("notebooks/dashboard.ipynb", "tests/notebooks"),
+    ],
+)
+def test_quick_mirrors_a_changed_file(changed: str, tests: str | None) -> None:
+    """A file has the test file of its name, else the folder of its package; helpers of all tests have none."""
+    assert mirror(Path(changed)) == (tests and Path(tests))

@@ -174,7 +174,7 @@ def require_unique_ids(payments: pd.DataFrame, *, what: str) -> None:
     repeated = ids[ids.duplicated()]
     surplus = f"{len(repeated):,} {'row' if len(repeated) == 1 else 'rows'} too many"
     raise SchemaError(
-        f"{what} needs each payment once, but the payment_id {repeated.iloc[0]!r} is repeated ({surplus}): unite "
+        f"{what} needs each payment once, but the payment_id {str(repeated.iloc[0])!r} is repeated ({surplus}): unite "
         "histories or frames with p2p.combine, not with pandas.concat."
     )
 

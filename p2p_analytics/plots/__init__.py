@@ -1,7 +1,6 @@
 """Plots of finished tables on matplotlib axes; each has the name of the analysis that makes its table.
 
-A plot displays and saves nothing, and adds up only what it does not show one by one. Its first call
-imports matplotlib.
+A plot displays and saves nothing, and adds up only what it does not show one by one.
 """
 
 from __future__ import annotations

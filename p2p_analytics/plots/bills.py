@@ -38,7 +38,7 @@ def split_bills(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MO
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Number of bills with a bar of their own; one more if it would be the only other.
+        Number of bills shown one by one; one more if only one would be left.
 
     Raises
     ------

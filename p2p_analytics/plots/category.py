@@ -31,7 +31,7 @@ def categories(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOS
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Number of categories with bars of their own; one more if it would be the only other.
+        Number of categories shown one by one; one more if only one would be left.
 
     Raises
     ------

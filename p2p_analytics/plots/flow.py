@@ -32,7 +32,7 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None
     """Draw what was received and sent in each month, quarter or year, and the net of the two.
 
     Each period has a bar up for received, a bar down for sent and a point on the line of the net, which is interrupted
-    where there are no payments for a year. The bars are months
+    where a year passes without payments. The bars are months
     up to four years, quarters up to twelve, and years from then on; the title says which, and the axis label which
     years are not whole. Payments without a date have the last bars. Of more than 240 months, 80 quarters or 60 years,
     mostly empty because of a wrong date, only those with payments are drawn, and the axis label says so. A table

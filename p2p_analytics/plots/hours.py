@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from matplotlib.patches import Patch
+
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.text import TEXT
 from p2p_analytics.times import find_zone
@@ -34,12 +36,12 @@ def activity(table: IntoFrame, *, ax: Axes | None = None, tz: str | ZoneInfo | N
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     tz : str or ZoneInfo, optional
-        Time zone of the hours, for the label of the axis: that of the analysis, which the table does not hold.
+        Time zone of the hours, for the label of the axis: the zone of the analysis, which the table does not contain.
 
     Raises
     ------
     ConfigurationError
-        There is no such zone.
+        The zone does not exist.
     SchemaError
         The table lacks a column.
     """
@@ -71,12 +73,10 @@ def activity(table: IntoFrame, *, ax: Axes | None = None, tz: str | ZoneInfo | N
 
 def _draw_cells(ax: Axes, counts: list[list[int]], most: int) -> list[tuple[str, Any]]:
     """Draw the cells with payments, and return the legend of the colours."""
-    from matplotlib.patches import Patch
-
     limits = _list_limits(most)
     key: list[tuple[str, Any]] = []
     ax.set_xlim(-0.5, _HOURS - 0.5)
-    for (low, high), colour in zip(limits, _choose_colours(len(limits)), strict=True):
+    for (low, high), colour in zip(limits, _COLOURS[-len(limits) :], strict=True):
         for row, numbers in enumerate(counts):
             spans = [(hour - 0.5, 1) for hour, number in enumerate(numbers) if low <= number <= high]
             ax.broken_barh(spans, (row - 0.5, 1), facecolors=colour, edgecolors="white", linewidth=0.6)
@@ -89,8 +89,3 @@ def _list_limits(most: int) -> list[tuple[int, int]]:
     steps = min(most, len(_COLOURS))
     ends = [most * (step + 1) // steps for step in range(steps)]
     return list(zip([1, *(end + 1 for end in ends[:-1])], ends, strict=True))
-
-
-def _choose_colours(number: int) -> list[str]:
-    """Return a number of the colours, up to the darkest."""
-    return list(_COLOURS[-number:])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from matplotlib.ticker import MaxNLocator
+
 from p2p_analytics.display import format_share
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.text import TEXT
@@ -41,8 +43,6 @@ def people_by_year(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     SchemaError
         The table lacks a column.
     """
-    from matplotlib.ticker import MaxNLocator
-
     data = style.read_columns(table, ["year", "people", "new", "lost", "top_5_share"], what="plots.people_by_year")
     rows = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
     rows.sort(key=lambda row: row["year"])

@@ -13,6 +13,7 @@ from p2p_analytics.money import to_units
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import TEXT, to_drawable, to_drawable_file
+from p2p_analytics.statements import Statements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
 
-    from p2p_analytics.statements import Statements
 
 _NEEDED: Final = ("file", "difference_cents", "reconciled", "period_start", "period_end")
 _OPTIONAL: Final = ("account", "currency", "gap_cents")
@@ -73,7 +73,7 @@ def reconciliation(
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Number of files with a row of their own; one more if it would be the only other.
+        Number of files shown one by one; one more if only one would be left.
 
     Raises
     ------
@@ -120,8 +120,6 @@ def reconciliation(
 
 def _find_table(table: IntoFrame | Statements) -> IntoFrame:
     """Return the table of statements; raise a SchemaError for a history."""
-    from p2p_analytics.statements import Statements
-
     if isinstance(table, Statements):
         return table.reconciliation
     if hasattr(table, "payments") and hasattr(table, "people"):
@@ -174,7 +172,7 @@ def _format_amount(cents: int, row: dict[str, Any]) -> str:
 
 
 def _choose_rows(files: list[_File], rows: int) -> tuple[list[_File], list[_File]]:
-    """Return the files with a row of their own, and the others, both in their order."""
+    """Return the files shown one by one, and the others, both in their order."""
     if len(files) <= rows:
         return files, []
     claims = sorted(range(len(files)), key=lambda at: (_claim(files[at]), at))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from matplotlib.ticker import NullFormatter, NullLocator
+
 from p2p_analytics.arguments import check_top
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import format_count
@@ -56,7 +58,7 @@ def request_outcomes(table: IntoFrame, *, ax: Axes | None = None, top: int = sty
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Number of rows with a bar of their own; one more if it would be the only other.
+        Number of rows shown one by one; one more if only one would be left.
 
     Raises
     ------
@@ -172,7 +174,7 @@ def _count_payments(payments: int) -> str:
 
 
 def _format_days(days: float) -> str:
-    """Return a time in the largest unit of which it has at least two, or else in minutes."""
+    """Return a time in the largest unit that gives at least 2, or else in minutes."""
     for unit, length in (("days", 1.0), ("hours", 1 / 24)):
         if days >= 2 * length:
             return f"{days / length:,.0f} {unit}"
@@ -182,8 +184,6 @@ def _format_days(days: float) -> str:
 
 def _set_time_axis(ax: Axes, times: Sequence[float], width: float) -> None:
     """Label as many times as an axis of that width in inches has room for."""
-    from matplotlib.ticker import NullFormatter, NullLocator
-
     lowest = max((tick for tick in _TICKS if tick <= min(times)), default=min(_TICKS))
     highest = min((tick for tick in _TICKS if tick >= max(times)), default=max(times))
     highest = max(highest, lowest * 24)

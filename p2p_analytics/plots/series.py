@@ -6,6 +6,9 @@ from calendar import monthrange
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Patch
+
 from p2p_analytics.arguments import check_top
 from p2p_analytics.display import format_count
 from p2p_analytics.money import add_units
@@ -48,7 +51,7 @@ def recurring(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Number of series with a row of their own; one more if it would be the only other.
+        Number of series shown one by one; one more if only one would be left.
 
     Raises
     ------
@@ -109,8 +112,6 @@ def _label_months(ax: Axes, begin: date, months: float, room: tuple[float, float
 
 def _draw_rows(ax: Axes, data: style.Columns, shown: int, begin: date) -> tuple[list[tuple[str, Any]], list[float]]:
     """Draw the bars and marks; return the legend, and where each row ends, in months from the beginning."""
-    from matplotlib.patches import Patch
-
     starts, lasts, due = (
         [_count_months(begin, day) for day in data[name]] for name in ("first_date", "last_date", "next_expected")
     )
@@ -120,9 +121,10 @@ def _draw_rows(ax: Axes, data: style.Columns, shown: int, begin: date) -> tuple[
         if mine:
             lengths = [max(lasts[row] - starts[row], _SHORTEST) for row in mine]
             bars = ax.barh(mine, lengths, left=[starts[row] for row in mine], height=0.5, color=colour)
+            pale = tuple(part + (1 - part) * _PALE for part in to_rgb(colour))  # mixed with white
             for row, bar in zip(mine, bars, strict=True):
                 if data["state"][row] == "ended":
-                    bar.set(facecolor=_mix_with_white(colour), edgecolor=colour, linewidth=0.8)
+                    bar.set(facecolor=pale, edgecolor=colour, linewidth=0.8)
             key.append((word, Patch(color=colour)))
     ends = lasts[:shown]
     for state, (word, shape, colour) in _MARKS.items():
@@ -162,12 +164,6 @@ def _sum_others(data: style.Columns, shown: int, currency: str) -> str:
             sums[word] = add_units(amounts)
     money = style.money_format(sums.values(), currency)
     return "\n".join(f"{money(amount)} a year {word}" for word, amount in sums.items()) or "ended"
-
-
-def _mix_with_white(colour: str) -> tuple[float, ...]:
-    from matplotlib.colors import to_rgb
-
-    return tuple(part + (1 - part) * _PALE for part in to_rgb(colour))
 
 
 def _count_months(begin: date, day: date) -> float:

@@ -30,7 +30,7 @@ def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None, top: int = styl
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Number of people with bars of their own; one more if it would be the only other.
+        Number of people shown one by one; one more if only one would be left.
 
     Raises
     ------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _AMOUNTS: Final = ("sent", "received")
 _NEEDED: Final = ("period", *_AMOUNTS)
 _PLAIN: Final = frozenset({*_NEEDED, "net", "payments", "currency"})
-_MOST: Final = 6  # values with a colour of their own
+_MOST: Final = 6  # values with a colour each
 # Of Okabe and Ito, and of Tol; neighbours differ in greyscale too.
 _COLOURS: Final = ("#0072B2", "#E69F00", "#882255", "#56B4E9", "#009E73", "#CC79A7")
 _REST: Final = "#DDDDDD"
@@ -79,7 +79,10 @@ def spending_over_time(table: IntoFrame, *, ax: Axes | None = None, amount: str 
     title = _write_title(amount if by else "sent and received", by, word)
     if not periods:
         return style.draw_empty(ax, title, "No settled payments")
-    cells = _add_up(data, by, periods, amount) if by else _add_up_amounts(data, periods)
+    if by:
+        cells = _add_up(data, by, periods, amount)
+    else:
+        cells = {(name,): _add_up(data, [], periods, name).get((), []) for name in _AMOUNTS}
     moved = [at for at in range(len(periods)) if any(amounts[at] for amounts in cells.values())]
     dated = [day for day in periods if day is not None]
     is_long = bool(dated) and dated[-1].year - dated[0].year > _MOST_YEARS and len(periods) > 2 * len(moved)
@@ -93,7 +96,8 @@ def spending_over_time(table: IntoFrame, *, ax: Axes | None = None, amount: str 
         series = _choose_series(by, cells)
         _label_areas(ax, series, _draw_areas(ax, series), currency)
     else:
-        key = _draw_lines(ax, _build_lines(cells), currency)
+        colours = (("sent", style.OUT), ("received", style.IN))
+        key = _draw_lines(ax, [_Series(name, colour, cells[name,]) for name, colour in colours], currency)
     style.style_value_axis(ax, ax.yaxis, f"Settled payments, {name_currency(currency)}", style.tick_format(currency))
     width = ax.bbox.width / ax.figure.dpi / _AXES - _LABELS
     label_dates(ax, periods, word, width=max(width, 1.0))
@@ -121,15 +125,11 @@ def _add_up(
     return cells
 
 
-def _add_up_amounts(data: style.Columns, periods: Sequence[date | None]) -> dict[tuple[Any, ...], list[float]]:
-    return {(name,): _add_up(data, [], periods, name).get((), []) for name in _AMOUNTS}
-
-
 def _choose_series(by: list[str], cells: dict[tuple[Any, ...], list[float]]) -> list[_Series]:
     """Return the values with the most money, and the sum of the others."""
     sums = {value: add_units(amounts) for value, amounts in cells.items()}
     ranked = sorted((value for value in cells if sums[value]), key=lambda value: (-sums[value], [*map(str, value)]))
-    # One more with a colour of its own takes no more room than "1 other".
+    # One more colour takes no more room than "1 other".
     most = _MOST if len(ranked) > _MOST + 1 else len(ranked)
     names = _name_values(by, ranked[:most])
     colours = (*_COLOURS, _REST)
@@ -148,10 +148,6 @@ def _name_values(by: list[str], values: Sequence[tuple[Any, ...]]) -> list[str]:
         columns = {name: [value[at] for value in values] for at, name in enumerate(by)}
         return style.read_names(columns, len(values))
     return ["not known" if value[0] is None else to_drawable(value[0]) for value in values]
-
-
-def _build_lines(cells: dict[tuple[Any, ...], list[float]]) -> list[_Series]:
-    return [_Series(name, colour, cells[name,]) for name, colour in (("sent", style.OUT), ("received", style.IN))]
 
 
 def _draw_areas(ax: Axes, series: Sequence[_Series]) -> list[float]:
@@ -207,7 +203,9 @@ def _label_areas(ax: Axes, series: Sequence[_Series], ends: Sequence[float], cur
             "clip_on": False,
         }
         ax.plot(across, up, markevery=[len(line)], **look)
-        name = _shorten(series[at].label)
+        name = series[at].label
+        if len(name) > _LONGEST:
+            name = to_drawable(name, longest=_LONGEST)
         ax.annotate(
             f"{name}\n{money(sums[at])}",
             (beside, place),
@@ -218,10 +216,6 @@ def _label_areas(ax: Axes, series: Sequence[_Series], ends: Sequence[float], cur
             annotation_clip=False,
             **style_text(name),
         )
-
-
-def _shorten(name: str) -> str:
-    return to_drawable(name, longest=_LONGEST) if len(name) > _LONGEST else name
 
 
 def _spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from matplotlib.ticker import MaxNLocator
+
 from p2p_analytics.display import format_count, format_day
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.others import count_shown
@@ -38,7 +40,7 @@ def exposure(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the payments of each month, quarter or year by the audience that can see them.
 
     Each period has a bar divided into public payments with a sensitive note, other public ones, those for friends,
-    private ones, and those of an unknown audience; the legend has their sums. The bars are months up to four years,
+    private ones, and payments to an unknown audience; the legend has their sums. The bars are months up to four years,
     quarters up to twelve, and years from then on; the title says which. Payments without a date have the last bar. Of
     more than 240 months, 80 quarters or 60 years, only those with payments are drawn, and the axis label says so. A
     table without rows, or without a known audience, gives empty axes with a message.
@@ -55,8 +57,6 @@ def exposure(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     SchemaError
         The table lacks a column.
     """
-    from matplotlib.ticker import MaxNLocator
-
     data = style.read_columns(table, _EXPOSURE, what="plots.exposure")
     months = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
     periods = build_period_table(months, choose_period(months))
@@ -106,8 +106,6 @@ def sensitive_notes(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     SchemaError
         The table lacks a column.
     """
-    from matplotlib.ticker import MaxNLocator
-
     data = style.read_columns(table, ["date_created", "reasons"], what="plots.sensitive_notes")
     counts: Counter[str] = Counter()
     last: dict[str, Any] = {}

@@ -85,6 +85,14 @@ def test_columns_in_the_order_given(archive, engine) -> None:
     assert set(found["account_id"]) == {"7"}
 
 
+def test_each_column_has_its_dtype_in_a_pandas_scan(archive) -> None:
+    """Alone or among others; the instants in microseconds are whole numbers."""
+    dtypes = PAYMENTS | dict.fromkeys(["created_us", "completed_us", "settle_us"], "Int64")
+    assert archive.scan("pandas").dtypes.astype(str).to_dict() == dtypes
+    for name, dtype in dtypes.items():
+        assert archive.scan("pandas", columns=[name]).dtypes.astype(str).to_dict() == {name: dtype}
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_other_columns_are_not_read(archive, engine) -> None:
     """Their bytes are gone, and the chosen ones are as before; only a scan of everything compares the digest."""

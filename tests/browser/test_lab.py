@@ -48,7 +48,7 @@ COUNT = sum(MAYA in (one.actor_id, one.target_user_id) and one.refund_of is None
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[SandboxServer]:
+def lab_server() -> Iterator[SandboxServer]:
     """Run a sandbox that issues canary tokens; the nonce of a redirect URI is shorter and no secret to a file."""
     with pytest.MonkeyPatch.context() as patch, SandboxServer(seed=7) as running:
         issue_canary_tokens(patch, sizes={TOKEN_BYTES})
@@ -56,9 +56,9 @@ def server() -> Iterator[SandboxServer]:
 
 
 @pytest.fixture(scope="module")
-def jupyter(lab: Callable[..., Any], server: SandboxServer) -> Any:
+def jupyter(lab: Callable[..., Any], lab_server: SandboxServer) -> Any:
     """Run a JupyterLab with the sandbox's URL in its environment."""
-    return lab(P2P_BASE_URL=server.base_url, P2P_CLIENT_ID=server.client_id)
+    return lab(P2P_BASE_URL=lab_server.base_url, P2P_CLIENT_ID=lab_server.client_id)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def complete_sign_in(notebook: Any, username: str | None, button: str = "Allow")
     tab.close()
 
 
-def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shoot: Callable[..., None]) -> None:
+def test_from_the_link_to_a_saved_plot(jupyter: Any, lab_server: SandboxServer, shoot: Callable[..., None]) -> None:
     """Sign in, load, explore and save; after expiry, sign in and rerun the same cell; no saved state holds a token."""
     from playwright.sync_api import expect
 
@@ -101,7 +101,7 @@ def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shoo
         "NotSignedIn: Not signed in yet: sign in with the form, then run this cell again."
     )
     shoot(notebook.page, "form")
-    complete_sign_in(notebook, server.viewer)
+    complete_sign_in(notebook, lab_server.viewer)
     expect(form.get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
     expect(form).to_contain_text("Valid for 29 minutes")
     assert CANARY not in notebook.save()
@@ -145,7 +145,7 @@ def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shoo
     notebook.close()
 
 
-def test_by_pasting_and_by_declining(jupyter: Any, server: SandboxServer, shoot: Callable[..., None]) -> None:
+def test_by_pasting_and_by_declining(jupyter: Any, lab_server: SandboxServer, shoot: Callable[..., None]) -> None:
     """The box accepts a redirect URL and explains the problem with another; no file of Jupyter holds its text.
 
     These are the saved states, the log, the workspaces and the history of the cells.
@@ -159,7 +159,7 @@ def test_by_pasting_and_by_declining(jupyter: Any, server: SandboxServer, shoot:
     complete_sign_in(notebook, None, "Deny")
     expect(form.get_by_role("alert")).to_contain_text("(user denied access): sign in again and agree.")
     shoot(notebook.page, "declined")
-    address = server.sign_in(form.locator("a.sign-in").get_attribute("href"), server.viewer)
+    address = lab_server.sign_in(form.locator("a.sign-in").get_attribute("href"), lab_server.viewer)
     box.press_sequentially(address)
     assert CANARY not in notebook.save()
     assert box.input_value() == address
@@ -173,7 +173,7 @@ def test_by_pasting_and_by_declining(jupyter: Any, server: SandboxServer, shoot:
     assert CANARY not in notebook.save()
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text(f"{COUNT} payments")
-    server.expire(address.partition("access_token=")[2])
+    lab_server.expire(address.partition("access_token=")[2])
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text("AuthenticationError: The service does not accept the token")
     form.get_by_role("button", name="Sign in again").click()
@@ -190,7 +190,7 @@ def test_by_pasting_and_by_declining(jupyter: Any, server: SandboxServer, shoot:
     assert [path for path, content in files.items() if CANARY.encode() in content] == []
 
 
-def test_a_busy_kernel_disables_the_box(jupyter: Any, server: SandboxServer) -> None:
+def test_a_busy_kernel_disables_the_box(jupyter: Any, lab_server: SandboxServer) -> None:
     """While a cell runs, also the one that displays the form, pasting is disabled, so that no state holds a token."""
     from playwright.sync_api import expect
 
@@ -205,14 +205,14 @@ def test_a_busy_kernel_disables_the_box(jupyter: Any, server: SandboxServer) -> 
         go.touch()
         notebook.wait_for_cell(cell)
         expect(box).to_be_enabled()
-    box.fill(server.sign_in(server.authorize_url("access_profile", "access_friends"), server.viewer))
+    box.fill(lab_server.sign_in(lab_server.authorize_url("access_profile", "access_friends"), lab_server.viewer))
     box.press("Enter")
     expect(notebook.output(0).get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
     assert CANARY not in notebook.save()
     notebook.close()
 
 
-def test_a_prompt_survives_run_all(jupyter: Any, server: SandboxServer) -> None:
+def test_a_prompt_survives_run_all(jupyter: Any, lab_server: SandboxServer) -> None:
     """With how="prompt" the cells below wait: one Run All prompts, loads, and saves no part of the token."""
     from playwright.sync_api import expect
 
@@ -220,7 +220,7 @@ def test_a_prompt_survives_run_all(jupyter: Any, server: SandboxServer) -> None:
     notebook.page.get_by_role("menuitem", name="Run", exact=True).click()
     notebook.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
     prompt = notebook.output(0).locator("input.jp-Stdin-input")
-    prompt.fill(server.sign_in(server.authorize_url("access_profile", "access_friends"), server.viewer))
+    prompt.fill(lab_server.sign_in(lab_server.authorize_url("access_profile", "access_friends"), lab_server.viewer))
     prompt.press("Enter")
     notebook.wait_for_cell(1)
     expect(notebook.output(1)).to_contain_text(f"{COUNT} payments of Maya Lindqvist")

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from p2p_analytics.sandbox import SandboxServer
 
-server = sandbox_fixture(people=8, years=1)
+browser_server = sandbox_fixture(people=8, years=1)
 
 
 @pytest.mark.parametrize("allow", [True, False])
 def test_the_listener_receives_a_real_redirect(
-    browser: Browser, server: SandboxServer, tmp_path: Path, *, allow: bool
+    browser: Browser, browser_server: SandboxServer, tmp_path: Path, *, allow: bool
 ) -> None:
     """The browser ends on a styled page; the URL of that page holds no token."""
     device: Any = {"viewport": DESK} if allow else {"viewport": PHONE, "color_scheme": "dark"}
@@ -36,7 +36,7 @@ def test_the_listener_receives_a_real_redirect(
     with Listener(outcomes.append, linger=15) as listener, open_tab(browser, **device) as page:
         complaints: list[str] = []
         page.on("console", lambda message: complaints.append(message.text))
-        page.goto(server.authorize_url(redirect_uri=listener.redirect_uri))
+        page.goto(browser_server.authorize_url(redirect_uri=listener.redirect_uri))
         fill_sign_in(page, "tom-ohara")
         page.get_by_role("button", name=button).click()
         page.get_by_role("heading", name=heading).wait_for()
@@ -49,16 +49,16 @@ def test_the_listener_receives_a_real_redirect(
     assert isinstance(outcome, AccessToken if allow else TokenError)
 
 
-def test_a_private_page_leads_to_the_consent_page(page: Page, server: SandboxServer, monkeypatch) -> None:
+def test_a_private_page_leads_to_the_consent_page(page: Page, browser_server: SandboxServer, monkeypatch) -> None:
     """The browser follows the redirect of the private file, and sends the service no referrer."""
     given: list[str] = []
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setattr("webbrowser.open", lambda address: not given.append(address))
     with Listener(lambda _: None) as listener:
-        address = server.authorize_url(redirect_uri=listener.redirect_uri, state='a&b<c"d')
+        address = browser_server.authorize_url(redirect_uri=listener.redirect_uri, state='a&b<c"d')
         with in_browser(address) as opened:
             assert opened
-            with page.expect_request(lambda request: request.url.startswith(server.base_url)) as asked:
+            with page.expect_request(lambda request: request.url.startswith(browser_server.base_url)) as asked:
                 page.goto(given[0])
             assert "referer" not in asked.value.all_headers()
             fill_sign_in(page, "tom-ohara")

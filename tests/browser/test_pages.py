@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NASTY = "<img src=x onerror=document.title='broken'><script>document.title='broken'</script>\"'& {{ 7*7 }}"
 
 
-server = sandbox_fixture(people=8, years=1)
+browser_server = sandbox_fixture(people=8, years=1)
 
 
 @pytest.fixture
@@ -47,11 +47,11 @@ def arrivals(application: Any) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("device", [{"viewport": DESK}, {"viewport": PHONE, "color_scheme": "dark"}])
 def test_from_registration_to_revocation(
-    browser: Browser, server: SandboxServer, application: Any, tmp_path: Path, device: Any
+    browser: Browser, browser_server: SandboxServer, application: Any, tmp_path: Path, device: Any
 ) -> None:
     """Register an application, consent, exchange the code and revoke the access, all on the pages."""
     with open_tab(browser, **device) as page:
-        complete_journey(page, server, application, tmp_path)
+        complete_journey(page, browser_server, application, tmp_path)
 
 
 def complete_journey(page: Page, server: SandboxServer, application: Any, tmp_path: Path) -> None:
@@ -105,10 +105,10 @@ def complete_journey(page: Page, server: SandboxServer, application: Any, tmp_pa
     page.get_by_role("heading", name="Who are you?").wait_for()
 
 
-def test_allow_and_deny_by_keyboard(phone: Page, server: SandboxServer, application: Any) -> None:
+def test_allow_and_deny_by_keyboard(phone: Page, browser_server: SandboxServer, application: Any) -> None:
     """Sign-in and consent work with typing, Enter and Tab alone, and the outcome is the chosen one."""
-    app = server.register_application(server.viewer, name="Keys", redirect_url=callback(application))
-    phone.goto(server.authorize_url("access_profile", client_id=app.client_id))
+    app = browser_server.register_application(browser_server.viewer, name="Keys", redirect_url=callback(application))
+    phone.goto(browser_server.authorize_url("access_profile", client_id=app.client_id))
     phone.locator("#username:focus").wait_for()
     phone.keyboard.type("noor-haddad")
     assert phone.get_by_label("Username").input_value() == "noor-haddad"
@@ -121,18 +121,18 @@ def test_allow_and_deny_by_keyboard(phone: Page, server: SandboxServer, applicat
         assert phone.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
         phone.keyboard.press("Enter")
         phone.get_by_role("heading", name="Back at /callback").wait_for()
-        phone.goto(server.authorize_url("access_profile", client_id=app.client_id))
+        phone.goto(browser_server.authorize_url("access_profile", client_id=app.client_id))
     denied, allowed = arrivals(application)
     assert denied == {"error": "user denied access"}
     assert list(allowed) == ["access_token"]
-    me = requests.get(f"{server.base_url}/me", params=allowed, timeout=10).json()["data"]["user"]
+    me = requests.get(f"{browser_server.base_url}/me", params=allowed, timeout=10).json()["data"]["user"]
     assert me["username"] == "noor-haddad"
 
 
-def test_the_url_of_a_declined_consent(page: Page, server: SandboxServer, application: Any) -> None:
+def test_the_url_of_a_declined_consent(page: Page, browser_server: SandboxServer, application: Any) -> None:
     """A declined consent shows `error=user+denied+access` in the address bar."""
-    app = server.register_application(server.viewer, name="Denied", redirect_url=callback(application))
-    page.goto(server.authorize_url(client_id=app.client_id, response_type="code"))
+    app = browser_server.register_application(browser_server.viewer, name="Denied", redirect_url=callback(application))
+    page.goto(browser_server.authorize_url(client_id=app.client_id, response_type="code"))
     fill_sign_in(page, "noor-haddad")
     page.get_by_role("button", name="Deny").click()
     page.get_by_role("heading", name="Back at /callback").wait_for()
@@ -140,33 +140,35 @@ def test_the_url_of_a_declined_consent(page: Page, server: SandboxServer, applic
 
 
 def test_an_unregistered_redirect_is_not_followed(
-    phone: Page, server: SandboxServer, application: Any, tmp_path: Path
+    phone: Page, browser_server: SandboxServer, application: Any, tmp_path: Path
 ) -> None:
     """A redirect override to another host shows an error page with the reason; the other host gets no request."""
-    app = server.register_application(server.viewer, name="Web", redirect_url="https://app.example/cb")
-    answer = phone.goto(server.authorize_url(client_id=app.client_id, redirect_uri=callback(application)))
+    app = browser_server.register_application(browser_server.viewer, name="Web", redirect_url="https://app.example/cb")
+    answer = phone.goto(browser_server.authorize_url(client_id=app.client_id, redirect_uri=callback(application)))
     assert answer is not None
     assert answer.status == 400
     assert "redirect_uri must have the scheme, host and port" in phone.get_by_role("alert").inner_text()
     check_page(phone, tmp_path, "wrong-redirect")
     assert phone.locator("form").count() == 0
-    assert phone.url.startswith(server.base_url)
+    assert phone.url.startswith(browser_server.base_url)
     assert arrivals(application) == []
 
 
-def test_names_with_markup_are_escaped(page: Page, server: SandboxServer, application: Any, tmp_path: Path) -> None:
+def test_names_with_markup_are_escaped(
+    page: Page, browser_server: SandboxServer, application: Any, tmp_path: Path
+) -> None:
     """Names of applications and people with HTML are displayed literally on every page, and run nothing."""
     logged: list[str] = []
     page.on("console", lambda message: logged.append(message.text))
-    with server.store.writing() as connection:
+    with browser_server.store.writing() as connection:
         connection.execute("UPDATE users SET display_name = ? WHERE username = 'sam-rivera'", (NASTY,))
-    app = server.register_application(
+    app = browser_server.register_application(
         "sam-rivera", name=NASTY[:80], description=NASTY, redirect_url=callback(application)
     )
-    page.goto(server.authorize_url(client_id=app.client_id))
+    page.goto(browser_server.authorize_url(client_id=app.client_id))
     for number, path in enumerate((None, None, "developer", f"developer/{app.client_id}", "applications")):
         if path is not None:
-            page.goto(f"{server.base_url}/account/{path}")
+            page.goto(f"{browser_server.base_url}/account/{path}")
         assert page.get_by_text(NASTY[:80]).first.is_visible()
         assert page.locator("main img, main script").count() == 0
         check_page(page, tmp_path, f"nasty-{number}")
@@ -180,9 +182,9 @@ def test_names_with_markup_are_escaped(page: Page, server: SandboxServer, applic
     assert logged == []
 
 
-def test_the_content_policy_blocks_injected_markup(page: Page, server: SandboxServer) -> None:
+def test_the_content_policy_blocks_injected_markup(page: Page, browser_server: SandboxServer) -> None:
     """If a page contained injected markup, its policy would block scripts, pictures and frames."""
-    page.goto(f"{server.base_url}/account/sign-in")
+    page.goto(f"{browser_server.base_url}/account/sign-in")
     page.evaluate("""() => { window.stopped = []; document.addEventListener(
                      "securitypolicyviolation", event => stopped.push(event.effectiveDirective)); }""")
     page.evaluate("document.querySelector('main').insertAdjacentHTML('beforeend', "
@@ -195,7 +197,7 @@ def test_the_content_policy_blocks_injected_markup(page: Page, server: SandboxSe
 
 
 def test_a_form_of_another_site_is_refused(
-    page: Page, server: SandboxServer, start_service: Callable[..., Any]
+    page: Page, browser_server: SandboxServer, start_service: Callable[..., Any]
 ) -> None:
     """Even with a stolen ticket, the form is refused, because the browser sends no session with it.
 
@@ -205,13 +207,12 @@ def test_a_form_of_another_site_is_refused(
 
     def lure(path: str, _parameters: dict[str, str]) -> Any:
         field = f'<input name="ticket" value="{held.get("ticket", "")}"><input name="decision" value="allow">'
-        form = (
-            f'<form method="post" action="{server.base_url}/oauth/consent">{field}<button>Win a prize</button></form>'
-        )
+        consent = f"{browser_server.base_url}/oauth/consent"
+        form = f'<form method="post" action="{consent}">{field}<button>Win a prize</button></form>'
         return 200, {"Content-Type": "text/html"}, f'{form}<a href="{held.get("link")}">Connect</a>'.encode()
 
     site = start_service(lure).base_url.replace("127.0.0.1", "localhost")
-    held["link"] = server.authorize_url("access_profile").replace("&", "&amp;")
+    held["link"] = browser_server.authorize_url("access_profile").replace("&", "&amp;")
     page.goto(held["link"].replace("&amp;", "&"))
     fill_sign_in(page, "noor-haddad")
     held["ticket"] = page.locator("input[name=ticket]").first.input_value()
@@ -225,28 +226,28 @@ def test_a_form_of_another_site_is_refused(
     page.get_by_role("button", name="Allow").wait_for()
 
 
-def test_pages_cannot_be_framed(page: Page, server: SandboxServer, start_service: Callable[..., Any]) -> None:
+def test_pages_cannot_be_framed(page: Page, browser_server: SandboxServer, start_service: Callable[..., Any]) -> None:
     """The consent page is empty in a frame of another page, which prevents clickjacking."""
-    frame = f'<iframe src="{server.base_url}/account/sign-in" width="600" height="400"></iframe>'
+    frame = f'<iframe src="{browser_server.base_url}/account/sign-in" width="600" height="400"></iframe>'
     site = start_service(lambda *_: (200, {"Content-Type": "text/html"}, frame.encode()))
     page.goto(site.base_url)  # until the frame has loaded as well
     assert page.frames[-1].url == "chrome-error://chromewebdata/"
     assert page.frames[-1].get_by_text("Who are you?").count() == 0
 
 
-def test_an_unverified_person_gets_the_reason(phone: Page, server: SandboxServer, tmp_path: Path) -> None:
+def test_an_unverified_person_gets_the_reason(phone: Page, browser_server: SandboxServer, tmp_path: Path) -> None:
     """An unverified person finds the reason in place of the form."""
-    phone.goto(f"{server.base_url}/account/developer")
+    phone.goto(f"{browser_server.base_url}/account/developer")
     fill_sign_in(phone, "kai_")
     assert "Your identity is not verified" in phone.get_by_role("alert").inner_text()
     assert phone.get_by_label("App name").count() == 0
     check_page(phone, tmp_path, "unverified")
 
 
-def test_back_after_allowing_gives_no_second_token(page: Page, server: SandboxServer, application: Any) -> None:
+def test_back_after_allowing_gives_no_second_token(page: Page, browser_server: SandboxServer, application: Any) -> None:
     """After Allow, the back button shows the question again, but the first answer remains the only one."""
-    app = server.register_application(server.viewer, name="Back", redirect_url=callback(application))
-    page.goto(server.authorize_url(client_id=app.client_id))
+    app = browser_server.register_application(browser_server.viewer, name="Back", redirect_url=callback(application))
+    page.goto(browser_server.authorize_url(client_id=app.client_id))
     fill_sign_in(page, "noor-haddad")
     page.get_by_role("button", name="Allow").click()
     page.get_by_role("heading", name="Back at /callback").wait_for()

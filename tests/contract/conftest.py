@@ -25,7 +25,7 @@ def table() -> Any:
 
 
 @pytest.fixture(scope="module", params=["documented", "observed"])
-def server(request: pytest.FixtureRequest) -> Iterator[SandboxServer]:
+def dialect_server(request: pytest.FixtureRequest) -> Iterator[SandboxServer]:
     """Run the same town in each dialect."""
     with SandboxServer(people=6, years=2, dialect=request.param) as running:
         yield running
@@ -33,9 +33,9 @@ def server(request: pytest.FixtureRequest) -> Iterator[SandboxServer]:
 
 
 @pytest.fixture(scope="module")
-def description(server: SandboxServer) -> Any:
+def description(dialect_server: SandboxServer) -> Any:
     """Return the OpenAPI document, which is served at the origin without a token."""
-    response = requests.get(server.base_url.removesuffix("/v1") + "/sandbox/openapi.json", timeout=10)
+    response = requests.get(dialect_server.base_url.removesuffix("/v1") + "/sandbox/openapi.json", timeout=10)
     assert response.status_code == 200
     assert response.headers["Content-Type"] == "application/json"
     return response.json()

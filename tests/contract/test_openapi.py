@@ -30,16 +30,16 @@ OBSERVED = {"CurrentUser": {"friend_request", "trust_request"}, "Target": {"merc
 PAGES = ("/v1/oauth/authorize", "/v1/oauth/sign-in", "/v1/oauth/consent", "/v1/account")
 
 
-def test_where_it_is_served(server: SandboxServer) -> None:
+def test_where_it_is_served(dialect_server: SandboxServer) -> None:
     """At the origin and not below /v1, by GET and HEAD, without entering the service's request count."""
-    origin, before = server.base_url.removesuffix("/v1"), len(server.requests)
+    origin, before = dialect_server.base_url.removesuffix("/v1"), len(dialect_server.requests)
     address = f"{origin}/sandbox/openapi.json"
     assert requests.head(address, timeout=10).status_code == 200
     refused = requests.post(address, timeout=10)
     assert (refused.status_code, refused.headers["Allow"]) == (405, "GET, HEAD")
     assert refused.json().keys() == {"error"}
-    assert len(server.requests) == before
-    assert requests.get(f"{server.base_url}/sandbox/openapi.json", timeout=10).status_code in (400, 404)
+    assert len(dialect_server.requests) == before
+    assert requests.get(f"{dialect_server.base_url}/sandbox/openapi.json", timeout=10).status_code in (400, 404)
 
 
 def find_schemas(part: Any) -> Iterator[Any]:
@@ -73,12 +73,12 @@ def test_the_validator_finds_mistakes() -> None:
     assert not OPENAPI_31_VALIDATOR.is_valid(document)
 
 
-def test_paths_are_the_routes(server: SandboxServer, description: Any) -> None:
+def test_paths_are_the_routes(dialect_server: SandboxServer, description: Any) -> None:
     """Paths and methods below /v1 are the application's routes, except pages and HEAD."""
     (base,) = (one["url"] for one in description["servers"])
-    assert base == server.base_url
+    assert base == dialect_server.base_url
     assert {(path, method) for path, methods in description["paths"].items() for method in methods} == OPERATIONS
-    routes = server._application().app.routes
+    routes = dialect_server._application().app.routes
     served = {
         (route.path.removeprefix("/v1"), method.lower())
         for route in routes
@@ -108,7 +108,7 @@ def test_scopes_and_parameters(description: Any, path: str, method: str, scope: 
     assert {one["name"] for one in found["parameters"] if one.get("required")} <= {"user_id", "payment_id"}
 
 
-def test_security_schemes(server: SandboxServer, description: Any) -> None:
+def test_security_schemes(dialect_server: SandboxServer, description: Any) -> None:
     """The token is `access_token` in the query, from two flows with six scopes."""
     schemes = description["components"]["securitySchemes"]
     assert (schemes["access_token"]["in"], schemes["access_token"]["name"]) == ("query", "access_token")
@@ -116,8 +116,8 @@ def test_security_schemes(server: SandboxServer, description: Any) -> None:
     assert set(flows) == {"implicit", "authorizationCode"}
     for flow in flows.values():
         assert set(flow["scopes"]) == set(EVERY)
-        assert flow["authorizationUrl"] == f"{server.base_url}/oauth/authorize"
-    assert flows["authorizationCode"]["tokenUrl"] == f"{server.base_url}/oauth/access_token"
+        assert flow["authorizationUrl"] == f"{dialect_server.base_url}/oauth/authorize"
+    assert flows["authorizationCode"]["tokenUrl"] == f"{dialect_server.base_url}/oauth/access_token"
 
 
 @pytest.mark.parametrize(

@@ -45,32 +45,34 @@ def send(server: SandboxServer, method: str, path: str, scopes: tuple[str, ...] 
     return requests.request(method, server.base_url + path, headers=headers, timeout=10, **more)
 
 
-def test_answers_to_reads(server: SandboxServer, description: Any) -> None:
+def test_answers_to_reads(dialect_server: SandboxServer, description: Any) -> None:
     """Successful reads are valid: each page of a history, and each of its payments alone."""
     for scopes in (EVERY, ("access_profile",)):
-        check_answer(description, "/me", "get", send(server, "GET", "/me", scopes))
-    for person in server.people:
-        check_answer(description, "/users/{user_id}", "get", send(server, "GET", f"/users/{person.user_id}"))
+        check_answer(description, "/me", "get", send(dialect_server, "GET", "/me", scopes))
+    for person in dialect_server.people:
+        check_answer(description, "/users/{user_id}", "get", send(dialect_server, "GET", f"/users/{person.user_id}"))
         path = f"/users/{person.user_id}/friends?limit=2"
-        check_answer(description, "/users/{user_id}/friends", "get", send(server, "GET", path))
-    server.add_payments(server.viewer, [{"date_created": server.now, "amount_cents": 100, "fee_cents": 25}])
+        check_answer(description, "/users/{user_id}/friends", "get", send(dialect_server, "GET", path))
+    dialect_server.add_payments(
+        dialect_server.viewer, [{"date_created": dialect_server.now, "amount_cents": 100, "fee_cents": 25}]
+    )
     path, found = "/payments?limit=50", []
     while path:
-        page = check_answer(description, "/payments", "get", send(server, "GET", path))
+        page = check_answer(description, "/payments", "get", send(dialect_server, "GET", path))
         found += page["data"]
-        path = (page["pagination"]["next"] or "").removeprefix(server.base_url)
+        path = (page["pagination"]["next"] or "").removeprefix(dialect_server.base_url)
     assert {one["status"] for one in found} == {"settled", "pending", "failed", "expired", "cancelled"}
     chosen = [one for place, one in enumerate(found) if place % 3 == 0 or one["status"] == "expired"]
-    alone = [send(server, "GET", f"/payments/{one['id']}") for one in chosen]
+    alone = [send(dialect_server, "GET", f"/payments/{one['id']}") for one in chosen]
     bodies = [check_answer(description, "/payments/{payment_id}", "get", one)["data"] for one in alone]
     assert any(one["fee"] for one in bodies)
     assert any(one["refund"] for one in bodies)
 
 
-def test_answers_to_writes(server: SandboxServer, description: Any) -> None:
+def test_answers_to_writes(dialect_server: SandboxServer, description: Any) -> None:
     """Payments of every outcome, with and without a balance, and each resolution have valid answers."""
-    server.deposit(server.viewer, 10_000)
-    other = server.people[1].user_id
+    dialect_server.deposit(dialect_server.viewer, 10_000)
+    other = dialect_server.people[1].user_id
     made = {}
     for name, target, amount, status in (
         ("paid", {"user_id": other}, "1", "settled"), ("failed", {"user_id": other}, "999999", "failed"),
@@ -79,32 +81,34 @@ def test_answers_to_writes(server: SandboxServer, description: Any) -> None:
     ):  # fmt: skip
         for scopes in (EVERY, ("make_payments",)):
             data = {**target, "amount": amount, "note": name}
-            body = check_answer(description, "/payments", "post", send(server, "POST", "/payments", scopes, data=data))
+            body = check_answer(
+                description, "/payments", "post", send(dialect_server, "POST", "/payments", scopes, data=data)
+            )
             made[name] = body["data"]["payment"]
             assert made[name]["status"] == status
     for name in ("sent", "asked"):
-        answer = send(server, "PUT", f"/payments/{made[name]['id']}", data={"action": "cancel"})
+        answer = send(dialect_server, "PUT", f"/payments/{made[name]['id']}", data={"action": "cancel"})
         body = check_answer(description, "/payments/{payment_id}", "put", answer)
         assert body["data"]["status"] == "cancelled"
         assert (body["data"]["refund"] is None) == (name == "asked")
 
 
-def test_answers_to_exchanges(server: SandboxServer, description: Any) -> None:
+def test_answers_to_exchanges(dialect_server: SandboxServer, description: Any) -> None:
     """Answers to a code, a refresh token and invalid ones are valid, with and without a profile.
 
     The observed dialect includes the user even without a profile scope.
     """
     observed = "'observed'" in description["info"]["description"]
-    app = server.register_application(server.viewer, name="Mine", redirect_url=CALLBACK)
+    app = dialect_server.register_application(dialect_server.viewer, name="Mine", redirect_url=CALLBACK)
     client = {"client_id": app.client_id, "client_secret": app.client_secret}
 
     def exchange(**fields: str) -> Any:
-        response = requests.post(f"{server.base_url}/oauth/access_token", data={**client, **fields}, timeout=10)
+        response = requests.post(f"{dialect_server.base_url}/oauth/access_token", data={**client, **fields}, timeout=10)
         return response.status_code, check_answer(description, "/oauth/access_token", "post", response)
 
     for scopes in (EVERY, ("access_friends",)):
-        url = server.authorize_url(*scopes, client_id=app.client_id, response_type="code")
-        code = server.sign_in(url, server.viewer).rpartition("code=")[2]
+        url = dialect_server.authorize_url(*scopes, client_id=app.client_id, response_type="code")
+        code = dialect_server.sign_in(url, dialect_server.viewer).rpartition("code=")[2]
         status, tokens = exchange(code=code)
         assert (status, tokens["user"] is None) == (200, scopes != EVERY and not observed)
         assert exchange(refresh_token=tokens["refresh_token"])[0] == 200
@@ -149,43 +153,45 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("row", REFUSED)
-def test_answers_to_refused_requests(server: SandboxServer, description: Any, row: tuple[Any, ...]) -> None:
+def test_answers_to_refused_requests(dialect_server: SandboxServer, description: Any, row: tuple[Any, ...]) -> None:
     """Each refusal has the documented status and code; as observed, 400 for not found and 502 for new users."""
     path, method, sent, scopes, status, code = row
     observed = "'observed'" in description["info"]["description"]
     code = code[observed] if isinstance(code, tuple) else code
     given = dict(sent)
     address = path.partition("{")[0] + given.pop("id", "") + path.partition("}")[2]
-    response = send(server, method.upper(), address, scopes, **given)
+    response = send(dialect_server, method.upper(), address, scopes, **given)
     body = check_answer(description, path, method, response)
     assert response.status_code == (400 if observed and status == 404 else status)
     assert body["error"]["code"] == (code if observed else str(code))
 
 
-def test_own_and_closed_payments(server: SandboxServer, description: Any) -> None:
+def test_own_and_closed_payments(dialect_server: SandboxServer, description: Any) -> None:
     """Paying oneself, resolving a closed or foreign payment, and approving without money have documented refusals."""
-    me, other = server.people[:2]
-    answer = send(server, "POST", "/payments", data={"user_id": me.user_id, "note": "x", "amount": "1"})
+    me, other = dialect_server.people[:2]
+    answer = send(dialect_server, "POST", "/payments", data={"user_id": me.user_id, "note": "x", "amount": "1"})
     assert str(check_answer(description, "/payments", "post", answer)["error"]["code"]) == "1356"
     asked = {"user_id": me.user_id, "note": "x", "amount": "-900000"}
-    asked["access_token"] = server.token(other.username, "make_payments")
-    payment = requests.post(f"{server.base_url}/payments", data=asked, timeout=10).json()["data"]["payment"]["id"]
+    asked["access_token"] = dialect_server.token(other.username, "make_payments")
+    payment = requests.post(f"{dialect_server.base_url}/payments", data=asked, timeout=10).json()["data"]["payment"][
+        "id"
+    ]
     for action, status, code in (
         ("cancel", 403, "403"), ("approve", 409, "1319"), ("deny", 200, None), ("deny", 409, "409"),
     ):  # fmt: skip
-        answer = send(server, "PUT", f"/payments/{payment}", data={"action": action})
+        answer = send(dialect_server, "PUT", f"/payments/{payment}", data={"action": action})
         body = check_answer(description, "/payments/{payment_id}", "put", answer)
         assert answer.status_code == status
         assert code is None or str(body["error"]["code"]) == code
 
 
-def test_schemas_are_exact(server: SandboxServer, description: Any) -> None:
+def test_schemas_are_exact(dialect_server: SandboxServer, description: Any) -> None:
     """A missing or additional field anywhere in an answer is invalid."""
-    newest = send(server, "GET", "/payments?limit=1").json()["data"][0]["id"]
+    newest = send(dialect_server, "GET", "/payments?limit=1").json()["data"][0]["id"]
     for path, address in (
         ("/me", "/me"), ("/payments", "/payments?limit=1"), ("/payments/{payment_id}", f"/payments/{newest}"),
     ):  # fmt: skip
-        body, judge = send(server, "GET", address).json(), validator_of(description, path, "get", 200)
+        body, judge = send(dialect_server, "GET", address).json(), validator_of(description, path, "get", 200)
         assert judge.is_valid(body)
         for steps in find_places(body):
             for change in ("remove", "add"):
@@ -211,8 +217,8 @@ def find_places(part: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, .
             yield from find_places(value, (*above, number))
 
 
-def test_each_error_code_of_a_payment_is_listed_once(server: SandboxServer, description: Any) -> None:
+def test_each_error_code_of_a_payment_is_listed_once(dialect_server: SandboxServer, description: Any) -> None:
     """The documented dialect lists only 503 for amounts to the test user, the observed one also 502."""
     refused = description["paths"]["/payments"]["post"]["responses"]["400"]["description"]
     counts = {code: refused.count(f"{code}: ") for code in ("502", "503")}
-    assert counts == {"502": int(server.state()["dialect"] == "observed"), "503": 1}
+    assert counts == {"502": int(dialect_server.state()["dialect"] == "observed"), "503": 1}

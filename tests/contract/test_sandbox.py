@@ -40,7 +40,7 @@ PAYMENT = LISTED | {"fee", "refund", "medium"}
 DATETIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z?")
 
 
-server = sandbox_fixture(seed=5, years=2)
+two_year_server = sandbox_fixture(seed=5, years=2)
 
 
 def get_answer(server: SandboxServer, path: str, scopes: str = "", **query: str) -> tuple[int, dict[str, Any]]:
@@ -56,28 +56,28 @@ def get_answer(server: SandboxServer, path: str, scopes: str = "", **query: str)
 
 
 @pytest.fixture(scope="module")
-def payments(server: SandboxServer) -> list[dict[str, Any]]:
+def payments(two_year_server: SandboxServer) -> list[dict[str, Any]]:
     """Return some pages of the list of payments."""
     found: list[dict[str, Any]] = []
     query = {"limit": "50"}
     while query:
-        body = get_answer(server, "/payments", **query)[1]
+        body = get_answer(two_year_server, "/payments", **query)[1]
         found += body["data"]
         following = body["pagination"]["next"]
         query = {name: values[0] for name, values in parse_qs(urlsplit(following).query).items()} if following else {}
     return found
 
 
-def test_me(server: SandboxServer) -> None:
+def test_me(two_year_server: SandboxServer) -> None:
     """`data` has balance and user, with every field."""
-    status, body = get_answer(server, "/me")
+    status, body = get_answer(two_year_server, "/me")
     assert status == 200
     assert body.keys() == {"data"}
     assert body["data"].keys() == {"balance", "user"}
     assert body["data"]["user"].keys() == USER
 
 
-def test_optional_scopes(server: SandboxServer) -> None:
+def test_optional_scopes(two_year_server: SandboxServer) -> None:
     """Email, phone and balance are null, not missing, without their own scope."""
     for scopes, filled in (
         ("access_profile", set()),
@@ -85,7 +85,7 @@ def test_optional_scopes(server: SandboxServer) -> None:
         ("access_profile access_phone", {"phone"}),
         ("access_profile access_balance", {"balance"}),
     ):
-        data = get_answer(server, "/me", scopes)[1]["data"]
+        data = get_answer(two_year_server, "/me", scopes)[1]["data"]
         shown = {"balance": data["balance"], "email": data["user"]["email"], "phone": data["user"]["phone"]}
         assert {name for name, value in shown.items() if value is not None} == filled
 
@@ -100,30 +100,30 @@ def test_optional_scopes(server: SandboxServer) -> None:
         ("/payments/{payment}", "access_profile"),
     ],
 )
-def test_scopes(server: SandboxServer, payments: list[dict[str, Any]], path: str, scope: str) -> None:
+def test_scopes(two_year_server: SandboxServer, payments: list[dict[str, Any]], path: str, scope: str) -> None:
     """Each endpoint succeeds with its scope and is refused with every other one."""
-    path = path.format(id=server.people[0].user_id, payment=payments[0]["id"])
-    assert get_answer(server, path, scope)[0] == 200
+    path = path.format(id=two_year_server.people[0].user_id, payment=payments[0]["id"])
+    assert get_answer(two_year_server, path, scope)[0] == 200
     others = {"access_profile", "access_email", "access_phone", "access_balance", "access_friends", "make_payments"} - {
         scope
     }
-    status, body = get_answer(server, path, " ".join(sorted(others)))
+    status, body = get_answer(two_year_server, path, " ".join(sorted(others)))
     assert status == 403
     assert body.keys() == {"error"}
     assert body["error"].keys() == {"message", "code"}
 
 
-def test_another_user(server: SandboxServer) -> None:
+def test_another_user(two_year_server: SandboxServer) -> None:
     """`data` is a User with all its fields."""
-    body = get_answer(server, f"/users/{server.people[1].user_id}")[1]
+    body = get_answer(two_year_server, f"/users/{two_year_server.people[1].user_id}")[1]
     assert body.keys() == {"data"}
     assert body["data"].keys() == USER
-    assert body["data"]["id"] == server.people[1].user_id
+    assert body["data"]["id"] == two_year_server.people[1].user_id
 
 
-def test_friends(server: SandboxServer) -> None:
+def test_friends(two_year_server: SandboxServer) -> None:
     """`data` and `pagination`; an item has the seven fields of its subset."""
-    body = get_answer(server, f"/users/{server.people[0].user_id}/friends")[1]
+    body = get_answer(two_year_server, f"/users/{two_year_server.people[0].user_id}/friends")[1]
     assert body.keys() == {"data", "pagination"}
     assert body["data"]
     assert all(friend.keys() == FRIEND for friend in body["data"])
@@ -156,10 +156,10 @@ def test_every_word_and_form_occurs(payments: list[dict[str, Any]]) -> None:
     assert {(text.endswith("Z"), "." in text) for text in created} >= {(True, False), (False, False), (False, True)}
 
 
-def test_one_payment(server: SandboxServer, payments: list[dict[str, Any]]) -> None:
+def test_one_payment(two_year_server: SandboxServer, payments: list[dict[str, Any]]) -> None:
     """`data` is a payment with all thirteen fields and one of four media, without a balance."""
     for item in payments[:10]:
-        body = get_answer(server, f"/payments/{item['id']}")[1]
+        body = get_answer(two_year_server, f"/payments/{item['id']}")[1]
         assert body.keys() == {"data"}
         assert body["data"].keys() == PAYMENT
         assert body["data"]["medium"] in {"ios", "android", "web", "api"}
@@ -169,27 +169,27 @@ def test_one_payment(server: SandboxServer, payments: list[dict[str, Any]]) -> N
 
 
 @pytest.mark.parametrize(("limit", "size"), [(None, 20), ("1", 1), ("50", 50), ("1000", 50)])
-def test_page_sizes(server: SandboxServer, limit: str | None, size: int) -> None:
+def test_page_sizes(two_year_server: SandboxServer, limit: str | None, size: int) -> None:
     """20 by default, 50 at most."""
-    assert len(get_answer(server, "/payments", **({"limit": limit} if limit else {}))[1]["data"]) == size
+    assert len(get_answer(two_year_server, "/payments", **({"limit": limit} if limit else {}))[1]["data"]) == size
 
 
-def test_next_links(server: SandboxServer) -> None:
+def test_next_links(two_year_server: SandboxServer) -> None:
     """A next link is an absolute URL of the same list, with the request's filters and without the token."""
-    following = get_answer(server, "/payments", status="settled,pending", action="charge", limit="3")[1]["pagination"][
-        "next"
-    ]
+    following = get_answer(two_year_server, "/payments", status="settled,pending", action="charge", limit="3")[1][
+        "pagination"
+    ]["next"]
     query = parse_qs(urlsplit(following).query)
-    assert following.startswith(f"{server.base_url}/payments?")
+    assert following.startswith(f"{two_year_server.base_url}/payments?")
     assert "access_token" not in following
     assert (query["status"], query["action"], query["limit"]) == (["settled,pending"], ["charge"], ["3"])
     assert "before" in query
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/payments/1", "/users/1"])
-def test_errors_have_the_envelope(server: SandboxServer, path: str) -> None:
+def test_errors_have_the_envelope(two_year_server: SandboxServer, path: str) -> None:
     """A missing resource returns {error: {message, code}}, both text."""
-    status, body = get_answer(server, path)
+    status, body = get_answer(two_year_server, path)
     assert 400 <= status < 500
     assert body.keys() == {"error"}
     assert {type(value) for value in body["error"].values()} == {str}

@@ -79,7 +79,7 @@ def guide() -> str:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[p2p.sandbox.SandboxServer]:
+def examples_server() -> Iterator[p2p.sandbox.SandboxServer]:
     """Serve the town that the examples load."""
     with p2p.sandbox.SandboxServer(seed=7) as server:
         yield server

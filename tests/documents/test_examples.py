@@ -24,8 +24,9 @@ def examples(page: Path) -> list[str]:
     return FENCED.findall(page.read_text(encoding="utf-8"))
 
 
+@pytest.mark.full
 def test_examples_run(
-    example_page: Path, server: p2p.sandbox.SandboxServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    example_page: Path, examples_server: p2p.sandbox.SandboxServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The blocks of a page run from top to bottom for a signed-in user, and test functions in them pass.
 
@@ -33,13 +34,13 @@ def test_examples_run(
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    monkeypatch.setenv("P2P_BASE_URL", server.base_url)
-    monkeypatch.setenv("P2P_CLIENT_ID", server.client_id)
-    monkeypatch.setenv("P2P_ACCESS_TOKEN", server.token(server.viewer))
+    monkeypatch.setenv("P2P_BASE_URL", examples_server.base_url)
+    monkeypatch.setenv("P2P_CLIENT_ID", examples_server.client_id)
+    monkeypatch.setenv("P2P_ACCESS_TOKEN", examples_server.token(examples_server.viewer))
     (tmp_path / "downloads").mkdir()
-    for number, (start, end) in enumerate(server.statement_periods()):
+    for number, (start, end) in enumerate(examples_server.statement_periods()):
         file = tmp_path / "downloads" / f"statement_{number}.csv"
-        file.write_text(server.statement(server.viewer, start, end), "utf-8", newline="")
+        file.write_text(examples_server.statement(examples_server.viewer, start, end), "utf-8", newline="")
     if '"everyone"' in example_page.read_text(encoding="utf-8"):
         numbers = ["--accounts", "3", "--payments", "300", "--years", "2", "--progress", "none"]
         assert cli.main(["sandbox-archive", "everyone", *numbers]) == 0

@@ -44,11 +44,13 @@ MODULES = {module.name for module in pkgutil.iter_modules(p2p.__path__)}
 
 
 @pytest.fixture(scope="module")
-def objects(server: p2p.sandbox.SandboxServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]]:
+def objects(
+    examples_server: p2p.sandbox.SandboxServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, object]]:
     """Return the objects that the documentation calls by these names."""
-    token = server.token(server.viewer, "make_payments", "access_profile", "access_friends")
+    token = examples_server.token(examples_server.viewer, "make_payments", "access_profile", "access_friends")
     archive = p2p.open_archive(tmp_path_factory.mktemp("archive") / "payments")
-    with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
+    with p2p.Client(token, base_url=examples_server.base_url, cache_dir=False) as client:
         archive.merge(p2p.load_history(client))
         yield {
             "archive": archive,
@@ -57,7 +59,7 @@ def objects(server: p2p.sandbox.SandboxServer, tmp_path_factory: pytest.TempPath
             "desk": PaymentDesk(client),
             "form": p2p.TokenForm,
             "history": p2p.load_history(client),
-            "server": server,
+            "server": examples_server,
             "statements": p2p.read_statements(ROOT / "tests" / "statements" / "samples"),
         }
 

@@ -49,6 +49,7 @@ def test_one_command_makes_every_picture(command: dict[str, Any]) -> None:
     assert re.search(r"^pictures:.*\n\t.* docs/make_pictures.py$", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
+@pytest.mark.full
 def test_the_plots_are_current(command: dict[str, Any], tmp_path: Path) -> None:
     """Plots drawn now look like the ones in the folder: run ``make pictures`` after a change that shows."""
     history, as_of = command["load"]()
@@ -58,6 +59,7 @@ def test_the_plots_are_current(command: dict[str, Any], tmp_path: Path) -> None:
     assert [path.name for path in drawn if difference(path, FOLDER / path.name) > TOLERANCE] == []
 
 
+@pytest.mark.full
 def test_the_large_town_has_what_its_pictures_show(command: dict[str, Any]) -> None:
     """People who are gone in later years, and a public note of each kind but two."""
     payments = command["load_large_town"]().payments

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,9 @@ import p2p_analytics as p2p
 ROOT = Path(__file__).parents[2]
 REMOTE = re.compile(r"""<(?:script|img|iframe)[^>]*\ssrc="(?:https?:)?//|<link[^>]*\shref="(?:https?:)?//""")
 REMOTE_STYLE = re.compile(r"""(?:@import|url\()\s*["']?(?:https?:)?//""")
+
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +70,3 @@ def test_the_reference_has_every_public_name(site: Path) -> None:
     html = (site / "docs" / "api.html").read_text(encoding="utf-8")
     assert [name for name in listed if f'id="{name.replace("p2p.", "p2p_analytics.", 1)}"' not in html] == []
     assert "One row per weekday and hour, always 168." in html
-
-
-def test_the_map_is_current() -> None:
-    """The map of the architecture page lists the modules as they are: run ``make docs`` after a change."""
-    page = ROOT / "docs" / "architecture.md"
-    text = page.read_text(encoding="utf-8")
-    assert runpy.run_path(str(ROOT / "docs" / "write_map.py"))["insert_map"](text) == text, "run make docs"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 ROOT = Path(__file__).parents[2]
-CLEAN = Path(sys.prefix) / "clean"  # an environment with the dependencies of the package, made by `make tests`
+CLEAN = Path(sys.prefix) / "clean"  # an environment with the dependencies of the package, made by `make test-all`
 
 
 def build(source: Path, target: str, folder: Path) -> Path:
@@ -88,7 +88,7 @@ def test_the_source_builds_the_same_wheel(source: Path, wheel: Path, tmp_path: P
 def run(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     """Return a runner of the installed command in an empty folder, with an empty home and only system tools on PATH."""
     if not CLEAN.is_dir():
-        pytest.skip("The environment of the package is not installed: `make tests` installs it if PyPI can be reached")
+        pytest.skip("The package's environment is not installed: `make test-all` installs it if PyPI can be reached")
     words = [sys.executable, "-m", "pip", "--python", str(CLEAN / "bin" / "python"), "install", "--quiet", "--no-deps"]
     words += ["--no-index", "--force-reinstall", "--disable-pip-version-check", "--root-user-action=ignore", str(wheel)]
     subprocess.run(words, check=True, capture_output=True)  # noqa: S603 - our words

@@ -1,6 +1,6 @@
 """A sandbox in the observed dialect, and clients that others wrote, each in a process of its own.
 
-`make tests` installs them beside the environment and not into it, so they run with the packages that were installed
+`make test-all` installs them beside the environment and not into it, so they run with the packages that were installed
 with them and ours are out of their sight.
 """
 
@@ -27,7 +27,7 @@ SECONDS = 30
 
 
 # The clients were written for the real service, so the sandbox answers in the observed dialect.
-server = sandbox_fixture(people=6, years=1, dialect="observed")
+peers_server = sandbox_fixture(people=6, years=1, dialect="observed")
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     Its home is the test's own, without the packages of this environment, and its clock is at UTC.
     """
     if not PYTHON_PEERS.is_dir():
-        pytest.skip("The Python clients are not installed: `make tests` installs them if PyPI can be reached")
+        pytest.skip("The Python clients are not installed: `make test-all` installs them if PyPI can be reached")
     surroundings = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": str(PYTHON_PEERS), "TZ": "UTC"}
 
     def start(program: str, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
@@ -54,7 +54,7 @@ def application() -> Iterator[Callable[..., str]]:
     """Return a starter of the node application: application(**options) returns its address; all end with the test."""
     node = shutil.which("node")
     if node is None or not NODE_PEERS.is_dir():
-        pytest.skip("Node or its client is not installed: `make tests` installs the client if npm is available")
+        pytest.skip("Node or its client is not installed: `make test-all` installs the client if npm is available")
     surroundings = {"PATH": os.environ["PATH"], "NODE_PATH": str(NODE_PEERS / "node_modules")}
     running: list[subprocess.Popen[str]] = []
 

@@ -45,25 +45,25 @@ def user_id(server: SandboxServer, username: str) -> str:
 
 
 @pytest.fixture
-def command(server: SandboxServer, run: Command, start_service: Callable[..., Any], tmp_path: Path) -> Command:
+def command(peers_server: SandboxServer, run: Command, start_service: Callable[..., Any], tmp_path: Path) -> Command:
     """Return a runner of the command of venmo 0.12.0: command("pay", "@tom-ohara", "1.25", "lunch").
 
     The search for users is none of the document: its address is a service of the test.
     """
     (tmp_path / ".venmo").mkdir()
-    people = [{**one._asdict(), "id": one.user_id, "profile_picture_url": None} for one in server.people]
+    people = [{**one._asdict(), "id": one.user_id, "profile_picture_url": None} for one in peers_server.people]
     search = start_service(lambda _path, asked: {"data": [one for one in people if asked["query"] in one["username"]]})
 
     def start(*arguments: str, token: str | None = None) -> subprocess.CompletedProcess[str]:
-        kept = f"[DEFAULT]\naccess_token = {token or server.token(ME, *SCOPES)}\n"
+        kept = f"[DEFAULT]\naccess_token = {token or peers_server.token(ME, *SCOPES)}\n"
         (tmp_path / ".venmo" / "credentials").write_text(kept)
-        return run("command.py", f"{server.base_url}/payments", f"{search.base_url}/users", *arguments)
+        return run("command.py", f"{peers_server.base_url}/payments", f"{search.base_url}/users", *arguments)
 
     return start
 
 
 @pytest.fixture
-def calls(server: SandboxServer, run: Command, start_service: Callable[..., Any]) -> Calls:
+def calls(peers_server: SandboxServer, run: Command, start_service: Callable[..., Any]) -> Calls:
     """Return a caller of venmo-api 0.3.1: calls(("payment.cancel_payment", {"payment_id": "1"}), ...).
 
     The two addresses it wants that are none of the document are answered outside the sandbox: /account by
@@ -73,9 +73,10 @@ def calls(server: SandboxServer, run: Command, start_service: Callable[..., Any]
     private = start_service(lambda _path, _asked: methods)
 
     def start(*wanted: tuple[str, dict[str, Any]]) -> list[Any]:
-        elsewhere = {"/account": f"{server.base_url}/me", "/payment-methods": private.base_url}
+        elsewhere = {"/account": f"{peers_server.base_url}/me", "/payment-methods": private.base_url}
         given = {
-            "host": server.base_url, "token": server.token(ME, *SCOPES), "elsewhere": elsewhere, "calls": wanted,
+            "host": peers_server.base_url, "token": peers_server.token(ME, *SCOPES), "elsewhere": elsewhere,
+            "calls": wanted,
         }  # fmt: skip
         ended = run("calls.py", given=json.dumps(given))
         assert ended.returncode == 0, ended.stderr
@@ -84,29 +85,29 @@ def calls(server: SandboxServer, run: Command, start_service: Callable[..., Any]
     return start
 
 
-def test_the_command_pays_by_username(server: SandboxServer, command: Command) -> None:
+def test_the_command_pays_by_username(peers_server: SandboxServer, command: Command) -> None:
     """A payment to a user id, a JSON body with a JSON number: settled at once, the balance less by the amount."""
-    server.deposit(ME, 10_000)
-    before = Decimal(ask(server, "/me")["balance"])
+    peers_server.deposit(ME, 10_000)
+    before = Decimal(ask(peers_server, "/me")["balance"])
     ended = command("pay", f"@{FRIEND}", "1.25", "lunch 🍜 & <tea>")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout == 'Successfully paid Tom O\'Hara $1.25 for "lunch 🍜 & <tea>"\n'
-    made = newest(server)
+    made = newest(peers_server)
     assert (made["status"], made["action"], made["amount"]) == ("settled", "pay", Decimal("1.25"))
     assert (made["audience"], made["note"]) == ("private", "lunch 🍜 & <tea>")
     assert (made["target"]["type"], made["target"]["user"]["username"]) == ("user", FRIEND)
-    assert Decimal(ask(server, "/me")["balance"]) == before - Decimal("1.25")
+    assert Decimal(ask(peers_server, "/me")["balance"]) == before - Decimal("1.25")
 
 
-def test_the_command_charges_by_phone(server: SandboxServer, command: Command) -> None:
+def test_the_command_charges_by_phone(peers_server: SandboxServer, command: Command) -> None:
     """A charge to the phone of an account resolves to its user and waits; its amount is shown without a minus."""
-    server.trust(FRIEND, ME, trusted=False)
-    phone = ask(server, "/me", FRIEND)["user"]["phone"]
+    peers_server.trust(FRIEND, ME, trusted=False)
+    phone = ask(peers_server, "/me", FRIEND)["user"]["phone"]
     ended = command("charge", phone, "2.50", "your half")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "Successfully charged" in ended.stdout
     assert '$2.50 for "your half"' in ended.stdout
-    made = newest(server)
+    made = newest(peers_server)
     assert (made["status"], made["action"], made["amount"]) == ("pending", "charge", Decimal("2.50"))
     assert made["target"]["user"]["username"] == FRIEND
 
@@ -122,41 +123,41 @@ def test_the_command_charges_by_phone(server: SandboxServer, command: Command) -
     ],
 )
 def test_the_command_meets_the_sandbox_outcomes(
-    server: SandboxServer, command: Command, order: tuple[str, str, str], status: str
+    peers_server: SandboxServer, command: Command, order: tuple[str, str, str], status: str
 ) -> None:
     """Each of the five amounts has the outcome that the document gives it."""
-    server.deposit(ME, 100)
+    peers_server.deposit(ME, 100)
     action, _phone, amount = order
     ended = command(*order, f"outcome of {order}")
     assert ended.returncode == 0, ended.stderr
-    made = newest(server)
+    made = newest(peers_server)
     assert made["note"] == f"outcome of {order}"
     assert (made["status"], made["action"], made["amount"]) == (status, action, Decimal(amount))
 
 
-def test_the_command_tells_why_it_was_refused(server: SandboxServer, command: Command) -> None:
+def test_the_command_tells_why_it_was_refused(peers_server: SandboxServer, command: Command) -> None:
     """The envelope's message reaches whoever typed the command, and the status is a number it can name."""
-    before = newest(server)["id"]
+    before = newest(peers_server)["id"]
     ended = command("pay", f"@{ME}", "1", "to myself")
     assert ended.returncode == 1
     assert ended.stdout.startswith('received 400 from Venmo: "')
-    stale = server.token(ME, *SCOPES)
-    server.expire(stale)
+    stale = peers_server.token(ME, *SCOPES)
+    peers_server.expire(stale)
     ended = command("pay", f"@{FRIEND}", "1", "too late", token=stale)
     assert ended.returncode == 1
     assert ended.stdout.startswith('received 401 from Venmo: "')
     assert stale not in ended.stdout + ended.stderr
-    assert newest(server)["id"] == before
+    assert newest(peers_server)["id"] == before
 
 
-def test_the_library_reads_profiles(server: SandboxServer, calls: Calls) -> None:
+def test_the_library_reads_profiles(peers_server: SandboxServer, calls: Calls) -> None:
     """It reads the caller and others from the users' fields, and a missing user from 400 with the number 283."""
     mine, other, nobody = calls(
         ("my_profile", {}),
-        ("user.get_user", {"user_id": user_id(server, FRIEND)}),
+        ("user.get_user", {"user_id": user_id(peers_server, FRIEND)}),
         ("user.get_user", {"user_id": "1"}),
     )
-    me = ask(server, "/me")["user"]
+    me = ask(peers_server, "/me")["user"]
     assert (mine["id"], mine["username"], mine["phone"]) == (me["id"], ME, me["phone"])
     assert mine["phone"] is not None
     assert (other["username"], other["display_name"], other["phone"]) == (FRIEND, "Tom O'Hara", None)
@@ -164,19 +165,19 @@ def test_the_library_reads_profiles(server: SandboxServer, calls: Calls) -> None
     assert nobody == {"raised": "ResourceNotFoundError"}
 
 
-def test_the_library_reads_friends(server: SandboxServer, calls: Calls) -> None:
+def test_the_library_reads_friends(peers_server: SandboxServer, calls: Calls) -> None:
     """A limit of 3337 and an offset, both undocumented, are accepted; the friends are the friends of the list."""
-    (found,) = calls(("user.get_user_friends_list", {"user_id": user_id(server, ME)}))
-    friends = ask(server, f"/users/{user_id(server, ME)}/friends", limit=50)
+    (found,) = calls(("user.get_user_friends_list", {"user_id": user_id(peers_server, ME)}))
+    friends = ask(peers_server, f"/users/{user_id(peers_server, ME)}/friends", limit=50)
     assert len(friends) > 0
     assert [(one["id"], one["username"]) for one in found] == [(one["id"], one["username"]) for one in friends]
 
 
-def test_the_library_requests_lists_and_cancels(server: SandboxServer, calls: Calls) -> None:
+def test_the_library_requests_lists_and_cancels(peers_server: SandboxServer, calls: Calls) -> None:
     """A request waits, is among its charges with a size above zero, is cancelled once, and a second time is refused."""
-    server.trust(FRIEND, ME, trusted=False)
+    peers_server.trust(FRIEND, ME, trusted=False)
     asked, before = calls(
-        ("payment.request_money", {"amount": 2.5, "note": "rent", "target_user_id": user_id(server, FRIEND)}),
+        ("payment.request_money", {"amount": 2.5, "note": "rent", "target_user_id": user_id(peers_server, FRIEND)}),
         ("payment.get_charge_payments", {}),
     )
     assert asked is True
@@ -184,7 +185,7 @@ def test_the_library_requests_lists_and_cancels(server: SandboxServer, calls: Ca
     assert (made["status"], made["action"], made["amount"], made["note"]) == ("pending", "charge", 2.5, "rent")
     assert (made["actor"]["username"], made["target"]["username"]) == (ME, FRIEND)
     assert made["date_completed"] is None
-    listed = ask(server, "/payments", action="charge", actor=user_id(server, ME), limit=50)
+    listed = ask(peers_server, "/payments", action="charge", actor=user_id(peers_server, ME), limit=50)
     assert [one["id"] for one in before] == [one["id"] for one in listed]
     cancelled, again, unknown, after = calls(
         ("payment.cancel_payment", {"payment_id": made["id"]}),
@@ -198,28 +199,28 @@ def test_the_library_requests_lists_and_cancels(server: SandboxServer, calls: Ca
     assert [(one["id"], one["status"]) for one in after] == [(made["id"], "cancelled")]
 
 
-def test_the_library_sends_money(server: SandboxServer, calls: Calls) -> None:
+def test_the_library_sends_money(peers_server: SandboxServer, calls: Calls) -> None:
     """A payment with the funding source that it insists on, which the document does not know, settles."""
-    server.deposit(ME, 1_000)
+    peers_server.deposit(ME, 1_000)
     sent, listed = calls(
-        ("payment.send_money", {"amount": 3.1, "note": "tea", "target_user_id": user_id(server, FRIEND)}),
+        ("payment.send_money", {"amount": 3.1, "note": "tea", "target_user_id": user_id(peers_server, FRIEND)}),
         ("payment.get_pay_payments", {"limit": 1}),
     )
     assert sent is True
     assert [(one["status"], one["amount"], one["note"]) for one in listed] == [("settled", 3.1, "tea")]
-    assert newest(server)["amount"] == Decimal("3.10")
+    assert newest(peers_server)["amount"] == Decimal("3.10")
 
 
 @pytest.fixture
-def site(server: SandboxServer, application: Callable[..., str]) -> str:
+def site(peers_server: SandboxServer, application: Callable[..., str]) -> str:
     """Register an application, start it with passport-venmo, and return its address."""
-    app = server.register_application(FRIEND, name="Passport", redirect_url="http://127.0.0.1/callback")
+    app = peers_server.register_application(FRIEND, name="Passport", redirect_url="http://127.0.0.1/callback")
     return application(
         clientID=app.client_id,
         clientSecret=app.client_secret,
-        authorizationURL=f"{server.base_url}/oauth/authorize",
-        tokenURL=f"{server.base_url}/oauth/access_token",
-        profileURL=f"{server.base_url}/me",
+        authorizationURL=f"{peers_server.base_url}/oauth/authorize",
+        tokenURL=f"{peers_server.base_url}/oauth/access_token",
+        profileURL=f"{peers_server.base_url}/me",
         scope=["access_profile", "access_email", "access_phone", "access_balance"],
         state=True,
     )
@@ -230,17 +231,17 @@ def visit(address: str) -> requests.Response:
     return requests.get(address, timeout=10, allow_redirects=False)
 
 
-def test_passport_signs_somebody_in(server: SandboxServer, site: str) -> None:
+def test_passport_signs_somebody_in(peers_server: SandboxServer, site: str) -> None:
     """The whole code flow: scopes by comma, the state it sent, a token from the code, and the profile with it."""
     sent = visit(f"{site}/login")
     assert sent.status_code == 302
     query = parse_qs(urlsplit(sent.headers["Location"]).query)
-    landed = server.sign_in(sent.headers["Location"], ME)
+    landed = peers_server.sign_in(sent.headers["Location"], ME)
     assert landed.startswith(f"{site}/callback?")
     assert parse_qs(urlsplit(landed).query)["state"] == query["state"]
     back = visit(landed)
     assert back.status_code == 200, back.text
-    user, me = back.json(), ask(server, "/me")
+    user, me = back.json(), ask(peers_server, "/me")
     profile = {name: user["profile"][name] for name in ("id", "username", "displayName", "email", "phone", "balance")}
     assert profile == {
         "id": me["user"]["id"],
@@ -250,19 +251,19 @@ def test_passport_signs_somebody_in(server: SandboxServer, site: str) -> None:
         "phone": me["user"]["phone"],
         "balance": me["balance"],
     }
-    own = requests.get(f"{server.base_url}/me", params={"access_token": user["accessToken"]}, timeout=10)
+    own = requests.get(f"{peers_server.base_url}/me", params={"access_token": user["accessToken"]}, timeout=10)
     assert own.json()["data"]["user"]["username"] == ME
     assert user["refreshToken"]
 
 
-def test_passport_is_told_no(server: SandboxServer, site: str) -> None:
+def test_passport_is_told_no(peers_server: SandboxServer, site: str) -> None:
     """A declined consent, a foreign state, and a code used twice do not complete a sign-in."""
-    declined = server.sign_in(visit(f"{site}/login").headers["Location"], ME, allow=False)
+    declined = peers_server.sign_in(visit(f"{site}/login").headers["Location"], ME, allow=False)
     assert visit(declined).status_code == 401
-    landed = server.sign_in(visit(f"{site}/login").headers["Location"], ME)
+    landed = peers_server.sign_in(visit(f"{site}/login").headers["Location"], ME)
     code = parse_qs(urlsplit(landed).query)["code"][0]
     assert visit(f"{site}/callback?code={code}&state=forged").status_code == 401
-    landed = server.sign_in(visit(f"{site}/login").headers["Location"], ME)
+    landed = peers_server.sign_in(visit(f"{site}/login").headers["Location"], ME)
     assert visit(landed).status_code == 200
     code = parse_qs(urlsplit(landed).query)["code"][0]
     state = parse_qs(urlsplit(visit(f"{site}/login").headers["Location"]).query)["state"][0]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import re
 from inspect import signature
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
+from PIL import Image
 
 from p2p_analytics import plots
 from p2p_analytics.errors import ConfigurationError, SchemaError
-from p2p_analytics.plots._parts import render
 from p2p_analytics.plots._parts.others import (
     OtherPeople,
     OtherRequests,
@@ -167,17 +169,39 @@ def test_others_fit_a_narrow_page(name: str) -> None:
     assert plots.to_image(getattr(plots, name), table, "png", size=(5.2, None))
 
 
-@pytest.mark.parametrize("name", ["spend_by_friend", "activity"])
-@pytest.mark.parametrize("size", [(5.2, None), (7, 4)])
-def test_an_image_is_drawn_once(name: str, size: tuple[float, float | None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the layout of a figure is computed before it is drawn, and the image is that of a figure drawn twice."""
+@pytest.mark.parametrize("size", [None, (5.2, None), (7, 4)])
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_an_image_is_drawn_once(
+    size: tuple[float, float | None] | None, kind: Literal["png", "svg"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the layout of a figure is computed before it is drawn."""
     drawings: list[object] = []
     draw = Axes.draw
     monkeypatch.setattr(Axes, "draw", lambda axes, renderer: drawings.append(axes) or draw(axes, renderer))
-    image = plots.to_image(getattr(plots, name), TABLES[name], "svg", size=size)
-    assert len(drawings) == len({*drawings})
-    monkeypatch.setattr(render, "_lay_out_only_once", lambda _: None)
-    assert plots.to_image(getattr(plots, name), TABLES[name], "svg", size=size) == image
+    plots.to_image(plots.spend_by_friend, TABLES["spend_by_friend"], kind, size=size)
+    assert len(drawings) == 1
+
+
+@pytest.mark.parametrize(("kind", "dots"), [("png", 150), ("svg", 72)])
+def test_an_image_has_the_size_that_is_asked_for(kind: Literal["png", "svg"], dots: int) -> None:
+    """Width and height are in inches; a height of None is left to the plot, and all is drawn within the image."""
+    whole = measure_image(plots.to_image(plots.monthly_flow, TABLES["monthly_flow"], kind, size=(7, 4)))
+    assert whole == (7 * dots, 4 * dots)
+    narrow, wide = (
+        measure_image(plots.to_image(plots.spend_by_friend, TABLES["spend_by_friend"], kind, size=(width, None)))
+        for width in (5.2, 9.0)
+    )
+    assert narrow[0] == pytest.approx(5.2 * dots, rel=0.06)  # the margins around a figure that chooses its height
+    assert wide[0] == pytest.approx(9.0 * dots, rel=0.06)
+    assert narrow[1] == pytest.approx(wide[1], rel=0.02)
+
+
+def measure_image(image: bytes) -> tuple[float, float]:
+    """Return width and height of an image in its own units."""
+    if image.startswith(b"\x89PNG"):
+        return Image.open(io.BytesIO(image)).size
+    width, height = re.search(rb'<svg [^>]*?width="([\d.]+)pt" height="([\d.]+)pt"', image).groups()
+    return float(width), float(height)
 
 
 def test_other_values_of_a_status_mix_share_a_bar() -> None:

@@ -23,8 +23,8 @@ def draw_people(largest: float, width: float) -> Figure:
     return figure
 
 
-@pytest.mark.parametrize("width", [3.2, 5.2, 6.4, 12])
-@pytest.mark.parametrize("largest", [0.05, 0.9, 7.5, 99.99, 1234.56, 25_000, 237_654.32, 999_999, 4e6, 123_456_789.01])
+@pytest.mark.parametrize("width", [3.2, 6.4, 12])
+@pytest.mark.parametrize("largest", [0.05, 7.5, 1234.56, 25_000, 999_999, 123_456_789.01])
 def test_labels_do_not_touch(largest: float, width: float) -> None:
     """There are two or more, and the space of a letter between them, whatever the amounts and the width."""
     figure = draw_people(largest, width)
@@ -48,3 +48,11 @@ def test_ticks_follow_the_width() -> None:
     figure.set_size_inches(12, 3)
     figure.draw_without_rendering()
     assert len(figure.axes[0].get_xticks()) > few
+
+
+def test_half_a_yen_is_labelled_with_decimals() -> None:
+    """Also in a currency without them, else two ticks would have the same label; a whole amount has none."""
+    table = pd.DataFrame({"counterparty_name": ["Ada"], "sent": [1.0], "received": [0.5], "currency": "JPY"})
+    axes = plots.spend_by_friend(table, ax=Figure(figsize=(6, 3)).subplots())
+    form = axes.xaxis.get_major_formatter()
+    assert [form(amount) for amount in (0.5, 1.0, 1500.0)] == ["¥0.50", "¥1", "¥1,500"]

@@ -90,7 +90,9 @@ def standard_error(shares) -> float:
     return float(shares.std(ddof=1) / np.sqrt(len(shares)))
 
 
-@pytest.mark.parametrize(("attack", "sizes"), [("arithmetic", [15, 50]), ("joint", TRIALS)])
+@pytest.mark.parametrize(
+    ("attack", "sizes"), [("arithmetic", [15, 50]), pytest.param("joint", TRIALS, marks=pytest.mark.full)]
+)
 def test_the_factor_is_not_found(attack: str, sizes, record_property) -> None:
     """In fewer than 5 % of trials, and fewer than 10 % of amounts are recovered to the cent.
 
@@ -121,6 +123,7 @@ def test_the_factor_is_not_found(attack: str, sizes, record_property) -> None:
     assert pooled.mean() + 2 * standard_error(pooled) < 0.10
 
 
+@pytest.mark.full
 def test_the_joint_attack_is_the_stronger_one(record_property, monkeypatch) -> None:
     """With weak noise it recovers more amounts of the same histories than the attack on single amounts does."""
     monkeypatch.setattr(_pseudonyms, "_NOISE_OF_PAYMENT", 0.1)
@@ -135,6 +138,7 @@ def test_the_joint_attack_is_the_stronger_one(record_property, monkeypatch) -> N
     assert gain.mean() > 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("whole", [0.65, 0.75])
 def test_amounts_of_people_who_like_whole_units_are_guessed_more(whole: float, record_property) -> None:
     """Where people choose more whole units, more amounts are guessed: the limit of 10 % is not claimed for them."""
@@ -149,6 +153,7 @@ def test_amounts_of_people_who_like_whole_units_are_guessed_more(whole: float, r
     assert population(whole).max() < shares.mean() < LIMITS_WHOLE[whole]
 
 
+@pytest.mark.full
 def test_what_is_known_helps_only_so_far(record_property) -> None:
     """Known payments, and even the factor itself, leave most amounts unknown to the cent."""
     likelihood = joint_attack()

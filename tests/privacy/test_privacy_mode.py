@@ -47,6 +47,7 @@ def test_nothing_private_is_in_anything(service, tmp_path: Path) -> None:
     assert find_secrets(made, [*SECRETS, *STRANGE_SECRETS, str(tmp_path)]) == []
 
 
+@pytest.mark.full
 def test_the_search_would_find_each_secret(service, tmp_path: Path) -> None:
     """Without privacy mode each of them is there, in pages, tables, plots and files; so the search can fail."""
     service[1]["/v1/payments"]["data"] = [*SENT, *STRANGE][::-1]
@@ -135,6 +136,7 @@ def test_strict_mode_is_turned_on_everywhere(service, tmp_path: Path, monkeypatc
         pd.testing.assert_frame_equal(payments, expected)
 
 
+@pytest.mark.full
 def test_strict_mode_shows_months_in_all_that_is_made(service, tmp_path: Path) -> None:
     """No day of a payment is in the card, the report, the explorer, plots and demo's tables; each says its mode."""
     days = [f"{day} May 2024" for day in range(2, 16)] + [f"2024-05-{day:02d}" for day in range(2, 16)]
@@ -241,6 +243,7 @@ def test_a_mark_hides_nothing(service, name: str, rows: int | None) -> None:
     assert 0 <= mark.x0 < mark.x1 <= ax.figure.bbox.x1
 
 
+@pytest.mark.full
 def test_the_demo_shows_nobody(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """The command with --privacy: output and files hold no person of the town, note or id; without it they do."""
     made: dict[str, dict[str, bytes]] = {}

@@ -125,15 +125,17 @@ def code_of(response: requests.Response) -> str:
 
 
 # Shared by all tests that do not write.
-server = sandbox_fixture(scope="session")
+default_server = sandbox_fixture(scope="session")
 
 
 @pytest.fixture
-def ask(server: SandboxServer) -> Iterator[object]:
+def ask(default_server: SandboxServer) -> Iterator[object]:
     """Return a function that creates API clients: ask(user=None, *scopes)."""
     clients: list[ApiClient] = []
 
-    def make(user: str | None = None, *scopes: str, on: SandboxServer = server, token: str | None = None) -> ApiClient:
+    def make(
+        user: str | None = None, *scopes: str, on: SandboxServer = default_server, token: str | None = None
+    ) -> ApiClient:
         client = ApiClient(on, token if token is not None else on.token(user or on.viewer, *scopes))
         client.session.trust_env = False
         clients.append(client)

@@ -44,13 +44,13 @@ def running_servers() -> int:
     return sum(thread.name == "p2p-sandbox" for thread in threading.enumerate())
 
 
-def test_what_a_running_sandbox_tells(server: SandboxServer) -> None:
+def test_what_a_running_sandbox_tells(default_server: SandboxServer) -> None:
     """The base URL is loopback and ends in /v1; the viewer comes first among the people; now is the town's."""
-    address = urlsplit(server.base_url)
+    address = urlsplit(default_server.base_url)
     assert (address.scheme, address.hostname, address.path) == ("http", "127.0.0.1", "/v1")
-    assert server.people[0].username == server.viewer == "maya-lindqvist"
-    assert len(server.people) == 12
-    assert server.now.isoformat() == "2025-06-30T18:00:00+00:00"
+    assert default_server.people[0].username == default_server.viewer == "maya-lindqvist"
+    assert len(default_server.people) == 12
+    assert default_server.now.isoformat() == "2025-06-30T18:00:00+00:00"
 
 
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,19 +83,19 @@ def test_a_stop_does_not_wait_for_idle_connections() -> None:
     connection.close()
 
 
-def test_two_sandboxes_share_nothing(ask: Asking, server: SandboxServer) -> None:
+def test_two_sandboxes_share_nothing(ask: Asking, default_server: SandboxServer) -> None:
     """Two servers run side by side; a token of one is unknown to the other."""
     with SandboxServer(people=3, years=1) as other:
-        assert other.base_url != server.base_url
-        stranger = ask(on=other, token=server.token(server.viewer))
+        assert other.base_url != default_server.base_url
+        stranger = ask(on=other, token=default_server.token(default_server.viewer))
         assert stranger.get_refusal("/me") == (401, "261")
         stranger.session.close()
 
 
-def test_settings_that_cannot_be(tmp_path: Path, server: SandboxServer) -> None:
+def test_settings_that_cannot_be(tmp_path: Path, default_server: SandboxServer) -> None:
     """A taken port, a folder that is not there, odd numbers and none: one sentence each, and nothing keeps running."""
     threads = running_servers()
-    taken = urlsplit(server.base_url).port
+    taken = urlsplit(default_server.base_url).port
     odd = [{"port": 70_000}, {"latency": -1}, {"people": 1}]
     none = [{"seed": "a"}, {"seed": 1.5}, {"people": "3"}, {"years": 1.5}, {"port": "x"}]
     for settings in ({"port": taken}, {"db": tmp_path / "no" / "db"}, *odd, *none):
@@ -104,10 +104,15 @@ def test_settings_that_cannot_be(tmp_path: Path, server: SandboxServer) -> None:
     assert running_servers() == threads
 
 
-def test_an_unknown_person(server: SandboxServer) -> None:
+def test_an_unknown_person(default_server: SandboxServer) -> None:
     """An unknown person is a ValueError with one sentence that names existing people."""
-    for call in (lambda: server.token("nobody"), lambda: server.token("1"), lambda: server.add_payments("nobody", []),
-                 lambda: server.add_payments(server.viewer, [{"date_created": server.now, "actor": "x"}])):  # fmt: skip
+    made = [{"date_created": default_server.now, "actor": "x"}]
+    for call in (
+        lambda: default_server.token("nobody"),
+        lambda: default_server.token("1"),
+        lambda: default_server.add_payments("nobody", []),
+        lambda: default_server.add_payments(default_server.viewer, made),
+    ):
         with pytest.raises(
             UnknownPersonError, match=r"^No person of this town has the username .*maya-lindqvist.*\.$"
         ) as caught:
@@ -116,15 +121,17 @@ def test_an_unknown_person(server: SandboxServer) -> None:
         assert isinstance(caught.value, SandboxError)
 
 
-def test_an_unknown_scope(server: SandboxServer) -> None:
+def test_an_unknown_scope(default_server: SandboxServer) -> None:
     """A scope outside the document is refused when a token is asked for."""
     with pytest.raises(SettingError, match="access_profile"):
-        server.token(server.viewer, "read_minds")
+        default_server.token(default_server.viewer, "read_minds")
 
 
-def test_a_person_by_id(ask: Asking, server: SandboxServer) -> None:
+def test_a_person_by_id(ask: Asking, default_server: SandboxServer) -> None:
     """A token can be asked for by user id as well."""
-    assert ask(server.people[3].user_id).get_body("/me")["data"]["user"]["id"] == server.people[3].user_id
+    assert (
+        ask(default_server.people[3].user_id).get_body("/me")["data"]["user"]["id"] == default_server.people[3].user_id
+    )
 
 
 def test_a_second_start_is_refused(ask: Asking) -> None:

@@ -1,6 +1,6 @@
 """Spark on this machine only: one session for all tests, with its files in a temporary folder.
 
-`make tests` puts PySpark beside the environment, where Java is, because it takes half a gigabyte.
+`make test-all` puts PySpark beside the environment, where Java is, because it takes half a gigabyte.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _find_missing() -> str | None:
     version = re.search(r'version "(\d+)', told)
     if version is None or int(version[1]) < OLDEST_JAVA:
         return f"Java is too old for Spark: {advice}"
-    return None if BESIDE.is_dir() else "PySpark is not installed: `make tests` installs it if PyPI can be reached"
+    return None if BESIDE.is_dir() else "PySpark is not installed: `make test-all` installs it if PyPI can be reached"
 
 
 def isolate(patch: pytest.MonkeyPatch, folder: Path) -> dict[str, str]:

@@ -60,7 +60,7 @@ def canary_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch):
+def canary_server(monkeypatch: pytest.MonkeyPatch):
     """Run a sandbox in this process that issues canary tokens."""
     issue_canary_tokens(monkeypatch)
     with p2p.sandbox.SandboxServer(seed=7, people=5, years=1) as running:
@@ -101,31 +101,33 @@ def is_of_another_worker(pid: int, parents: dict[int, int]) -> bool:
     return False
 
 
-def test_the_search_would_find_a_token(server, tmp_path: Path) -> None:
+def test_the_search_would_find_a_token(canary_server, tmp_path: Path) -> None:
     """The tokens begin with the canary, and the search finds it in a file."""
-    token = server.token(server.viewer)
+    token = canary_server.token(canary_server.viewer)
     assert token.startswith(CANARY)
     (tmp_path / "leak").write_text(token)
     assert find_canary_files(tmp_path)
 
 
-def test_a_load_leaves_no_token_behind(server, tmp_path, caplog, capfd, recwarn) -> None:
+def test_a_load_leaves_no_token_behind(canary_server, tmp_path, caplog, capfd, recwarn) -> None:
     """Cache, every kind of file, report, plots, reprs, attributes and the log at DEBUG of a whole load."""
     caplog.set_level(logging.DEBUG)
-    address = server.sign_in(p2p.authorize_url(server.base_url, server.client_id), server.viewer)
+    address = canary_server.sign_in(
+        p2p.authorize_url(canary_server.base_url, canary_server.client_id), canary_server.viewer
+    )
     assert CANARY in address
     token = p2p.token_from_redirect(address)
-    with p2p.Client(token, base_url=server.base_url, cache_dir=tmp_path / "cache") as client:
+    with p2p.Client(token, base_url=canary_server.base_url, cache_dir=tmp_path / "cache") as client:
         history = p2p.load_history(client)
         shown = [token, client, vars(client), client._transport, vars(client._transport), history, vars(history)]
         pools = (client._transport._sessions, *client._transport._cached_sessions.values())
         shown += [vars(pool) for pool in pools]
         shown += [client._transport.cache, vars(client._transport.cache), history.payments.attrs, history.me]
-    export_all(history, tmp_path, as_of=server.now)
-    (tmp_path / "report.html").write_text(p2p.render_report(history, as_of=server.now))
-    (tmp_path / "year.html").write_text(p2p.render_year(history, as_of=server.now, privacy=False))
+    export_all(history, tmp_path, as_of=canary_server.now)
+    (tmp_path / "report.html").write_text(p2p.render_report(history, as_of=canary_server.now))
+    (tmp_path / "year.html").write_text(p2p.render_year(history, as_of=canary_server.now, privacy=False))
     for name in catalogue.CATALOGUE:
-        table = catalogue.build_table(name, history.payments, history, as_of=server.now)
+        table = catalogue.build_table(name, history.payments, history, as_of=canary_server.now)
         p2p.to_csv(table, tmp_path / f"{name}.csv")
         (tmp_path / f"{name}.pickle").write_bytes(pickle.dumps((table, table.attrs)))
     (tmp_path / "frame.pickle").write_bytes(pickle.dumps(history.payments))
@@ -142,11 +144,13 @@ def test_a_load_leaves_no_token_behind(server, tmp_path, caplog, capfd, recwarn)
 
 
 @pytest.mark.parametrize("trouble", ["expired", "scope", "unknown id", "refused", "bad filter"])
-def test_no_error_quotes_the_token(server, trouble: str, caplog) -> None:
+def test_no_error_quotes_the_token(canary_server, trouble: str, caplog) -> None:
     """Message, arguments, cause, context and traceback with local variables, for each kind of failure."""
     caplog.set_level(logging.DEBUG)
-    token = p2p.AccessToken(server.token(server.viewer, "access_profile", seconds=0 if trouble == "expired" else 60))
-    base_url = "http://127.0.0.1:1/v1" if trouble == "refused" else server.base_url
+    token = p2p.AccessToken(
+        canary_server.token(canary_server.viewer, "access_profile", seconds=0 if trouble == "expired" else 60)
+    )
+    base_url = "http://127.0.0.1:1/v1" if trouble == "refused" else canary_server.base_url
     client = p2p.Client(token, base_url=base_url, cache_dir=False)
     client._transport._sleep = lambda _seconds: None
     asks = {
@@ -196,6 +200,7 @@ def test_no_broken_answer_quotes_the_token(start_service, trouble: str, caplog, 
     assert CANARY not in "".join(texts)
 
 
+@pytest.mark.full
 def test_the_demo_leaves_no_token_behind(canary_processes: Path) -> None:
     """Output, log at DEBUG, files and the process list of a whole ``demo`` in its own process."""
     out = canary_processes / "out"
@@ -238,13 +243,17 @@ def output_while_watching(command: list[str], folder: Path, typed: bytes) -> byt
     return output
 
 
-def test_signing_in_leaves_the_token_in_the_state_file_alone(server, canary_processes: Path, monkeypatch) -> None:
+def test_signing_in_leaves_the_token_in_the_state_file_alone(
+    canary_server, canary_processes: Path, monkeypatch
+) -> None:
     """Output, process list and all files but the state file, for login, whoami and logout at DEBUG."""
     home = canary_processes / "home"
     for name in ("HOME", "P2P_STATE_DIR", "P2P_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(home / name.lower()))
-    monkeypatch.setenv("P2P_BASE_URL", server.base_url)
-    address = server.sign_in(p2p.authorize_url(server.base_url, server.client_id), server.viewer)
+    monkeypatch.setenv("P2P_BASE_URL", canary_server.base_url)
+    address = canary_server.sign_in(
+        p2p.authorize_url(canary_server.base_url, canary_server.client_id), canary_server.viewer
+    )
     output = output_while_watching(["login", "--token-stdin"], canary_processes, address.encode())
     assert b"DEBUG:urllib3" in output
     assert b"Signed in as " in output
@@ -254,11 +263,11 @@ def test_signing_in_leaves_the_token_in_the_state_file_alone(server, canary_proc
     assert find_canary_files(home) == []
 
 
-def test_a_caught_redirect_leaves_no_token_in_the_output(server, canary_processes: Path, monkeypatch) -> None:
+def test_a_caught_redirect_leaves_no_token_in_the_output(canary_server, canary_processes: Path, monkeypatch) -> None:
     """The printed address, the log and the process list of a login with its listener at DEBUG."""
     monkeypatch.setenv("P2P_STATE_DIR", str(canary_processes / "state"))
-    monkeypatch.setenv("P2P_BASE_URL", server.base_url)
-    monkeypatch.setenv("P2P_CLIENT_ID", server.client_id)
+    monkeypatch.setenv("P2P_BASE_URL", canary_server.base_url)
+    monkeypatch.setenv("P2P_CLIENT_ID", canary_server.client_id)
     command = [sys.executable, "-um", "p2p_analytics", "login", "--no-browser"]
     with subprocess.Popen(  # noqa: S603 - our own interpreter and words
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -266,7 +275,7 @@ def test_a_caught_redirect_leaves_no_token_in_the_output(server, canary_processe
         output = ""
         while "/oauth/authorize" not in output:
             output += process.stdout.readline()
-        redirect = server.sign_in(output.split()[-1], server.viewer)
+        redirect = canary_server.sign_in(output.split()[-1], canary_server.viewer)
         assert CANARY in redirect
         with urllib.request.urlopen(redirect, timeout=20) as page:  # noqa: S310 - loopback
             shown = page.read().decode() + str(page.headers) + page.url
@@ -279,24 +288,26 @@ def test_a_caught_redirect_leaves_no_token_in_the_output(server, canary_processe
     assert find_canary_files(canary_processes / "state") == [str(canary_processes / "state" / "sign-in.json")]
 
 
-def test_the_server_flow_leaves_no_secret_behind(server, tmp_path, monkeypatch, caplog, capfd) -> None:
+def test_the_server_flow_leaves_no_secret_behind(canary_server, tmp_path, monkeypatch, caplog, capfd) -> None:
     """Code, client secret and both token pairs, through exchange, refresh and their failures, at DEBUG."""
     from p2p_analytics import auth
     from p2p_analytics.client import oauth
 
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "state"))
-    application = server.register_application(server.viewer, name="Ledger", redirect_url="http://127.0.0.1/callback")
+    application = canary_server.register_application(
+        canary_server.viewer, name="Ledger", redirect_url="http://127.0.0.1/callback"
+    )
     secret = auth.Secret(application.client_secret)
-    address = p2p.authorize_url(server.base_url, application.client_id, response_type="code")
-    code = auth.code_from_redirect(server.sign_in(address, server.viewer))
+    address = p2p.authorize_url(canary_server.base_url, application.client_id, response_type="code")
+    code = auth.code_from_redirect(canary_server.sign_in(address, canary_server.viewer))
     assert code.reveal().startswith(CANARY)
-    settings = {"base_url": server.base_url, "client_id": application.client_id, "secret": secret}
+    settings = {"base_url": canary_server.base_url, "client_id": application.client_id, "secret": secret}
     first = oauth.exchange(code, **settings)
     second = oauth.refresh(first, secret=secret)
     assert second.token.reveal().startswith(CANARY)
     auth.FileStore().save(second)
-    said = [repr([code, secret, first, second, auth.find_token(base_url=server.base_url)])]
+    said = [repr([code, secret, first, second, auth.find_token(base_url=canary_server.base_url)])]
     for again in (lambda: oauth.exchange(code, **settings), lambda: oauth.refresh(first, secret=secret)):
         with pytest.raises(p2p.P2PAnalyticsError) as caught:
             again()
@@ -325,6 +336,7 @@ def execute(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[nbfo
     client.execute()  # which ends the kernel
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("path", WITH_TOKENS, ids=lambda path: path.stem)
 def test_an_executed_notebook_holds_no_token(execute: Callable[[nbformat.NotebookNode], None], path: Path) -> None:
     """The notebook runs with canary tokens and a log at DEBUG; nbclient stores the widget state by default."""

@@ -17,6 +17,8 @@ import pytest
 
 from support.canary import CANARY
 
+pytestmark = pytest.mark.full
+
 if TYPE_CHECKING:
     from pathlib import Path
 

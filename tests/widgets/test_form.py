@@ -16,7 +16,6 @@ import p2p_analytics as p2p
 from p2p_analytics.auth import _listener
 from p2p_analytics.errors import AuthenticationError, ConfigurationError, NotSignedIn, TokenError
 from p2p_analytics.widgets import _form
-from support.servers import sandbox_fixture
 from support.waiting import wait_until
 from support.widgets.forms import complete_sign_in, displayed_text
 
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NASTY = "<b onclick=alert(1)>Ann</b> & $x$ {{ 7*7 }}"
-
-
-server = sandbox_fixture(people=5, years=1)
 
 
 def test_a_new_form_says_what_to_do(form: p2p.TokenForm) -> None:

@@ -15,13 +15,10 @@ from IPython.core.events import EventManager
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, NotSignedIn
-from support.servers import sandbox_fixture
 from support.widgets.forms import displayed_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-server = sandbox_fixture(people=5, years=1)
 
 
 def test_a_prompt_waits_for_a_token(

@@ -267,6 +267,17 @@ def test_namesakes_on_different_pages_are_distinguished(tmp_path: Path) -> None:
     assert [cells[1] for cells in displayed_cells(explorer)] == ["Sam (…1002)"]
 
 
+def assert_visible(explorer: p2p.Explorer, *widgets: Any) -> None:
+    """Assert that widgets are in the explorer, and that neither they nor a box around them is hidden."""
+
+    def list_visible(box: Any) -> list[Any]:
+        inside = [each for each in getattr(box, "children", ()) if each.layout.display != "none"]
+        return inside + [deeper for each in inside for deeper in list_visible(each)]
+
+    visible = list_visible(explorer.widget)
+    assert [widget for widget in widgets if not any(widget is each for each in visible)] == []
+
+
 def test_a_page_has_a_hundred_rows(tmp_path: Path) -> None:
     """Sentence, totals and buttons are those of 250 payments; a new choice goes back to the first page."""
     explorer = p2p.Explorer(build_long_history(250), folder=tmp_path)
@@ -280,9 +291,11 @@ def test_a_page_has_a_hundred_rows(tmp_path: Path) -> None:
         explorer._table.value
     )
     assert (previous.disabled, following.disabled) == (True, False)
+    assert_visible(explorer, previous, following)
     following.click()
     assert displayed_cells(explorer)[0][4] == "Pizza 🍕 100"
     assert "Payments 101 to 200 of 250, newest first." in explorer._table.value
+    assert_visible(explorer, previous, following)
     following.click()
     assert len(displayed_cells(explorer)) == 50
     assert (previous.disabled, following.disabled) == (False, True)
@@ -293,6 +306,10 @@ def test_a_page_has_a_hundred_rows(tmp_path: Path) -> None:
     assert previous.disabled
     explorer.search.value = "rent"
     assert found_ids(explorer) == "0"
+    assert {button.layout.display for button in (previous, following)} == {"none"}
+    explorer.search.value = ""
+    assert_visible(explorer, previous, following)
+    choose(explorer, "analysis", "Where it went")
     assert {button.layout.display for button in (previous, following)} == {"none"}
 
 

@@ -1,1 +1,1 @@
-"""Pieces that plots share: style, fonts, foreign text, sums of what has no row of its own, and image bytes."""
+"""Pieces that plots share: style, fonts, foreign text, sums of rows that are not shown, and image bytes."""

@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from bisect import bisect_left
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
+
+from matplotlib import ft2font
+from matplotlib.font_manager import FontProperties, fontManager
+from matplotlib.ft2font import FT2Font
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +25,7 @@ FONT: Final = "DejaVu Sans"  # part of matplotlib, so a figure without rarer cha
 # Fonts with a box or nothing as every glyph, or with pictures or formula signs under the codes of letters.
 _UNREADABLE: Final = re.compile(r"last ?resort|blank|notdef|dings|^cm[a-z]+\d+$", re.IGNORECASE)
 _NOT_SANS: Final = re.compile(r"serif|mono|ming|mincho|song|myeongjo|batang|symbol|unifont", re.IGNORECASE)
-# Chinese, Japanese and Korean write some characters differently, and have fonts of their own with these endings.
+# Chinese, Japanese and Korean write some characters differently, and need fonts with these endings.
 _REGIONS: Final = {"HIRAGANA": "JP", "KATAKANA": "JP", "HANGUL": "KR", "CJK": "SC"}
 _SHAPED: Final = frozenset(
     {
@@ -82,8 +87,6 @@ def _find_lacking(text: str) -> frozenset[str]:
 
 
 def _choose_families(lacking: frozenset[str]) -> tuple[str, ...]:
-    from matplotlib.font_manager import fontManager
-
     # Fonts can be added while the process runs.
     return _search_families(lacking, len(fontManager.ttflist)) if lacking else ()
 
@@ -117,8 +120,6 @@ def _search_families(lacking: frozenset[str], installed: int) -> tuple[str, ...]
 @lru_cache(maxsize=1)
 def _list_families(_installed: int) -> tuple[str, ...]:
     """Return the families that matplotlib finds without a substitute for the regular face."""
-    from matplotlib.font_manager import fontManager
-
     return tuple(
         sorted(
             {
@@ -136,10 +137,6 @@ def _list_families(_installed: int) -> tuple[str, ...]:
 @cache
 def _find_charmap(family: str) -> Sequence[int]:
     """Return the code points of the face that matplotlib draws a family with, ascending; empty if it cannot."""
-    from array import array
-
-    from matplotlib.font_manager import FontProperties, fontManager
-
     properties = FontProperties(family=[family], weight=_REGULAR[0])
     try:
         face = _open_font(fontManager.findfont(properties, fallback_to_default=False))
@@ -149,8 +146,6 @@ def _find_charmap(family: str) -> Sequence[int]:
 
 
 def _open_font(path: Any) -> Any:  # noqa: ANN401 - matplotlib has no types
-    from matplotlib.ft2font import FT2Font
-
     index = getattr(path, "face_index", 0)  # since matplotlib 3.11
     return FT2Font(path, face_index=index) if index else FT2Font(path)
 
@@ -162,6 +157,4 @@ def _has_glyph(charmap: Sequence[int], character: str) -> bool:
 
 def _can_shape() -> bool:
     """Return whether matplotlib joins letters and writes from right to left, as it does from version 3.11 on."""
-    from matplotlib import ft2font
-
     return hasattr(ft2font, "__libraqm_version__")

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 _SENT: Final = -0.14  # position of the bar relative to its row
 _RECEIVED: Final = 0.26
-_MOST_TIMES: Final = 4  # longest bar of the others, in lengths of the longest bar with a row of its own
+_MOST_TIMES: Final = 4  # longest bar of the others, in lengths of the longest other bar
 _SHORTENED: Final = 1.25
 _ROOM: Final = 1.2  # length of the axis, in lengths of the longest bar
 _HATCH: Final = {"hatch": "////", "edgecolor": "white", "linewidth": 0}
 
 
 class Others(NamedTuple):
-    """The row of all that have none of their own: its name, and the length of each of its bars."""
+    """The row that sums up all rows that are not shown: its name, and the length of each bar."""
 
     name: str
     amounts: Sequence[float]
@@ -86,7 +86,7 @@ def draw_parts(
 ) -> list[tuple[str, Any]]:
     """Draw a bar for each row that is divided into parts and labelled at its end, and return the legend.
 
-    The amounts of the others are those of the parts; their label is the last of ``labels``. Their bar is shortened as
+    ``others`` has one amount for each part; its label is the last of ``labels``. Their bar is shortened as
     by `draw_pairs`.
     """
     totals = [sum(amounts) for amounts in zip(*(part.amounts for part in parts), strict=True)]

@@ -64,14 +64,14 @@ def _choose(dated: Sequence[tuple[int, date]], word: str, room: int) -> list[tup
         if len(chosen) <= room:
             shown = "quarter" if word == "quarter" else "month"
             return [(at, _label(day, before, shown)) for (at, day), before in zip(chosen, _shift(chosen), strict=True)]
-    years = [at_day for at_day, before in zip(firsts, _shift(firsts), strict=True) if _is_new(at_day[1], before)]
+    # The first of all is not the first of its year, which may not be whole.
+    years = [
+        (at, day)
+        for (at, day), before in zip(firsts, _shift(firsts), strict=True)
+        if before is not None and day.year != before.year
+    ]
     step = -(-len(years) // room)
     return [(at, f"{day.year}") for at, day in years if day.year % step == 0]
-
-
-def _is_new(day: date, before: date | None) -> bool:
-    """Return whether a day is the first of its year; not for the first of all, because its year may not be whole."""
-    return before is not None and day.year != before.year
 
 
 def _shift(dated: Sequence[tuple[int, date]]) -> list[date | None]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class OtherPeople(NamedTuple):
-    """The people of a table of `spend_by_friend` that have no row of their own; amounts in currency units."""
+    """The people of a table of `spend_by_friend` that are not shown one by one; amounts in currency units."""
 
     people: int
     payments: int
@@ -24,7 +24,7 @@ class OtherPeople(NamedTuple):
 
 
 class OtherRequests(NamedTuple):
-    """The requests of a table of `pending_requests` that have no row of their own; amounts in currency units."""
+    """The requests of a table of `pending_requests` that are not shown one by one; amounts in currency units."""
 
     requests: int
     to_receive: float

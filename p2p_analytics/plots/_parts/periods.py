@@ -35,8 +35,8 @@ class PeriodTable(NamedTuple):
     word : str
         "month", "quarter" or "year".
     rows : list of dict
-        In order of time: ``period`` (None for payments without a date), and those of ``sent``, ``received``, ``net``,
-        ``running_net``, ``payments`` and the columns of `exposure` that the months have.
+        In order of time: ``period`` (None for payments without a date), and the columns ``sent``, ``received``,
+        ``net``, ``running_net``, ``payments`` and the columns of `exposure` that the months have.
     left_out : int
         Number of periods without payments that have no row.
     """

@@ -9,8 +9,16 @@ import contextlib
 import functools
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from unicodedata import east_asian_width
+
+import narwhals.stable.v2 as nw
+from matplotlib import rcParams
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from narwhals.exceptions import DuplicateError
 
 from p2p_analytics.currencies import UNKNOWN_CURRENCY, US_DOLLARS, count_decimals, describe_code
 from p2p_analytics.display import PRIVATE, STRICT, format_money, format_phone
@@ -22,7 +30,6 @@ from p2p_analytics.plots._parts.text import TEXT, style_text, to_drawable, to_dr
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    import narwhals.stable.v2 as nw
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from narwhals.stable.v2.typing import IntoFrame
@@ -54,6 +61,10 @@ _AXES: Final = 0.775  # width of axes before the layout, in widths of their figu
 _NAME_LETTER: Final = 0.074  # inches of a letter in the name of a row, on average
 _LABEL_LETTER: Final = 0.062
 _MOST_OF_WIDTH: Final = 0.75
+_MOST_TICKS: Final = 6
+_TICK_STEPS: Final = (1, 2, 2.5, 5, 10)
+_TICK_LETTER: Final = 0.078  # inches of a digit in the label of a tick
+_TICK_GAP: Final = 0.16  # inches between two labels
 _width_off_screen: ContextVar[float | None] = ContextVar("width", default=None)
 _names: ContextVar[Mapping[tuple[str | None, str | None], str]] = ContextVar("names", default={})  # noqa: B039 - never changed
 
@@ -94,9 +105,6 @@ def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> Colum
     SchemaError
         The table is not a frame, lacks a column, or has two columns with one name; or the query of a lazy table fails.
     """
-    import narwhals.stable.v2 as nw
-    from narwhals.exceptions import DuplicateError
-
     instead = "the finished table that the analysis of the same name returns"
     try:
         with refuse_failing_query(table, what=what):
@@ -122,8 +130,6 @@ def prepare_axes(ax: Axes | None, *, height: float) -> Axes:
     if ax is not None:
         return ax
     if width := _width_off_screen.get():
-        from matplotlib.figure import Figure
-
         return Figure(figsize=(width, height), layout="constrained").subplots()
     import matplotlib.pyplot as plt
 
@@ -134,7 +140,7 @@ def prepare_axes(ax: Axes | None, *, height: float) -> Axes:
 def without_pyplot(width: float = WIDTH) -> Iterator[None]:
     """Create figures without pyplot inside the block, so they are neither displayed nor kept open.
 
-    ``width`` is that of the figures in inches.
+    ``width`` is the width of the figures in inches.
     """
     token = _width_off_screen.set(width)
     try:
@@ -214,17 +220,31 @@ def style_value_axis(ax: Axes, axis: Axis, label: str, form: Callable[[float], s
 
     ``form`` is a module-level function or a partial of one, because a figure that holds any other cannot be pickled.
     """
-    from matplotlib.ticker import FuncFormatter
-
-    from p2p_analytics.plots._parts._ticks import RoomyLocator  # a kind of matplotlib's
-
-    axis.set_major_locator(RoomyLocator())
+    axis.set_major_locator(_RoomyLocator())
     axis.set_major_formatter(FuncFormatter(functools.partial(_tick, form)))
     axis.set_label_text(label, fontsize=AXIS_SIZE, color=QUIET, **TEXT)
     axis.grid(visible=True, color=QUIET, alpha=0.25, linewidth=0.6)
     axis.set_tick_params(length=0, labelsize=AXIS_SIZE, labelfontfamily=FONT, labelcolor=QUIET)
     ax.set_axisbelow(True)
     ax.spines[:].set_visible(False)
+
+
+class _RoomyLocator(MaxNLocator):
+    """Round numbers; on a horizontal axis fewer of them, the longer their labels are."""
+
+    def __init__(self) -> None:
+        super().__init__(nbins=_MOST_TICKS, steps=_TICK_STEPS)
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        """Return the numbers with a tick."""
+        axis = cast("Axis", self.axis)
+        if axis is axis.axes.xaxis:
+            form = axis.get_major_formatter()
+            letters = max(len(form(round(end))) for end in (vmin, vmax))  # most ticks are whole numbers
+            width = axis.axes.bbox.width / axis.axes.figure.dpi
+            self.set_params(nbins=min(max(int(width / (letters * _TICK_LETTER + _TICK_GAP)), 1), _MOST_TICKS))
+        found: Sequence[float] = super().tick_values(vmin, vmax)
+        return found
 
 
 def read_names(data: Mapping[str, list[Any]], rows: int) -> list[str]:
@@ -364,16 +384,11 @@ def _tick(form: Callable[[float], str], value: float, _position: int) -> str:
 
 def read_ink() -> str:
     """Return the colour of text, which is light in a dark theme or style sheet."""
-    from matplotlib import rcParams
-
     return str(rcParams["text.color"])
 
 
 def read_line_style() -> dict[str, Any]:
     """Return the properties of a line over bars: the colour of text; without a background black, edged with white."""
-    from matplotlib import rcParams
-    from matplotlib.patheffects import withStroke
-
     if rcParams["axes.facecolor"] == "none":
         return {"color": "black", "path_effects": [withStroke(linewidth=2.6, foreground="white")]}
     return {"color": read_ink()}
@@ -391,7 +406,5 @@ def contrast(one: str, other: str) -> float:
 
 
 def _luminance(colour: str) -> float:
-    from matplotlib.colors import to_rgb
-
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]  # noqa: PLR2004 - sRGB
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

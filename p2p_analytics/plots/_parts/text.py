@@ -10,6 +10,8 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 
+import emoji
+
 from p2p_analytics.display import NO_NAME, name_suffixes
 from p2p_analytics.plots._parts._fonts import (
     FONT,
@@ -51,7 +53,7 @@ def style_text(text: str) -> dict[str, Any]:
 def to_drawable(text: str | None, *, longest: int = _LONGEST) -> str:
     """Return a name or note as one short line of characters that the installed fonts have.
 
-    Emoji are removed, or replaced by their names in brackets if there is no other text. Line breaks become spaces;
+    Emoji are removed, or replaced by their names in brackets without other text. Line breaks become spaces;
     control and direction characters are removed. Letters that no font has are replaced by an ellipsis, and a text
     without other letters by the name of the script in brackets. A letter keeps two of its combining marks. A text
     that is too long ends in an ellipsis; Chinese, Japanese and Korean characters count twice, because they are wide.
@@ -114,8 +116,6 @@ def keep_left_to_right(drawable: str) -> str:
 
 def _to_line(text: str | None) -> tuple[str, bool]:
     """Return the text on one line, and whether it can be drawn; if not, the line describes it."""
-    import emoji
-
     given = text or ""
     line = _clean(emoji.replace_emoji(given, " "))
     if not line:

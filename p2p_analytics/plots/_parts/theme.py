@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from matplotlib import rcParams
+
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.plots._parts import style
 
@@ -20,7 +22,7 @@ _INKS: Final = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color"
 def theme(background: Literal["any", "light", "dark"] = "any") -> AbstractContextManager[object]:
     """Set the background and the colour of text for all later plots, or inside a ``with`` block only.
 
-    It changes `matplotlib.rcParams`, so plots of other packages follow too. Reports have a look of their own.
+    It changes `matplotlib.rcParams`, so plots of other packages follow too. Reports have a fixed look.
 
     Parameters
     ----------
@@ -36,7 +38,7 @@ def theme(background: Literal["any", "light", "dark"] = "any") -> AbstractContex
     Raises
     ------
     ConfigurationError
-        There is no theme of that name.
+        The theme does not exist.
 
     Examples
     --------
@@ -50,8 +52,6 @@ def theme(background: Literal["any", "light", "dark"] = "any") -> AbstractContex
         raise ConfigurationError(
             f"background={background!r} is not valid: give one of {', '.join(map(repr, _THEMES))}."
         )
-    from matplotlib import rcParams
-
     paper, ink = _THEMES[background]
     look: dict[Any, str] = {**dict.fromkeys(_BACKGROUNDS, paper), **dict.fromkeys(_INKS, ink)}
     restore = ExitStack()

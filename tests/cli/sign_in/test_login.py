@@ -116,6 +116,17 @@ def test_what_is_no_token(run, monkeypatch: pytest.MonkeyPatch, text: str) -> No
     assert FileStore().load() is None
 
 
+@pytest.mark.parametrize("words", [["--token-stdin"], ["--paste"]])
+def test_a_closed_standard_input(run, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    """A service manager starts a command without one: the sentence says that nothing was entered."""
+    monkeypatch.setattr("sys.stdin", None)
+    status, out, err = run("login", *words)
+    assert (status, out) == (1, "")
+    assert "start the sign-in again" in err
+    assert "Traceback" not in err
+    assert FileStore().load() is None
+
+
 def test_pasting_through_a_pipe(server, run, monkeypatch: pytest.MonkeyPatch) -> None:
     """--paste does not listen: the redirect URL is the one on file, and the address is read from standard input."""
     address = server.sign_in(server.authorize_url("access_profile"), server.viewer)

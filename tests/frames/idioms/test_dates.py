@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
+from datetime import UTC, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -61,20 +60,6 @@ def test_dates_in_another_zone(payments, rows) -> None:
         payments["date_created"].dt.tz_localize("UTC")
 
 
-def test_dates_are_compared(payments, rows) -> None:
-    """With a text, an aware Timestamp and `between`; pandas refuses a naive datetime."""
-    new_year = datetime(2024, 1, 1, tzinfo=UTC)
-    expected = sum(row["date_created"] >= new_year for row in rows)
-    assert 0 < expected < len(rows)
-    assert (payments["date_created"] >= "2024-01-01").sum() == expected
-    assert (payments["date_created"] >= pd.Timestamp(new_year)).sum() == expected
-    assert payments["date_created"].between("2024-01-01", "2024-12-31").sum() == sum(
-        new_year <= row["date_created"] <= datetime(2024, 12, 31, tzinfo=UTC) for row in rows
-    )
-    with pytest.raises(TypeError, match="Invalid comparison between dtype=datetime64\\[us, UTC\\] and datetime"):
-        _ = payments["date_created"] >= datetime(2024, 1, 1)  # noqa: DTZ001 - naive on purpose
-
-
 def test_time_to_settle(payments, rows) -> None:
     """The difference of two dates is a timedelta; without a completion it is NaT."""
     took = payments["date_completed"] - payments["date_created"]
@@ -91,98 +76,6 @@ def test_resample_on_a_date_column(payments, settled_rows) -> None:
     sums = moved.resample("MS", on="date_created")["flow_cents"].sum()
     assert nonzero(sums) == {month: flow for month, flow in flows_by_month(settled_rows).items() if flow}
     assert sums.index.freqstr == "MS"
-
-
-def test_resample_in_another_zone(payments, settled_rows) -> None:
-    """A payment late on the last of a month belongs to the next month in one zone, and not in another."""
-    local = payments[payments["status"] == "settled"].set_index("date_created").tz_convert("America/New_York")
-    sums = local.sort_index()["flow_cents"].resample("MS").sum()
-    assert nonzero(sums) == {month: flow for month, flow in flows_by_month(settled_rows, NEW_YORK).items() if flow}
-
-
-def test_grouper_by_month_and_word(payments, rows) -> None:
-    """`Grouper` together with a text column."""
-    found = payments.groupby([pd.Grouper(key="date_created", freq="YS"), "direction"])["amount_cents"].count()
-    counts = Counter((row["date_created"].year, row["direction"]) for row in rows)
-    assert {(year.year, word): count for (year, word), count in found.items() if count} == counts
-
-
-def test_periods_of_naive_dates(payments, rows) -> None:
-    """Periods have no zone: pandas warns of it for aware dates, and groups naive ones."""
-    with pytest.warns(UserWarning, match="will drop timezone information"):
-        payments["date_created"].dt.to_period("M")
-    months = payments["date_created"].dt.tz_localize(None).dt.to_period("M")
-    counts = Counter(row["date_created"].strftime("%Y-%m") for row in rows)
-    assert {str(month): count for month, count in payments.groupby(months).size().items()} == counts
-
-
-def test_group_by_weekday_and_hour(payments, rows) -> None:
-    """A part of the date is a key of its own."""
-    found = payments.groupby([payments["date_created"].dt.day_of_week, payments["date_created"].dt.hour]).size()
-    assert found.to_dict() == Counter((row["date_created"].weekday(), row["date_created"].hour) for row in rows)
-
-
-def test_rolling_window_of_days(payments, rows) -> None:
-    """The amount of the last 30 days at each payment, oldest first."""
-    oldest_first = payments.sort_values("date_created", kind="stable")
-    found = oldest_first.rolling("30D", on="date_created")["flow_cents"].sum()
-    ordered = sorted(rows, key=lambda row: row["date_created"])
-    for place in (0, 40, len(rows) - 1):
-        end = ordered[place]["date_created"]
-        window = [row for row in ordered[: place + 1] if end - timedelta(days=30) < row["date_created"]]
-        assert found.iloc[place] == sum(row["flow_cents"] for row in window)
-
-
-def test_running_balance_by_date(payments, rows) -> None:
-    """The cumulative flow, oldest first, ends at the total."""
-    running = payments.sort_values(["date_created", "payment_id"]).set_index("date_created")["flow_cents"].cumsum()
-    assert running.iloc[-1] == sum(row["flow_cents"] for row in rows)
-    year = [row["flow_cents"] for row in rows if row["date_created"].year == 2023]
-    assert running.loc["2023"].iloc[-1] == sum(year)
-
-
-def test_select_by_partial_date(payments, rows) -> None:
-    """A date index selects a month by its text, and a slice of months."""
-    indexed = payments.set_index("date_created").sort_index()
-    counts = Counter((row["date_created"].year, row["date_created"].month) for row in rows)
-    assert len(indexed.loc["2024-05"]) == counts[2024, 5] > 0
-    assert len(indexed.loc["2024-05":"2024-07"]) == sum(counts[2024, month] for month in (5, 6, 7))
-
-
-def test_floor_and_bins_of_dates(payments, rows) -> None:
-    """`floor` cuts the time off; `cut` sorts dates into years."""
-    days = Counter(row["date_created"].date() for row in rows)
-    busiest = payments["date_created"].dt.floor("D").value_counts()
-    assert {day.date(): count for day, count in busiest.items()} == days
-    edges = pd.to_datetime([f"{year}-01-01" for year in (2023, 2024, 2025, 2026)], utc=True)
-    years = pd.cut(payments["date_created"], edges, right=False, labels=["2023", "2024", "2025"])
-    assert years.value_counts().to_dict() == {str(y): n for y, n in Counter(d.year for d in days.elements()).items()}
-
-
-def test_time_between_payments(payments, rows) -> None:
-    """`diff` of the dates of one person, by `groupby`."""
-    oldest_first = payments.sort_values("date_created", kind="stable")
-    gaps = oldest_first.groupby("counterparty_id")["date_created"].diff()
-    person = rows[0]["counterparty_id"]
-    dates = sorted(row["date_created"] for row in rows if row["counterparty_id"] == person)
-    found = gaps[oldest_first["counterparty_id"] == person]
-    assert list_values(found) == [None, *(later - earlier for earlier, later in pairwise(dates))]
-
-
-def test_an_edited_date_counts(payments) -> None:
-    """Dates can be assigned and shifted; the analyses use them."""
-    payments.loc[0, "date_created"] = pd.Timestamp("2030-02-03T04:05:06.000007Z")
-    payments["date_created"] = payments["date_created"] + pd.DateOffset(years=1)
-    assert payments["date_created"].iloc[0] == pd.Timestamp("2031-02-03T04:05:06.000007Z")
-    assert payments["date_created"].dtype == "datetime64[us, UTC]"
-
-
-def test_days_without_payments(payments, rows) -> None:
-    """`reindex` over a range of days fills the gaps."""
-    daily = payments.groupby(payments["date_created"].dt.date).size()
-    days = pd.date_range("2024-03-01", "2024-03-31").date
-    counts = Counter(row["date_created"].date() for row in rows)
-    assert daily.reindex(days, fill_value=0).tolist() == [counts[date(2024, 3, day)] for day in range(1, 32)]
 
 
 def test_merge_asof_with_prices(payments, rows) -> None:

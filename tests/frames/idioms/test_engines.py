@@ -49,15 +49,6 @@ def test_duckdb_scans_a_frame(payments, rows, connection) -> None:
     assert len(payments) == len(rows)
 
 
-def test_duckdb_groups_by_month(payments, rows, connection) -> None:
-    """`date_trunc` and `strftime` of instants in UTC."""
-    found = connection.sql(
-        "SELECT strftime(date_trunc('month', date_created), '%Y-%m') AS month, count(*) FROM payments GROUP BY month"
-    ).fetchall()
-    assert dict(found) == months_of(rows)
-    assert len(payments) == len(rows)
-
-
 def test_duckdb_joins_people(payments, people, rows, connection) -> None:
     """Payments and people join by id."""
     found = connection.sql(
@@ -68,21 +59,6 @@ def test_duckdb_joins_people(payments, people, rows, connection) -> None:
     assert Counter(count for _, count in found) == Counter(expected.values())
     assert {name for name, _ in found} == {row["counterparty_name"] for row in rows if row["counterparty_username"]}
     assert people["user_id"].is_unique
-    assert len(payments) == len(rows)
-
-
-def test_duckdb_functions_of_text_and_nulls(payments, rows, connection) -> None:
-    """`ILIKE`, `coalesce`, `||`, a parameter, and a window function."""
-    count = connection.execute("SELECT count(*) FROM payments WHERE note ILIKE ?", ["%rent%"]).fetchall()
-    assert count == [(sum("rent" in row["note"].lower() for row in rows),)]
-    texts = connection.sql("SELECT coalesce('@' || counterparty_username, counterparty_id) FROM payments").fetchall()
-    assert [text for (text,) in texts] == [
-        "@" + row["counterparty_username"] if row["counterparty_username"] else row["counterparty_id"] for row in rows
-    ]
-    newest = connection.sql(
-        "SELECT payment_id FROM payments QUALIFY row_number() OVER (PARTITION BY status ORDER BY date_created DESC) = 1"
-    ).fetchall()
-    assert {name for (name,) in newest} == set({row["status"]: row["payment_id"] for row in reversed(rows)}.values())
     assert len(payments) == len(rows)
 
 
@@ -103,47 +79,6 @@ def test_polars_takes_a_frame(payments, people) -> None:
         assert dict(taken.schema) == {name: kinds[dtype] for name, dtype in schema.items()}
         assert taken.equals(pl.from_arrow(pa.Table.from_pandas(frame, preserve_index=False)))
         assert_frame_equal(taken.to_pandas().astype(dict(schema)), frame)
-
-
-def test_polars_functions_of_text(payments, rows) -> None:
-    """`.str` works without a cast."""
-    frame = pl.from_pandas(payments)
-    found = frame.select(
-        pl.col("note").str.to_lowercase().str.contains("rent").sum().alias("rent"),
-        pl.col("counterparty_name").str.len_chars().sum().alias("length"),
-        (pl.col("action") + ":" + pl.col("status")).first().alias("text"),
-        pl.col("counterparty_name").str.split(" ").list.first().n_unique().alias("names"),
-    ).row(0)
-    assert found == (
-        sum("rent" in row["note"].lower() for row in rows),
-        sum(len(row["counterparty_name"]) for row in rows),
-        f"{rows[0]['action']}:{rows[0]['status']}",
-        len({row["counterparty_name"].split(" ")[0] for row in rows}),
-    )
-
-
-def test_polars_groups_and_dates(payments, rows) -> None:
-    """`group_by`, `group_by_dynamic`, `.dt` and a zone."""
-    frame = pl.from_pandas(payments)
-    assert dict(frame.group_by("counterparty_id").agg(pl.col("flow_cents").sum()).iter_rows()) == flows_by(
-        rows, "counterparty_id"
-    )
-    months = frame.sort("date_created").group_by_dynamic("date_created", every="1mo").agg(pl.len())
-    assert {month.strftime("%Y-%m"): count for month, count in months.iter_rows()} == months_of(rows)
-    hours = frame.select(pl.col("date_created").dt.convert_time_zone("Asia/Kolkata").dt.minute())
-    assert hours.to_series().to_list() == [(row["date_created"].minute + 30) % 60 for row in rows]
-
-
-def test_polars_joins_and_pivots(payments, people, rows) -> None:
-    """A join with people by text ids, a pivot, and SQL."""
-    frame = pl.from_pandas(payments)
-    joined = frame.join(pl.from_pandas(people), left_on="counterparty_id", right_on="user_id")
-    assert joined.height == sum(row["counterparty_username"] is not None for row in rows)
-    wide = frame.pivot("direction", index="status", values="flow_cents", aggregate_function="sum")  # noqa: PD010 - of Polars
-    flows = sum(row["flow_cents"] for row in rows if (row["status"], row["direction"]) == ("settled", "in"))
-    assert wide.filter(pl.col("status") == "settled")["in"].item() == flows
-    count = pl.SQLContext(payments=frame, eager=True).execute("SELECT count(*) FROM payments WHERE action = 'pay'")
-    assert count.item() == sum(row["action"] == "pay" for row in rows)
 
 
 def test_polars_refuses_integer_ids(payments) -> None:

@@ -23,14 +23,6 @@ def test_json_records(payments, rows) -> None:
     assert found[0]["date_created"] == rows[0]["date_created"].strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def test_json_table_comes_back(payments) -> None:
-    """`orient="table"` carries the dtypes; the instants come back in nanoseconds."""
-    text = payments.to_json(orient="table", date_unit="us", index=False)
-    back = pd.read_json(io.StringIO(text), orient="table")
-    dates = back.select_dtypes("datetimetz").columns
-    assert_frame_equal(back.astype(dict.fromkeys(dates, "datetime64[us, UTC]")), payments)
-
-
 def test_sql_table(payments, people, rows) -> None:
     """SQLite holds text, integers and ISO instants; its sums are those of the rows."""
     with closing(sqlite3.connect(":memory:")) as connection:
@@ -113,23 +105,3 @@ def test_html_and_style(payments, rows) -> None:
     styled = payments[["flow_cents"]].head(2).style.format({"flow_cents": lambda cents: f"${cents / 100:,.2f}"})
     assert f"${rows[0]['flow_cents'] / 100:,.2f}" in styled.to_html()
     assert rows[0]["payment_id"] in payments.head(1).T.to_string()
-
-
-def test_records_and_xml(payments, rows) -> None:
-    """NumPy records and XML hold the same values."""
-    records = payments[["payment_id", "flow_cents"]].to_records(index=False)
-    assert records["payment_id"].tolist() == [row["payment_id"] for row in rows]
-    assert records["flow_cents"].sum() == sum(row["flow_cents"] for row in rows)
-    xml = payments[["payment_id", "note"]].head(20).to_xml(parser="etree", index=False)
-    back = pd.read_xml(io.StringIO(xml), parser="etree", dtype="str")
-    assert back["payment_id"].tolist() == [row["payment_id"] for row in rows[:20]]
-
-
-def test_info(payments, rows) -> None:
-    """`info` and `repr` list the dtypes and show the first rows."""
-    text = io.StringIO()
-    payments.info(buf=text)
-    assert f"{len(rows)} non-null    str" in text.getvalue()
-    assert "category" not in text.getvalue()
-    assert "object" not in text.getvalue()
-    assert rows[0]["payment_id"] in repr(payments)

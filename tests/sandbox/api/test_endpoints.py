@@ -28,7 +28,7 @@ LISTED = {
 TARGET = {"type", "email", "phone", "user"}
 
 
-def test_me_has_balance_and_user(ask: Asking, server: SandboxServer) -> None:
+def test_me_has_balance_and_user(ask: Asking, default_server: SandboxServer) -> None:
     """GET /me: data is a balance and a User with all 12 fields; is_friend is false as in the sample."""
     body = ask().get_body("/me")
     assert set(body) == {"data"}
@@ -57,9 +57,9 @@ def test_optional_scopes_fill_one_field_each(ask: Asking, scope: str, field: str
     assert set(granted.values()) == {None}
 
 
-def test_user_has_all_fields(ask: Asking, server: SandboxServer) -> None:
+def test_user_has_all_fields(ask: Asking, default_server: SandboxServer) -> None:
     """GET /users/:id: all 12 fields; is_friend is a boolean for others, and their email and phone stay null."""
-    me, other = ask(), server.people[1]
+    me, other = ask(), default_server.people[1]
     user = me.get_body(f"/users/{other.user_id}")["data"]
     assert set(user) == USER
     assert user["id"] == other.user_id
@@ -67,25 +67,25 @@ def test_user_has_all_fields(ask: Asking, server: SandboxServer) -> None:
     assert (user["email"], user["phone"]) == (None, None)
 
 
-def test_user_oneself(ask: Asking, server: SandboxServer) -> None:
+def test_user_oneself(ask: Asking, default_server: SandboxServer) -> None:
     """GET /users/:id for oneself: is_friend is null, and the optional scopes fill email and phone."""
-    user = ask().get_body(f"/users/{server.people[0].user_id}")["data"]
+    user = ask().get_body(f"/users/{default_server.people[0].user_id}")["data"]
     assert user["is_friend"] is None
     assert user["email"] == "maya-lindqvist@example.com"
     assert user["phone"].startswith("1555")
 
 
-def test_friends_items(ask: Asking, server: SandboxServer) -> None:
+def test_friends_items(ask: Asking, default_server: SandboxServer) -> None:
     """GET /users/:id/friends: seven fields an item, as many as friends_count says, all of them is_friend."""
     me = ask()
-    mine = server.people[0].user_id
+    mine = default_server.people[0].user_id
     body = me.get_body(f"/users/{mine}/friends", limit=50)
     assert set(body) == {"data", "pagination"}
     assert set(body["pagination"]) == {"next"}
     assert {frozenset(item) for item in body["data"]} == {frozenset(FRIEND)}
     assert len(body["data"]) == me.get_body("/me")["data"]["user"]["friends_count"]
     assert {me.get_body(f"/users/{item['id']}")["data"]["is_friend"] for item in body["data"]} == {True}
-    strangers = {one.user_id for one in server.people} - {item["id"] for item in body["data"]} - {mine}
+    strangers = {one.user_id for one in default_server.people} - {item["id"] for item in body["data"]} - {mine}
     assert {me.get_body(f"/users/{stranger}")["data"]["is_friend"] for stranger in strangers} == {False}
 
 
@@ -115,7 +115,7 @@ def test_signs_and_completion(ask: Asking) -> None:
         assert (item["date_completed"] is None) is (item["status"] == "pending")
 
 
-def test_amounts_are_exact_numbers(ask: Asking, server: SandboxServer) -> None:
+def test_amounts_are_exact_numbers(ask: Asking, default_server: SandboxServer) -> None:
     """An amount is a JSON number with the very digits of its cents, whatever a binary float would make of them."""
     cents = (1, 10, 29, 30, 115, 1_005, 12_345_678_901_234_567)
     with SandboxServer(years=1) as own:
@@ -169,10 +169,10 @@ def test_fee_and_refund(ask: Asking) -> None:
         ("/payments/{payment}", "access_profile"),
     ],
 )
-def test_each_endpoint_needs_its_scope(ask: Asking, server: SandboxServer, path: str, needed: str) -> None:
+def test_each_endpoint_needs_its_scope(ask: Asking, default_server: SandboxServer, path: str, needed: str) -> None:
     """With its scope alone an endpoint answers; with every scope but that one it refuses: 403, code 260."""
     payment = ask().get_body("/payments", limit=1)["data"][0]["id"]
-    path = path.format(id=server.people[0].user_id, payment=payment)
+    path = path.format(id=default_server.people[0].user_id, payment=payment)
     every = {"access_profile", "access_email", "access_phone", "access_balance", "access_friends", "make_payments"}
     assert ask(None, needed).get(path).status_code == 200
     assert ask(None, *(every - {needed})).get_refusal(path) == (403, "260")

@@ -59,9 +59,9 @@ def test_default_and_largest_page(ask: Asking, old_town: SandboxServer) -> None:
 
 @pytest.mark.parametrize("limit", ["0", "-1", "ten", "1.5", "1e1", "٣", "0x10", "1\x00"])
 @pytest.mark.parametrize("path", ["/payments", "/users/{id}/friends"])
-def test_a_limit_that_is_none(ask: Asking, server: SandboxServer, path: str, limit: object) -> None:
+def test_a_limit_that_is_none(ask: Asking, default_server: SandboxServer, path: str, limit: object) -> None:
     """A limit below one or not a whole number is refused."""
-    assert ask().get_refusal(path.format(id=server.people[0].user_id), limit=limit) == (400, "400")
+    assert ask().get_refusal(path.format(id=default_server.people[0].user_id), limit=limit) == (400, "400")
 
 
 def test_newest_first(ask: Asking, old_town: SandboxServer) -> None:
@@ -225,16 +225,16 @@ def test_too_many_combinations(ask: Asking, actors: int, filters: dict[str, str]
     assert me.get_refusal("/payments", actor=",".join(map(str, range(1, actors + 2))), **filters) == (400, "400")
 
 
-def test_a_parameter_given_twice(ask: Asking, server: SandboxServer) -> None:
+def test_a_parameter_given_twice(ask: Asking, default_server: SandboxServer) -> None:
     """A documented parameter that is given twice is refused, because it is ambiguous."""
     me = ask()
     for name, values in (("status", ("settled", "pending")), ("limit", ("1", "2")), ("access_token", (me.token, "x"))):
         assert me.get_refusal("/payments", **{name: values}) == (400, "400")
 
 
-def test_friends_ascend_and_next_has_after(ask: Asking, server: SandboxServer) -> None:
+def test_friends_ascend_and_next_has_after(ask: Asking, default_server: SandboxServer) -> None:
     """Friends are ordered by numeric id; next carries `after`, the last id, and limit; following it skips no friend."""
-    me, mine = ask(), server.people[0].user_id
+    me, mine = ask(), default_server.people[0].user_id
     everyone = [item["id"] for item in me.get_body(f"/users/{mine}/friends", limit=50)["data"]]
     assert everyone == sorted(everyone, key=int)
     assert len({len(one) for one in everyone}) > 1, "ids of several lengths make this test worth something"
@@ -244,16 +244,16 @@ def test_friends_ascend_and_next_has_after(ask: Asking, server: SandboxServer) -
         link = page["pagination"]["next"]
         if link is None:
             break
-        assert link == f"{server.base_url}/users/{mine}/friends?after={found[-1]}&limit=2"
+        assert link == f"{default_server.base_url}/users/{mine}/friends?after={found[-1]}&limit=2"
         page = me.session.get(f"{link}&access_token={me.token}", timeout=10).json()
     assert found == everyone
     exactly = me.get_body(f"/users/{mine}/friends", limit=len(everyone))
     assert (len(exactly["data"]), exactly["pagination"]) == (len(everyone), {"next": None})
 
 
-def test_friends_before(ask: Asking, server: SandboxServer) -> None:
+def test_friends_before(ask: Asking, default_server: SandboxServer) -> None:
     """Before keeps the user ids less than it, as numbers, on the first page and on the next ones."""
-    me, mine = ask(), server.people[0].user_id
+    me, mine = ask(), default_server.people[0].user_id
     everyone = [item["id"] for item in me.get_body(f"/users/{mine}/friends", limit=50)["data"]]
     page = me.get_body(f"/users/{mine}/friends", before=everyone[-1], limit=50)
     assert [item["id"] for item in page["data"]] == everyone[:-1]

@@ -45,16 +45,16 @@ class Client:
         self._connection.close()
 
 
-server = sandbox_fixture(scope="function", people=12, years=1)
+own_server = sandbox_fixture(scope="function", people=12, years=1)
 
 
 @pytest.fixture
-def clients(server: SandboxServer) -> Iterator[Any]:
+def clients(own_server: SandboxServer) -> Iterator[Any]:
     """Return a maker of clients."""
     made: list[Client] = []
 
     def make(user: str) -> Client:
-        made.append(Client(server, user))
+        made.append(Client(own_server, user))
         return made[-1]
 
     yield make
@@ -79,14 +79,14 @@ def holds(server: SandboxServer, user: str) -> int:
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
-def test_two_payments_never_overdraw(server: SandboxServer, clients: Any, rounds: int) -> None:
+def test_two_payments_never_overdraw(own_server: SandboxServer, clients: Any, rounds: int) -> None:
     """Of two payments of 10.00 at once from a balance of 15.00 exactly one settles, and the other fails."""
     payers = [clients("maya-lindqvist"), clients("maya-lindqvist")]
     sam = clients("sam-rivera").user_id
     with ThreadPoolExecutor(2) as pool:
         for _ in range(rounds):
-            server.deposit("maya-lindqvist", 1_500 - holds(server, "maya-lindqvist"))
-            received = holds(server, "sam-rivera")
+            own_server.deposit("maya-lindqvist", 1_500 - holds(own_server, "maya-lindqvist"))
+            received = holds(own_server, "sam-rivera")
             answers = at_once(
                 pool,
                 *(lambda one=one: one.send("POST", "/payments", user_id=sam, amount="10", note="x") for one in payers),
@@ -94,22 +94,22 @@ def test_two_payments_never_overdraw(server: SandboxServer, clients: Any, rounds
             assert [status for status, _ in answers] == [200, 200]
             assert sorted(body["data"]["payment"]["status"] for _, body in answers) == ["failed", "settled"]
             assert {body["data"]["balance"] for _, body in answers} <= {Decimal("15.00"), Decimal("5.00")}
-            assert holds(server, "maya-lindqvist") == 500
-            assert holds(server, "sam-rivera") == received + 1_000
+            assert holds(own_server, "maya-lindqvist") == 500
+            assert holds(own_server, "sam-rivera") == received + 1_000
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
-def test_exactly_one_ends_a_request(server: SandboxServer, clients: Any, rounds: int) -> None:
+def test_exactly_one_ends_a_request(own_server: SandboxServer, clients: Any, rounds: int) -> None:
     """Of approve, deny and cancel at once exactly one wins; the others get 409, and money moves only if approved."""
     asking, asked, asked_too = clients("maya-lindqvist"), clients("sam-rivera"), clients("sam-rivera")
     ends = {"approve": "settled", "deny": "cancelled", "cancel": "cancelled"}
     by = {"approve": asked, "deny": asked_too, "cancel": asking}
-    server.deposit("sam-rivera", rounds * 100)
+    own_server.deposit("sam-rivera", rounds * 100)
     winners = set()
     orders = itertools.cycle(itertools.permutations(ends))
     with ThreadPoolExecutor(3) as pool:
         for order in itertools.islice(orders, rounds):
-            before = holds(server, "maya-lindqvist"), holds(server, "sam-rivera")
+            before = holds(own_server, "maya-lindqvist"), holds(own_server, "sam-rivera")
             status, body = asking.send("POST", "/payments", user_id=asked.user_id, amount="-1", note="x")
             assert (status, body["data"]["payment"]["status"]) == (200, "pending")
             path = f"/payments/{body['data']['payment']['id']}"
@@ -127,7 +127,7 @@ def test_exactly_one_ends_a_request(server: SandboxServer, clients: Any, rounds:
                     assert answer["error"]["code"] == "409"
                     assert ends[winner] in answer["error"]["message"]
             moved = 100 if winner == "approve" else 0
-            assert (holds(server, "maya-lindqvist"), holds(server, "sam-rivera")) == (
+            assert (holds(own_server, "maya-lindqvist"), holds(own_server, "sam-rivera")) == (
                 before[0] + moved,
                 before[1] - moved,
             )
@@ -135,12 +135,12 @@ def test_exactly_one_ends_a_request(server: SandboxServer, clients: Any, rounds:
 
 
 @pytest.mark.parametrize(("transfers", "reads"), [(400, 20), pytest.param(20_000, 1_000, marks=pytest.mark.soak)])
-def test_the_bank(server: SandboxServer, clients: Any, transfers: int, reads: int) -> None:
+def test_the_bank(own_server: SandboxServer, clients: Any, transfers: int, reads: int) -> None:
     """16 clients move money among ten people while the ledger is read: no wrong total, no negative balance."""
-    people = [one.username for one in server.people[:10]]
-    total = sum(one.balance_cents for one in server.store.people())
+    people = [one.username for one in own_server.people[:10]]
+    total = sum(one.balance_cents for one in own_server.store.people())
     crew = [(random.Random(number), clients(people[number % 10])) for number in range(16)]  # noqa: S311 - repeatable, not secret
-    ids = [one.user_id for one in server.people[:10]]
+    ids = [one.user_id for one in own_server.people[:10]]
     left = itertools.count()
     settled = []
 
@@ -158,7 +158,7 @@ def test_the_bank(server: SandboxServer, clients: Any, transfers: int, reads: in
         working = [pool.submit(move, *one) for one in crew]
         done = 0
         while done < reads or not all(one.done() for one in working):
-            with server.store.reading() as connection:
+            with own_server.store.reading() as connection:
                 (held, lowest) = connection.execute(
                     "SELECT sum(balance_cents), min(balance_cents) FROM users"
                 ).fetchone()

@@ -101,9 +101,9 @@ def test_lists_hold_only_ones_own(ask: Asking, party: tuple[Any, ...]) -> None:
         assert len(found & set(ids.values())) == listed
 
 
-def test_every_listed_payment_names_its_owner(ask: Asking, server: SandboxServer) -> None:
+def test_every_listed_payment_names_its_owner(ask: Asking, default_server: SandboxServer) -> None:
     """Each listed payment has the token's owner as its actor or its target."""
-    for one in server.people[:3]:
+    for one in default_server.people[:3]:
         for item in ask(one.username).list_payments():
             target = item["target"]["user"] or {"id": None}
             assert one.user_id in (item["actor"]["id"], target["id"])

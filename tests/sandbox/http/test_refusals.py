@@ -47,28 +47,28 @@ def send(server: SandboxServer, method: str, target: str, **headers: str) -> tup
         connection.close()
 
 
-def test_no_token(ask: Asking, server: SandboxServer) -> None:
+def test_no_token(ask: Asking, default_server: SandboxServer) -> None:
     """A request without a token, or with a blank one: 401, code 267."""
     for target in ("/v1/me", "/v1/me?access_token=", "/v1/payments?access_token=%20"):
-        status, headers, body = send(server, "GET", target)
+        status, headers, body = send(default_server, "GET", target)
         assert (status, envelope(status, body)) == (401, "267")
         assert headers["www-authenticate"].startswith("Bearer")
 
 
 @pytest.mark.parametrize("token", ["nonsense", "null", "\ud83d", "ä", "x" * 4_096, "a\x00b", "' OR 1=1 --"])
-def test_invalid_token(server: SandboxServer, token: str) -> None:
+def test_invalid_token(default_server: SandboxServer, token: str) -> None:
     """A token that was never issued, whatever it looks like: 401, code 261."""
-    status, _, body = send(server, "GET", f"/v1/me?access_token={quote(token, errors='surrogatepass')}")
+    status, _, body = send(default_server, "GET", f"/v1/me?access_token={quote(token, errors='surrogatepass')}")
     assert (status, envelope(status, body)) == (401, "261")
 
 
-def test_expired_token(ask: Asking, server: SandboxServer) -> None:
+def test_expired_token(ask: Asking, default_server: SandboxServer) -> None:
     """An expired token, by age or by a test, is 401, code 265."""
-    assert ask(token=server.token(server.viewer, seconds=0)).get_refusal("/me") == (401, "265")
-    token = server.token(server.viewer)
+    assert ask(token=default_server.token(default_server.viewer, seconds=0)).get_refusal("/me") == (401, "265")
+    token = default_server.token(default_server.viewer)
     me = ask(token=token)
     me.get_body("/me")
-    server.expire(token)
+    default_server.expire(token)
     assert me.get_refusal("/me") == (401, "265")
 
 
@@ -84,38 +84,40 @@ def test_a_token_lives_thirty_minutes(ask: Asking) -> None:
         me.session.close()
 
 
-def test_the_token_may_be_a_header(ask: Asking, server: SandboxServer) -> None:
+def test_the_token_may_be_a_header(ask: Asking, default_server: SandboxServer) -> None:
     """A bearer token in the Authorization header is taken as well, alone or with the same one in the query."""
-    token, other = server.token(server.viewer), server.token(server.viewer)
-    assert send(server, "GET", "/v1/me", Authorization=f"bearer {token}")[0] == 200
-    assert send(server, "GET", f"/v1/me?access_token={token}", Authorization=f"Bearer  {token} ")[0] == 200
-    assert send(server, "GET", f"/v1/me?access_token={token}&access_token=%20{token}")[0] == 200
+    token, other = default_server.token(default_server.viewer), default_server.token(default_server.viewer)
+    assert send(default_server, "GET", "/v1/me", Authorization=f"bearer {token}")[0] == 200
+    assert send(default_server, "GET", f"/v1/me?access_token={token}", Authorization=f"Bearer  {token} ")[0] == 200
+    assert send(default_server, "GET", f"/v1/me?access_token={token}&access_token=%20{token}")[0] == 200
     for second in (other, "none", token[:-1], token.swapcase()):
         for asked in (
             {"target": f"/v1/me?access_token={token}", "Authorization": f"Bearer {second}"},
             {"target": f"/v1/me?access_token={second}&access_token={token}"},
         ):
-            status, _, body = send(server, "GET", **asked)
+            status, _, body = send(default_server, "GET", **asked)
             assert (status, envelope(status, body)) == (400, "400")
             assert token.encode() not in body
-    assert send(server, "GET", f"/v1/me?access_token={token}", Authorization="Basic eDp5")[0] == 200
+    assert send(default_server, "GET", f"/v1/me?access_token={token}", Authorization="Basic eDp5")[0] == 200
 
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("path", ["/v1/users/{}", "/v1/users/{}/friends", "/v1/payments/{}"])
-def test_an_id_of_nobody(server: SandboxServer, path: str, odd: str) -> None:
+def test_an_id_of_nobody(default_server: SandboxServer, path: str, odd: str) -> None:
     """Malformed ids and unknown ids are 404, code 283, and cause no failure."""
-    status, _, body = send(server, "GET", path.format(odd) + f"?access_token={server.token(server.viewer)}")
+    status, _, body = send(
+        default_server, "GET", path.format(odd) + f"?access_token={default_server.token(default_server.viewer)}"
+    )
     assert (status, envelope(status, body)) == (404, "283")
 
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("name", ["limit", "before", "after", "action", "actor", "status"])
-def test_odd_parameters(server: SandboxServer, name: str, odd: str) -> None:
+def test_odd_parameters(default_server: SandboxServer, name: str, odd: str) -> None:
     """Any value of a parameter is either understood or refused with the envelope."""
-    token = server.token(server.viewer)
-    for path in ("/v1/payments", f"/v1/users/{server.people[0].user_id}/friends"):
-        status, _, body = send(server, "GET", f"{path}?access_token={token}&{name}={odd}")
+    token = default_server.token(default_server.viewer)
+    for path in ("/v1/payments", f"/v1/users/{default_server.people[0].user_id}/friends"):
+        status, _, body = send(default_server, "GET", f"{path}?access_token={token}&{name}={odd}")
         assert status in (200, 400)
         if status == 400:
             assert envelope(status, body) == "400"
@@ -123,9 +125,9 @@ def test_odd_parameters(server: SandboxServer, name: str, odd: str) -> None:
 
 @pytest.mark.parametrize("target", ["/", "/v1", "/v1/", "/v2/me", "/v1/me/", "/v1/nothing", "/me", "/v1//me", "/docs",
                                     "/openapi.json", "/v1/users/", "/v1/payments/1/2", "/v1/%2e%2e/me"])  # fmt: skip
-def test_unknown_paths(server: SandboxServer, target: str) -> None:
+def test_unknown_paths(default_server: SandboxServer, target: str) -> None:
     """A path outside the document: 404 in the envelope."""
-    status, _, body = send(server, "GET", target)
+    status, _, body = send(default_server, "GET", target)
     assert (status, envelope(status, body)) == (404, "283")
 
 
@@ -141,29 +143,29 @@ def test_unknown_paths(server: SandboxServer, target: str) -> None:
         ("PROPFIND", "/v1/payments", "GET, HEAD, POST"),
     ],
 )
-def test_wrong_method(server: SandboxServer, method: str, target: str, allow: str) -> None:
+def test_wrong_method(default_server: SandboxServer, method: str, target: str, allow: str) -> None:
     """A method that a path does not take: 405 with the complete Allow header."""
-    status, headers, body = send(server, method, target)
+    status, headers, body = send(default_server, method, target)
     assert (status, envelope(status, body)) == (405, "405")
     assert headers["allow"] == allow
 
 
 @pytest.mark.parametrize(("path", "status"), [("/me", 200), ("/payments", 200), ("/nothing", 404)])
-def test_head(server: SandboxServer, path: str, status: int) -> None:
+def test_head(default_server: SandboxServer, path: str, status: int) -> None:
     """HEAD answers as GET does, with the same length, and without the body (RFC 9110)."""
-    target = f"/v1{path}?access_token={server.token(server.viewer)}"
-    got, headers, body = send(server, "GET", target)
-    head, head_headers, nothing = send(server, "HEAD", target)
+    target = f"/v1{path}?access_token={default_server.token(default_server.viewer)}"
+    got, headers, body = send(default_server, "GET", target)
+    head, head_headers, nothing = send(default_server, "HEAD", target)
     assert (got, head, nothing) == (status, status, b"")
     assert head_headers["content-length"] == headers["content-length"] == str(len(body))
 
 
 @pytest.mark.parametrize("path", ["/me", "/payments", "/nothing", "/payments/1"])
 @pytest.mark.parametrize("token", [True, False])
-def test_headers_of_answers(server: SandboxServer, path: str, token: bool) -> None:  # noqa: FBT001
+def test_headers_of_answers(default_server: SandboxServer, path: str, token: bool) -> None:  # noqa: FBT001
     """Data and errors are for a private cache at most, and are JSON whatever a browser guesses."""
-    query = f"?access_token={server.token(server.viewer)}" if token else ""
-    _, headers, _ = send(server, "GET", f"/v1{path}{query}")
+    query = f"?access_token={default_server.token(default_server.viewer)}" if token else ""
+    _, headers, _ = send(default_server, "GET", f"/v1{path}{query}")
     assert headers["cache-control"] == "private"
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["content-type"] == "application/json"
@@ -172,21 +174,26 @@ def test_headers_of_answers(server: SandboxServer, path: str, token: bool) -> No
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "[::2]", "", "[::1"]
 )
-def test_other_hosts(server: SandboxServer, host: str) -> None:
+def test_other_hosts(default_server: SandboxServer, host: str) -> None:
     """A Host header that is not this machine's own name: 400, so no web page reads the sandbox by its name."""
-    status, _, body = send(server, "GET", f"/v1/me?access_token={server.token(server.viewer)}", Host=host)
+    status, _, body = send(
+        default_server, "GET", f"/v1/me?access_token={default_server.token(default_server.viewer)}", Host=host
+    )
     assert (status, envelope(status, body)) == (400, "400")
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:99", "127.0.0.1", "[::1]", "[::1]:8400"])
-def test_own_hosts(server: SandboxServer, host: str) -> None:
+def test_own_hosts(default_server: SandboxServer, host: str) -> None:
     """The machine's own names are answered, whatever the port."""
-    assert send(server, "GET", f"/v1/me?access_token={server.token(server.viewer)}", Host=host)[0] == 200
+    assert (
+        send(default_server, "GET", f"/v1/me?access_token={default_server.token(default_server.viewer)}", Host=host)[0]
+        == 200
+    )
 
 
-def test_large_bodies(server: SandboxServer) -> None:
+def test_large_bodies(default_server: SandboxServer) -> None:
     """A body over 64 KB: 413, whether its length is declared or it comes in chunks."""
-    url = f"{server.base_url}/oauth/consent"
+    url = f"{default_server.base_url}/oauth/consent"
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     for body in (b"ticket=" + b"x" * 70_000, iter([b"ticket=", *[b"x" * 10_000] * 7])):
         response = requests.post(url, data=body, headers=headers, timeout=10)
@@ -196,23 +203,23 @@ def test_large_bodies(server: SandboxServer) -> None:
 @pytest.mark.parametrize("kind", ["application/json", "multipart/form-data", "multipart/form-data; boundary=x",
                                   "text/x", "application/x-www-form-urlencoded"])  # fmt: skip
 @pytest.mark.parametrize("body", [b"", b"\x00\xff", b"ticket=%ff%zz&ticket=2", b"--x\r\n\r\n", b"a=1&" * 500])
-def test_odd_forms(server: SandboxServer, kind: str, body: bytes) -> None:
+def test_odd_forms(default_server: SandboxServer, kind: str, body: bytes) -> None:
     """Any body of a form is refused with the envelope, never a failure."""
     for step in ("oauth/sign-in", "oauth/consent", "oauth/access_token", "account/sign-in", "account/sign-out",
                  "account/developer", "account/developer/1001", "account/applications"):  # fmt: skip
-        url = f"{server.base_url}/{step}"
+        url = f"{default_server.base_url}/{step}"
         response = requests.post(url, data=body, headers={"Content-Type": kind}, timeout=10)
         assert 400 <= response.status_code < 500
         envelope(response.status_code, response.content)
 
 
-def test_garbage_on_the_wire(server: SandboxServer) -> None:
+def test_garbage_on_the_wire(default_server: SandboxServer) -> None:
     """Bytes that are no HTTP get a 400 and do not hurt the next request."""
-    host, port = urlsplit(server.base_url).netloc.split(":")
+    host, port = urlsplit(default_server.base_url).netloc.split(":")
     with socket.create_connection((host, int(port)), timeout=10) as raw:
         raw.sendall(b"\x16\x03\x01\x00\xa5 nonsense\r\n\r\n")
         assert b" 400 " in raw.recv(1_000)
-    assert send(server, "GET", "/v1/me")[0] == 401
+    assert send(default_server, "GET", "/v1/me")[0] == 401
 
 
 def test_a_failure_is_an_envelope_too(ask: Asking, monkeypatch: pytest.MonkeyPatch) -> None:

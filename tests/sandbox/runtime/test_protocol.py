@@ -100,9 +100,9 @@ def test_an_idle_connection_waits_for_no_reset(own: SandboxServer) -> None:
 
 
 @pytest.mark.parametrize("path", ["/payments", "/oauth/access_token", "/oauth/sign-in", "/account/sign-in"])
-def test_broken_bodies_are_silent(server: SandboxServer, caplog: pytest.LogCaptureFixture, path: str) -> None:
+def test_broken_bodies_are_silent(default_server: SandboxServer, caplog: pytest.LogCaptureFixture, path: str) -> None:
     """Every invalid multipart body or form is refused with 400, and nothing is logged."""
-    token = server.token(server.viewer, "make_payments")
+    token = default_server.token(default_server.viewer, "make_payments")
     for kind, body in (
         ("multipart/form-data; boundary=x", b"--y\r\n\r\n"),
         ("multipart/form-data; boundary=x", b"--x\r\nContent-Disposition form-data\r\n\r\nv"),
@@ -116,7 +116,7 @@ def test_broken_bodies_are_silent(server: SandboxServer, caplog: pytest.LogCaptu
         ("application/x-www-form-urlencoded", b"a=1&" * 200),
     ):
         answer = requests.post(
-            f"{server.base_url}{path}",
+            f"{default_server.base_url}{path}",
             params={"access_token": token},
             data=body,
             headers={"Content-Type": kind, "Accept": "text/html"},

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
         ({"date_created": datetime(2024, 1, 1)}, "zone"),  # noqa: DTZ001 - naive, so it is refused
     ],
 )
-def test_invalid_drafts(server: SandboxServer, draft: dict[str, object], reason: str) -> None:
+def test_invalid_drafts(default_server: SandboxServer, draft: dict[str, object], reason: str) -> None:
     """A draft that the store could not return unchanged is refused with one sentence."""
     with pytest.raises(SettingError, match=reason):
-        server.add_payments(server.viewer, [{"date_created": server.now, **draft}])
+        default_server.add_payments(default_server.viewer, [{"date_created": default_server.now, **draft}])
 
 
 def test_drafts_are_all_or_nothing(ask: Asking) -> None:
