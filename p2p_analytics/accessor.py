@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NAME = "p2p"
-_NO_METHODS = frozenset({"default_rules"})  # of the analyses, because they take no payments
 
 
 class PaymentsAccessor:
@@ -61,7 +60,7 @@ def register() -> None:
 
 
 class _Finder:
-    """Finds no module itself; it has the accessor added at the end of an import of pandas or Polars."""
+    """Finder that delegates to the others, and adds the accessor at the end of an import of pandas or Polars."""
 
     def __init__(self, waiting: set[str]) -> None:
         self._waiting = waiting
@@ -96,9 +95,9 @@ class _Finder:
 
 
 def _list_methods() -> list[str]:
-    from p2p_analytics import analyses
+    from p2p_analytics.catalogue import ANALYSES
 
-    return [name for name in analyses.__all__ if name not in _NO_METHODS]
+    return sorted([*ANALYSES, "categorise"])
 
 
 def _register_pandas(pandas: Any) -> None:  # noqa: ANN401 - the module

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["split_bills"]
+
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw

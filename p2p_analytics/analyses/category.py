@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["categories", "categorise"]
+
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw

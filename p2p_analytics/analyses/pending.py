@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["pending_ageing", "pending_requests"]
+
 import operator
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, Final

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["request_outcomes", "time_to_settle"]
+
 from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw

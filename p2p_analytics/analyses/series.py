@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["recurring"]
+
 import statistics
 from collections import Counter
 from contextlib import closing

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["spending_over_time"]
+
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import narwhals.stable.v2 as nw

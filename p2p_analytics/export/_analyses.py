@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.export._payments import find_payments
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, require
@@ -75,7 +76,7 @@ def analyse(
     import pandas as pd
 
     # It takes longer to import than other files need.
-    from p2p_analytics.analyses.catalogue import CATALOGUE, build_table, prepare
+    from p2p_analytics.analyses.build import build_table, prepare
 
     zone = find_zone(tz)
     payments = find_payments(source)
@@ -92,8 +93,8 @@ def analyse(
         raise SchemaError(f"{what} needs a History or a pandas frame, not a {name_type(source)}: convert it first.")
     parts: Any = _Parts(payments.head(0).reindex(columns=list(FRIENDS))) if is_frame else source
     tables, descriptions, prepared = {}, {}, prepare(payments)
-    for name, entry in CATALOGUE.items():
-        descriptions[name] = entry.title
+    for name, analysis in ANALYSES.items():
+        descriptions[name] = analysis.title
         try:
             tables[name] = build_table(name, prepared, parts, as_of=moment, tz=zone, end=last)
         except SchemaError as error:

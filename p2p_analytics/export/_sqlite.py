@@ -9,7 +9,7 @@ from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.export._analyses import analyse
 from p2p_analytics.files import atomic_path
 from p2p_analytics.frames.arrow import table_of
-from p2p_analytics.frames.schema import PEOPLE, TEXT, set_dtypes
+from p2p_analytics.frames.schema import PEOPLE, set_dtypes
 
 if TYPE_CHECKING:
     import os
@@ -36,9 +36,6 @@ _SIDES: Final = {
     "target_user_id": ("target_user_username", "target_user_display_name"),
 }
 _INDEXED: Final = ("payment_id", "date_created", *_SIDES)
-# The option names the table with double quotes, because Datasette looks for these.
-_SEARCH: Final = 'CREATE VIRTUAL TABLE payments_fts USING fts5(note, content="payments", content_rowid="number")'
-_FILL_SEARCH: Final = "INSERT INTO payments_fts(payments_fts) VALUES ('rebuild')"
 
 
 def to_sqlite(
@@ -54,8 +51,8 @@ def to_sqlite(
     The table ``payments`` has the columns of the frame, after ``number``, which counts its rows. Ids are text, money is
     whole cents, instants are text in UTC that sorts, such as ``2024-05-31T18:30:00Z``, and flags are 0 or 1. Its
     counterparty, actor and target refer to ``people``, which also has a row for each id that only payments name.
-    ``payments_fts`` is a full-text index of the notes. Each analysis has its name: a view if SQL
-    expresses it exactly, else a table. ``about`` lists all of them, and says why an analysis is not there.
+    ``payments_fts`` is a full-text index of the notes. Each analysis is a table of its name. ``about`` lists all tables
+    with their number of rows, and states why an analysis is missing.
 
     Parameters
     ----------
@@ -69,8 +66,7 @@ def to_sqlite(
         The instant at which the payments end, by default that of the history's data. What recurs is judged there if
         ``as_of`` is later.
     tz : str or ZoneInfo
-        The zone of days and months; a private history is in UTC. In other zones than UTC, the analyses by month, year
-        or hour are tables.
+        The zone of days and months; a private history is in UTC.
 
     Raises
     ------
@@ -82,23 +78,18 @@ def to_sqlite(
     """
     import pandas as pd
 
-    from p2p_analytics.export._sqlite_views import list_views  # takes longer to import than other files need
-
     found = analyse(source, as_of=as_of, end=end, tz=tz, what="to_sqlite")
-    views = list_views(found)
-    about = {"payments": "one row per payment", "people": "one row per person", "friends": "one row per friend"}
-    kinds = {name: "view" if name in views else "table" for name in (*about, *found.tables)}
-    about |= found.descriptions
     tables = {
-        "about": pd.DataFrame(
-            {"name": [*about], "kind": [kinds.get(name) for name in about], "about": [*about.values()]}, dtype=TEXT
-        ),
         "people": _add_people(found.people, found.payments),
         "payments": found.payments,
         "friends": found.friends,
-        **{name: table for name, table in found.tables.items() if name not in views},
-    }  # fmt: skip
-    _write(tables, views, path, linked=True)
+        **found.tables,
+    }
+    about = {"payments": "one row per payment", "people": "one row per person", "friends": "one row per friend"}
+    about |= found.descriptions
+    rows = pd.array([len(tables[name]) if name in tables else None for name in about], dtype="Int64")
+    listed = pd.DataFrame({"name": [*about], "rows": rows, "about": [*about.values()]})
+    _write({"about": listed, **tables}, path, linked=True)
 
 
 def write_database(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[str]) -> None:
@@ -111,7 +102,7 @@ def write_database(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[s
     ConfigurationError
         The file cannot be written.
     """
-    _write(tables, {}, path, linked=False)
+    _write(tables, path, linked=False)
 
 
 def _add_people(people: pd.DataFrame | None, payments: pd.DataFrame) -> pd.DataFrame:
@@ -135,10 +126,8 @@ def _add_people(people: pd.DataFrame | None, payments: pd.DataFrame) -> pd.DataF
     return pd.concat([known, rows], ignore_index=True)
 
 
-def _write(
-    tables: Mapping[str, pd.DataFrame], views: Mapping[str, str], path: str | os.PathLike[str], *, linked: bool
-) -> None:
-    """Write tables and views; if they are linked, payments are numbered and indexed, and refer to people."""
+def _write(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[str], *, linked: bool) -> None:
+    """Write tables; if they are linked, payments are numbered and indexed, and refer to people."""
     import contextlib
     import sqlite3
 
@@ -150,7 +139,7 @@ def _write(
     with atomic_path(path) as temporary:
         try:
             with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as database:
-                _fill(database, ready, views, linked=linked)
+                _fill(database, ready, linked=linked)
         except sqlite3.Error as error:
             raise ConfigurationError(f"Cannot write {path}: {str(error).rstrip('.')}.") from None
 
@@ -169,9 +158,7 @@ def _require_names(names: Iterable[object], refused: re.Pattern[str], *, what: s
         seen[key] = name
 
 
-def _fill(
-    database: sqlite3.Connection, tables: Mapping[str, pa.Table], views: Mapping[str, str], *, linked: bool
-) -> None:
+def _fill(database: sqlite3.Connection, tables: Mapping[str, pa.Table], *, linked: bool) -> None:
     # The file is new and replaces another one only when it is complete, so it needs no journal. Sorting stays
     # in memory, because temporary files could be read.
     for setting in ("journal_mode = OFF", "synchronous = OFF", "temp_store = MEMORY", "foreign_keys = ON"):
@@ -188,10 +175,10 @@ def _fill(
     if linked:
         for column in _INDEXED:
             database.execute(f"CREATE INDEX payments_{column} ON payments({column})")
-        database.execute(_SEARCH)
-        database.execute(_FILL_SEARCH)
-    for name, query in views.items():
-        database.execute(f"CREATE VIEW {_quote(name)} AS\n{query}")
+        # The option names the table with double quotes, because Datasette looks for these.
+        search = 'CREATE VIRTUAL TABLE payments_fts USING fts5(note, content="payments", content_rowid="number")'
+        database.execute(search)
+        database.execute("INSERT INTO payments_fts(payments_fts) VALUES ('rebuild')")
     database.execute("COMMIT")
 
 

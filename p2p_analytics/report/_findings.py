@@ -6,7 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.analyses import categories
-from p2p_analytics.analyses.catalogue import UNCATEGORISED
+from p2p_analytics.analyses.build import UNCATEGORISED
 from p2p_analytics.display import MONTH_NAMES, format_count, format_share
 from p2p_analytics.frames.schema import are_open_requests
 from p2p_analytics.money import add_units
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     import pandas as pd
+
+    from p2p_analytics.report._cells import CellWriter
+    from p2p_analytics.report._page import Line
 
     Money = Callable[[float], str]
 
@@ -116,6 +119,17 @@ def _select_unclear(payments: pd.DataFrame) -> pd.DataFrame:
 def list_people(findings: Iterable[Finding]) -> list[dict[str, str | None]]:
     """Return the people in findings, as rows for `label_people`."""
     return [part._asdict() for finding in findings for part in finding.parts if isinstance(part, Person)]
+
+
+def write_finding(finding: Finding, writer: CellWriter) -> Line:
+    """Return the sentence of a finding with the labels of its people."""
+    line: Line = ()
+    for part in finding.parts:
+        if isinstance(part, Person):
+            line += writer.write_person(part._asdict(), unnamed="an unknown person", with_others=False)
+        else:
+            line += (part,)
+    return line
 
 
 def _find_old_requests(pending: pd.DataFrame, payments: pd.DataFrame, money: Money) -> Iterator[Finding]:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from p2p_analytics import display
 from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -79,6 +81,15 @@ def select_until(history: History, moment: datetime) -> History:
     moments = find_moments(history.payments)
     is_later = moments >= moment if history.private and moment < history.fetched_at else moments > moment
     return _select_payments(history, ~is_later)
+
+
+def format_days(problems: pd.DataFrame, *, strict: bool) -> list[str]:
+    """Return the first and last day of each problem as text, in strict privacy mode the months; empty if unknown."""
+    format_day = display.format_month if strict else display.format_day
+    utc = find_zone("UTC")
+    days = problems[["first_day", "last_day"]].itertuples(index=False, name=None)
+    known = [dict.fromkeys(format_day(day, utc) for day in pair if day == day) for pair in days]  # noqa: PLR0124 - NaT
+    return [" to ".join(each) for each in known]
 
 
 def begin_day(day: date, zone: ZoneInfo) -> datetime:

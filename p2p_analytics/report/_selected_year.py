@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
 from p2p_analytics import display, settings
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, GAP, select_payments
-from p2p_analytics.report._page import format_days
-from p2p_analytics.report._range import begin_day, find_moments, select_days, select_until
+from p2p_analytics.report._range import begin_day, find_moments, format_days, select_days, select_until
 from p2p_analytics.times import END_US, FIRST_US, MICROSECOND, find_zone, from_microseconds, parse_as_of
 from p2p_analytics.vocabulary import Status
 

@@ -21,16 +21,6 @@ from p2p_analytics import cli
 from p2p_analytics.report import Range
 
 
-def test_every_analysis_is_a_table() -> None:
-    """The command knows the analyses of the catalogue, which has each public one that returns a table."""
-    from p2p_analytics import analyses
-    from p2p_analytics.analyses.catalogue import CATALOGUE
-    from p2p_analytics.cli.views import _export
-
-    assert [*CATALOGUE] == [*_export._ANALYSES]
-    assert {*CATALOGUE} == {*analyses.__all__} - {"categorise", "default_rules"}
-
-
 def test_export_payments(archive_path, tmp_path, capsys) -> None:
     """As CSV and as Parquet, the rows of the archive, and a line that says so."""
     for name, read in (("p.csv", p2p.read_csv), ("p.parquet", p2p.read_parquet)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.cli import _arguments, _output
 from p2p_analytics.cli.views._history import (
     add_currency,
@@ -29,25 +30,6 @@ if TYPE_CHECKING:
 _FRAMES: Final = ("payments", "people", "friends", "problems")
 _RECONCILIATION: Final = "reconciliation"
 _OF_ARCHIVE: Final = ("people", "friends", _RECONCILIATION)  # tables of other things than payments
-# Those of the catalogue, which is not imported here because it would slow --help down.
-_ANALYSES: Final = (
-    "spend_by_friend",
-    "categories",
-    "monthly_flow",
-    "spending_over_time",
-    "people_by_year",
-    "status_mix",
-    "request_outcomes",
-    "time_to_settle",
-    "pending_ageing",
-    "pending_requests",
-    "split_bills",
-    "activity",
-    "recurring",
-    "unusual",
-    "exposure",
-    "sensitive_notes",
-)
 _TABLE_SUFFIXES: Final = (".csv", ".parquet", ".jsonl")
 _WORKBOOK: Final = ".xlsx"
 _DATABASES: Final = (".sqlite", ".db")
@@ -64,7 +46,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "write a table of an archive as a file, or its payments as a workbook, database or ledger",
         "Write the payments of an archive, or another table, as a file; its ending decides the kind: .csv, .parquet, "
         ".jsonl (one object per row), .xlsx (an Excel workbook, with a sheet for each analysis), .sqlite or .db (an "
-        "SQLite database, with a view or table for each analysis), .beancount (a ledger for beancount), .journal or "
+        "SQLite database, with a table for each analysis), .beancount (a ledger for beancount), .journal or "
         ".hledger (one for hledger). - is CSV on standard output. Needs no token.",
     )
     export.add_argument(
@@ -76,8 +58,8 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     export.add_argument(
         "--table",
         metavar="NAME",
-        choices=(*_FRAMES, _RECONCILIATION, *_ANALYSES),
-        help=f"{', '.join((*_FRAMES, _RECONCILIATION))}, or the result of an analysis: {', '.join(_ANALYSES)} "
+        choices=(*_FRAMES, _RECONCILIATION, *ANALYSES),
+        help=f"{', '.join((*_FRAMES, _RECONCILIATION))}, or the result of an analysis: {', '.join(ANALYSES)} "
         f"(payments; {', '.join(_OF_ALL)}: all)",
     )
     add_currency(export)
@@ -200,19 +182,19 @@ def _describe_unused(name: str, options: argparse.Namespace, history: History) -
 
 
 def _takes(table: str, argument: str) -> bool:
-    from p2p_analytics.analyses.catalogue import takes
+    from p2p_analytics.analyses.build import takes
 
-    return table in _ANALYSES and takes(table, argument)
+    return table in ANALYSES and takes(table, argument)
 
 
 def _list_takers(argument: str) -> str:
-    *most, last = (name for name in _ANALYSES if _takes(name, argument))
+    *most, last = (name for name in ANALYSES if _takes(name, argument))
     return f"{', '.join(most)} and {last}"
 
 
 def _build_table(name: str, chosen: Range, options: argparse.Namespace) -> pd.DataFrame:
     """Return the table that ``--table`` names: a frame of the history or the result of an analysis."""
-    from p2p_analytics.analyses import catalogue
+    from p2p_analytics.analyses.build import build_table
     from p2p_analytics.errors import SchemaError
     from p2p_analytics.frames.row_currencies import count_currencies
 
@@ -223,7 +205,7 @@ def _build_table(name: str, chosen: Range, options: argparse.Namespace) -> pd.Da
     zone = _find_zone(history, options)
     as_of = options.as_of or history.fetched_at
     try:
-        return catalogue.build_table(name, history.payments, history, as_of=as_of, tz=zone, end=chosen.end)
+        return build_table(name, history.payments, history, as_of=as_of, tz=zone, end=chosen.end)
     except SchemaError:
         if len(count_currencies(history.payments)) > 1:
             raise build_currencies_error(history, options, what=name) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.cli import _arguments, _output
 from p2p_analytics.cli._parser import suggest
 from p2p_analytics.cli.views._history import (
@@ -68,12 +69,10 @@ def _parse_names(text: str) -> list[str]:
     """Return the names of analyses."""
     import argparse
 
-    from p2p_analytics.analyses.catalogue import CATALOGUE
-
     names = [name.strip() for name in text.split(",")]
-    unknown = next((name for name in names if name not in CATALOGUE), None)
+    unknown = next((name for name in names if name not in ANALYSES), None)
     if unknown is not None:
-        meant = suggest(unknown, CATALOGUE) or f": choose from {', '.join(CATALOGUE)}"
+        meant = suggest(unknown, ANALYSES) or f": choose from {', '.join(ANALYSES)}"
         raise argparse.ArgumentTypeError(f"{unknown!r} is no analysis{meant}")
     return names
 
