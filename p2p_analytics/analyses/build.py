@@ -46,7 +46,7 @@ def build_table(  # noqa: PLR0913 - what analyses take
     as_of: datetime | date | str,
     tz: str | ZoneInfo = "UTC",
     end: datetime | None = None,
-    **options: Any,  # noqa: ANN401 - those of the analysis
+    **options: Any,  # noqa: ANN401 - arguments of the analysis
 ) -> pd.DataFrame:
     """Run the named analysis with the arguments it accepts, and return its table.
 

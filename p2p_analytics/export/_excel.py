@@ -8,6 +8,11 @@ from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import xlsxwriter
+
 from p2p_analytics.catalogue import ANALYSES, SHARE, SHARE_OF_MONEY
 from p2p_analytics.display import to_zone
 from p2p_analytics.errors import ConfigurationError
@@ -22,15 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from zoneinfo import ZoneInfo
 
-    import pandas as pd
-    import pyarrow as pa
-
     from p2p_analytics.history import History
 
 _ENDING: Final = ".xlsx"  # Excel opens a workbook with no other
 _MOST_ROWS: Final = 1_048_575  # below the header
 _MOST_COLUMNS: Final = 16_384
-_LONGEST_CELL: Final = 32_767  # units of UTF-16, of which an emoji has two or more
+_LONGEST_CELL: Final = 32_767  # units of UTF-16; an emoji has two or more
 _REMARK: Final = 40  # the most units of the remark at the end of a text that is cut
 _FIRST_DAY: Final = date(1900, 3, 1)  # programs number the days before differently, as Excel has a 29 February 1900
 _LONGEST_NAME: Final = 31  # units of UTF-16, of a sheet
@@ -57,8 +59,8 @@ def to_excel(
 ) -> None:
     """Write payments, people and the table of each analysis as the sheets of an Excel workbook.
 
-    The first sheet, ``about``, lists the others with their rows, and says why an analysis is not there, such as that of
-    payments in several currencies. The sheets are as `write_workbook` describes them.
+    The first sheet, ``about``, lists the others with their rows, and states why an analysis is missing, such as for
+    payments in several currencies. `write_workbook` describes the form of the sheets.
 
     Parameters
     ----------
@@ -67,9 +69,9 @@ def to_excel(
     path : str or os.PathLike
         The file, with the ending .xlsx or none; an existing one is replaced as a whole.
     as_of : datetime, date or str, optional
-        The instant from which the ages of open requests are counted, by default that of the history's data.
+        The instant from which the ages of open requests are counted, by default the date of the history's data.
     end : datetime, date or str, optional
-        The instant at which the payments end, by default that of the history's data. What recurs is judged there if
+        The instant at which the payments end, by default the end of the history's data. What recurs is judged there if
         ``as_of`` is later.
     tz : str or ZoneInfo
         The zone of dates, days and months; a private history is in UTC.
@@ -82,8 +84,6 @@ def to_excel(
         A frame is given without ``as_of``, the zone is unknown, there are more rows or columns than a sheet holds, the
         path has another ending, or the file cannot be written.
     """
-    import pandas as pd
-
     found = analyse(source, as_of=as_of, end=end, tz=tz, what="to_excel")
     tables = {"payments": found.payments}
     notes = {"payments": "one row per payment"}
@@ -125,8 +125,6 @@ def write_workbook(
         The zone is unknown, a table has more rows or columns than a sheet, Excel does not take the name of a sheet, the
         path has another ending, or the file cannot be written.
     """
-    import xlsxwriter
-
     zone = find_zone(tz)
     if to_path(path).suffix.lower() not in {"", _ENDING}:
         raise ConfigurationError(f"{path} is not opened by Excel, because it does not end in {_ENDING}: rename it.")
@@ -145,7 +143,13 @@ def _check_sheet_names(names: Iterable[object]) -> None:
     """Raise a ConfigurationError if Excel does not take a name of a sheet, or takes two of them for one."""
     seen: dict[str, str] = {}
     for name in names:
-        if not isinstance(name, str) or not _is_sheet_name(name):
+        if not (
+            isinstance(name, str)
+            and 0 < len(name.encode("utf-16-le", "surrogatepass")) <= 2 * _LONGEST_NAME
+            and name.isprintable()
+            and name.casefold() != _RESERVED
+            and not _FORBIDDEN.search(name)
+        ):
             raise ConfigurationError(
                 f"{str(name)[:60]!r} cannot be the name of a sheet: choose 1 to {_LONGEST_NAME} characters, none of "
                 "[]:*?/\\, with no apostrophe at an end, and not History."
@@ -153,15 +157,6 @@ def _check_sheet_names(names: Iterable[object]) -> None:
         other = seen.setdefault(name.casefold(), name)
         if other is not name:
             raise ConfigurationError(f"Excel takes the sheets {other!r} and {name!r} for one: rename one of them.")
-
-
-def _is_sheet_name(name: str) -> bool:
-    return (
-        0 < len(name.encode("utf-16-le", "surrogatepass")) <= 2 * _LONGEST_NAME
-        and name.isprintable()
-        and name.casefold() != _RESERVED
-        and not _FORBIDDEN.search(name)
-    )
 
 
 def _check_size(name: str, size: int, most: int, what: str, advice: str) -> None:
@@ -209,8 +204,6 @@ class _Column(NamedTuple):
 
 def _find_column(name: str, kind: str | None, dtype: pa.DataType, zone: ZoneInfo) -> _Column:
     """Return how a column is written; ``kind`` is the one of the catalogue, for the table of an analysis."""
-    import pyarrow as pa
-
     # NumPy's integers with nulls are floats.
     money = {"int64": _convert_cents, "double": lambda cents: _convert_float(cents / 100)}
     if name.endswith(_CENTS) and str(dtype) in money:
@@ -253,9 +246,6 @@ def _convert_date(day: date) -> date | str:
 
 def _find_width(column: _Column, cells: pa.ChunkedArray) -> int:
     """Return the width that shows most cells, in characters."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     least, most = _WIDTHS
     widest = len(column.title) + 3  # the button of the filter
     if pa.types.is_string(cells.type):

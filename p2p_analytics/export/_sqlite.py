@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sqlite3
 from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.export._analyses import analyse
@@ -13,13 +19,9 @@ from p2p_analytics.frames.schema import PEOPLE, set_dtypes
 
 if TYPE_CHECKING:
     import os
-    import sqlite3
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import date, datetime
     from zoneinfo import ZoneInfo
-
-    import pandas as pd
-    import pyarrow as pa
 
     from p2p_analytics.history import History
 
@@ -29,7 +31,7 @@ _PAYMENTS: Final = "payments"
 _NUMBER: Final = "number"
 _NO_COLUMN: Final = re.compile(r"\A\Z|[\0\ud800-\udfff]")
 _NO_TABLE: Final = re.compile(rf"{_NO_COLUMN.pattern}|\Asqlite_", re.ASCII | re.IGNORECASE)  # as its own ones begin
-# The people of a payment: their columns in PAYMENTS, and those of their names.
+# The id columns of the people of a payment, each with the columns of the person's names.
 _SIDES: Final = {
     "counterparty_id": ("counterparty_username", "counterparty_name"),
     "actor_id": ("actor_username", "actor_display_name"),
@@ -61,9 +63,9 @@ def to_sqlite(
     path : str or os.PathLike
         The file; an existing one is replaced as a whole.
     as_of : datetime, date or str, optional
-        The instant from which the ages of open requests are counted, by default that of the history's data.
+        The instant from which the ages of open requests are counted, by default the date of the history's data.
     end : datetime, date or str, optional
-        The instant at which the payments end, by default that of the history's data. What recurs is judged there if
+        The instant at which the payments end, by default the end of the history's data. What recurs is judged there if
         ``as_of`` is later.
     tz : str or ZoneInfo
         The zone of days and months; a private history is in UTC.
@@ -76,8 +78,6 @@ def to_sqlite(
     ConfigurationError
         A frame is given without ``as_of``, the zone is unknown, or the file cannot be written.
     """
-    import pandas as pd
-
     found = analyse(source, as_of=as_of, end=end, tz=tz, what="to_sqlite")
     tables = {
         "people": _add_people(found.people, found.payments),
@@ -107,8 +107,6 @@ def write_database(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[s
 
 def _add_people(people: pd.DataFrame | None, payments: pd.DataFrame) -> pd.DataFrame:
     """Return PEOPLE with a row for each id that only payments name, under the last name of the alphabet."""
-    import pandas as pd
-
     known = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in PEOPLE.items()}) if people is None else people
     if known["user_id"].isna().any() or not known["user_id"].is_unique:
         raise SchemaError("A person without an id, or with the id of another one, cannot be referred to: drop the row.")
@@ -128,9 +126,6 @@ def _add_people(people: pd.DataFrame | None, payments: pd.DataFrame) -> pd.DataF
 
 def _write(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[str], *, linked: bool) -> None:
     """Write tables; if they are linked, payments are numbered and indexed, and refer to people."""
-    import contextlib
-    import sqlite3
-
     ready = {name: table_of(frame) for name, frame in tables.items()}
     _require_names(tables, _NO_TABLE, what="A database")
     for name, table in ready.items():
@@ -198,8 +193,6 @@ def _quote(name: str) -> str:
 
 def _list_rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table as SQLite takes them."""
-    import pyarrow as pa
-
     ready = pa.table([_to_storage(column) for column in table.columns], names=table.column_names)
     for batch in ready.to_batches(max_chunksize=_ROWS_AT_ONCE):
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
@@ -207,9 +200,6 @@ def _list_rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
 
 def _to_storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return dates and instants as text; instants of a column have the same number of digits, so that they sort."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_date(column.type):
         return column.cast(pa.string())
     if not pa.types.is_timestamp(column.type):

@@ -44,7 +44,7 @@ class Person(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A sentence in parts, of which some are people, and the section that it is about."""
+    """A sentence in parts, some of them people, and the section that it is about."""
 
     section: str
     parts: tuple[str | Person, ...]
@@ -79,7 +79,7 @@ def list_findings(
     tables : mapping of str to DataFrame
         The tables of analyses by name. There are no findings about an analysis that is not among them.
     payments : DataFrame
-        The payments between people of which the tables are made.
+        The payments between people from which the tables are computed.
     limits : Limits
     money : callable
         Return an amount in currency units as text.
@@ -102,7 +102,7 @@ def list_findings(
 
 
 def list_unclear_months(payments: pd.DataFrame, build: Callable[..., pd.DataFrame]) -> frozenset[str]:
-    """Return the months in which money was sent of which the amount is not known.
+    """Return the months in which an unknown amount of money was sent.
 
     ``build`` returns the table of an analysis by its name, of the given payments.
     """
@@ -111,7 +111,7 @@ def list_unclear_months(payments: pd.DataFrame, build: Callable[..., pd.DataFram
 
 
 def _select_unclear(payments: pd.DataFrame) -> pd.DataFrame:
-    """Return the payments by which money was sent of which the amount is not known."""
+    """Return the settled payments that sent an unknown amount of money."""
     is_sent = (payments["direction"] == "out") & (payments["status"] == Status.SETTLED.value)
     return payments[is_sent & payments["flow_cents"].isna()]
 
@@ -133,7 +133,7 @@ def write_finding(finding: Finding, writer: CellWriter) -> Line:
 
 
 def _find_old_requests(pending: pd.DataFrame, payments: pd.DataFrame, money: Money) -> Iterator[Finding]:
-    """Yield what others, and then what the user, have left open for long; a payment to a newcomer is no request.
+    """Yield what others, and then what the user, have left open for long; a payment to a newcomer is not a request.
 
     Requests of no money are left out.
     """
@@ -243,15 +243,15 @@ def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payment
 
 
 def _select_largest(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the largest share of the money sent, of which there may be two; none if it is not large."""
+    """Return the one or more rows with the largest share of the money sent; none if it is not large."""
     sent = table[table["sent"] > 0]
     is_large = len(sent) > _FEWEST_OTHERS and sent["share_of_sent"].iloc[0] >= _LARGE_SHARE
     return sent[sent["sent"] == sent["sent"].iloc[0]] if is_large else sent.head(0)
 
 
 def _compare_years(flow: pd.DataFrame, limits: Limits, until: datetime) -> Iterator[Finding]:
-    """Yield how much the money sent in a year differs from that in the same months of the year before."""
-    # In January there is no ended month of the year yet: the last two whole years are compared.
+    """Yield how much the money sent in a year differs from the same months of the year before."""
+    # In January no month of the year has ended yet: the last two whole years are compared.
     year, last = (until.year, until.month - 1) if until.month > 1 else (until.year - 1, 12)
     sent = dict(zip(flow["month"], flow["sent"], strict=True))
     compared = [[f"{number}-{month:02}" for month in range(1, last + 1)] for number in (year - 1, year)]

@@ -32,7 +32,7 @@ class Range(NamedTuple):
 
 
 def select_days(history: History, since: date | str | None, until: date | str | None, zone: ZoneInfo) -> Range:
-    """Return the payments of some days; without bounds all of them, and no sentence.
+    """Select the payments of some days; without bounds all of them, and no sentence.
 
     A settled payment is of the day on which it completed or, where that is not known, of the one on which it was
     created, as in `monthly_flow`; any other is of the day on which it was created. One without a date is left out.
@@ -44,12 +44,12 @@ def select_days(history: History, since: date | str | None, until: date | str | 
     since, until : date or str, optional
         The first and last day, both included, as a date or text like ``2024-05-31``.
     zone : ZoneInfo
-        That of the days.
+        The zone of the days.
 
     Raises
     ------
     ConfigurationError
-        A value is no day, or the last day is before the first.
+        A value is not a day, or the last day is before the first.
     """
     first, last = _parse_day("since", since), _parse_day("until", until)
     if not first and not last:
@@ -67,7 +67,7 @@ def select_days(history: History, since: date | str | None, until: date | str | 
     counted = "are counted, each as of the first day of its month" if history.strict else "are counted"
     sentence = f"Only payments {days} {counted}: {int(is_wanted.sum()):,} of {len(moments):,} transactions."
     chosen = _select_payments(history, is_wanted)
-    if end < history.fetched_at:  # the balance is that of the time of the data
+    if end < history.fetched_at:  # the balance is from the time of the data
         chosen = replace(chosen, me=msgspec.structs.replace(chosen.me, balance_cents=None))
     return Range(chosen, sentence, end)
 

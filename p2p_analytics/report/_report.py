@@ -104,8 +104,8 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     Raises
     ------
     ConfigurationError
-        ``history`` is no History, ``as_of`` is no instant, the zone, an analysis or the kind does not exist, or
-        ``since`` and ``until`` are no days in this order.
+        ``history`` is not a History, ``as_of`` is not an instant, or the zone, an analysis or the kind does not exist;
+        or ``since`` and ``until`` are not days in this order.
     SchemaError
         A frame of the history lacks a column, a payment_id is repeated, or payments between people are in several
         currencies.

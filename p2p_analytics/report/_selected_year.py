@@ -40,7 +40,7 @@ class SelectedYear(NamedTuple):
     years : list of int
         The years with settled payments, in order.
     zone : ZoneInfo
-        That of the year: UTC in privacy mode.
+        The zone of the year: UTC in privacy mode.
     end : datetime
         The instant at which the year or, if that is earlier, the data ends.
     since : datetime or None
@@ -126,7 +126,8 @@ def select_year(
     Raises
     ------
     ConfigurationError
-        ``as_of`` is no instant, there is no such year, zone or privacy mode, or the key of privacy mode cannot be read.
+        ``as_of`` is not an instant, the year, zone or privacy mode does not exist, or the key of privacy mode cannot be
+        read.
     """
     mode = choose_privacy(privacy)
     zone = find_zone("UTC") if mode or history.private else find_zone(tz)
@@ -160,7 +161,7 @@ def select_year(
 
 
 def _select_overlapping(problems: pd.DataFrame, first: datetime, after: datetime) -> pd.DataFrame:
-    """Return problems without those of statement files that are about other days than a period.
+    """Return problems, but of those about days of statement files only the ones that overlap a period.
 
     Problems without days are kept.
     """
@@ -215,9 +216,9 @@ def _find_year(data_end: datetime, zone: ZoneInfo) -> int:
 
 
 def _find_undecided(history: History, moment: datetime) -> datetime | None:
-    """Return the day or month of which a year in privacy mode does not say which payments are later than a moment.
+    """Return the day or month of a moment, if privacy mode hides which of its payments are later than the moment.
 
-    None if there is no such payment.
+    None if it has no payments.
     """
     if moment >= history.fetched_at:
         return None

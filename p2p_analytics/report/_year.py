@@ -85,8 +85,8 @@ def render_year(  # noqa: PLR0913 - a history, and what to show of it
     Raises
     ------
     ConfigurationError
-        ``history`` is no History, ``as_of`` is no instant, the zone, the year, the kind or the privacy mode does not
-        exist, or the key of privacy mode cannot be read.
+        ``history`` is not a History, ``as_of`` is not an instant, the zone, the year, the kind or the privacy mode does
+        not exist, or the key of privacy mode cannot be read.
     SchemaError
         A frame of the history lacks a column, a payment_id is repeated, or payments of the year between people are in
         several currencies.
@@ -185,7 +185,7 @@ def _describe_days(chosen: SelectedYear) -> str:
 
 
 def _find_start(chosen: SelectedYear) -> datetime | None:
-    """Return the beginning of the data, if it is after that of the year; of payments, after January."""
+    """Return the beginning of the data, if the data begins after the year does; of payments, after January."""
     if chosen.since is not None and chosen.since > chosen.begin:
         return chosen.since
     if chosen.has_earlier:
@@ -260,7 +260,7 @@ def _list_remarks(chosen: SelectedYear, flow: pd.DataFrame) -> list[str]:
 
 
 def _describe_start(chosen: SelectedYear) -> str:
-    """Return a sentence about the beginning of the data, if it is after that of the year."""
+    """Return a sentence about the beginning of the data, if the data begins after the year does."""
     first = _find_start(chosen)
     if first is None:
         return ""
