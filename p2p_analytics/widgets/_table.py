@@ -56,7 +56,8 @@ def analysis_to_html(analysis: Analysis, table: pd.DataFrame, zone: ZoneInfo, da
     declared = {column.name: column for column in analysis.columns}
     columns = []
     for name in table.columns:
-        column = declared.get(name) or catalogue.Column(name, catalogue.TEXT)  # that of an option, such as a category
+        other = catalogue.ID if name.endswith("_username") else catalogue.TEXT  # of an option, such as a category
+        column = declared.get(name) or catalogue.Column(name, other)
         # The amounts show the currency. People in statements have no ids, so no friend is known among them.
         if column.kind == catalogue.ID or name == "currency" or (name == "is_friend" and table[name].isna().all()):
             continue

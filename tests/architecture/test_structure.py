@@ -1,9 +1,8 @@
-"""Limits of size, and the meaning of the underscore in names of modules."""
+"""The meaning of the underscore in names of modules."""
 
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = "p2p_analytics"
-MOST_MODULES = 16
-MOST_LINES = 800
-MOST_FUNCTION_LINES = 70
 
 
 class Import(NamedTuple):
@@ -145,48 +141,3 @@ def test_plain_modules_are_used_from_outside() -> None:
         and module not in documented
     ]
     assert unused == []
-
-
-@pytest.mark.parametrize("top", [PACKAGE, "tests"])
-def test_no_folder_is_crowded(top: str) -> None:
-    """No folder holds more than 16 modules."""
-    counts = Counter(str(path.parent.relative_to(ROOT)) for path in files_of(top) if path.name != "__init__.py")
-    assert {folder: count for folder, count in counts.items() if count > MOST_MODULES} == {}
-
-
-@pytest.mark.parametrize("top", [PACKAGE, "tests"])
-def test_no_file_is_long(top: str) -> None:
-    """No file has more than 800 lines."""
-    lengths = {str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines()) for path in files_of(top)}
-    assert {name: length for name, length in lengths.items() if length > MOST_LINES} == {}
-
-
-@pytest.mark.parametrize("top", [PACKAGE, "tests"])
-def test_no_function_is_long(top: str) -> None:
-    """No function has more than 70 lines, its decorators included and its docstring not."""
-    lengths = {
-        f"{path.relative_to(ROOT)}: {node.name}": length_of(node)
-        for path in files_of(top)
-        for node in walk_statements(tree_of(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-    assert {name: length for name, length in lengths.items() if length > MOST_FUNCTION_LINES} == {}
-
-
-def length_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Return the lines of a function with its decorators, without its docstring."""
-    first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
-    docstring = function.body[0] if ast.get_docstring(function, clean=False) is not None else None
-    return (
-        (function.end_lineno or 0)
-        - first
-        + 1
-        - ((docstring.end_lineno or 0) - docstring.lineno + 1 if docstring else 0)
-    )
-
-
-def test_docstrings_and_decorators_are_measured() -> None:
-    """Three lines of decorator and body; the docstring of two lines counts nothing."""
-    (function,) = ast.parse('@cache\ndef f():\n    """A\n    B."""\n    return 1\n').body
-    assert isinstance(function, ast.FunctionDef)
-    assert length_of(function) == 3
