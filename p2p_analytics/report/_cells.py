@@ -81,7 +81,12 @@ def name_people(rows: Sequence[Mapping[str, Any]], history: History, payments: p
     usernames = [
         row.get("counterparty_username") or known.get(row["counterparty_id"], {}).get("username") for row in rows
     ]
-    shown = [_format_name(name, is_phone=name in phones) for name in names]
+    shown = [
+        display.clean_text(None)
+        if name is None
+        else _to_line(display.format_phone(name) if name in phones else name) or display.NO_NAME
+        for name in names
+    ]
     suffixes = display.name_suffixes(shown, usernames, [key or name for key, name in zip(ids, names, strict=True)])
     labels = {
         (key, name): Label(label, suffix, _list_other_names(known.get(key), label), name in phones)
@@ -89,13 +94,6 @@ def name_people(rows: Sequence[Mapping[str, Any]], history: History, payments: p
     }
     columns = {"counterparty_id": ids, "counterparty_name": names, "counterparty_username": usernames}
     return People(labels, plots.name_people(columns))
-
-
-def _format_name(name: str | None, *, is_phone: bool) -> str:
-    """Return a name on one line and of limited length, a phone number with its digits in groups."""
-    if name is None:
-        return display.clean_text(name)
-    return _to_line(display.format_phone(name) if is_phone else name) or display.NO_NAME
 
 
 def _list_other_names(profile: Mapping[str, Any] | None, shown: str) -> str:
@@ -220,5 +218,9 @@ def isolate(text: object) -> Span:
 
 def to_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return a table's rows, with None for each null."""
-    plain = table.astype(object).where(table.notna(), None)
-    return [dict(zip(plain.columns, row, strict=True)) for row in plain.itertuples(index=False, name=None)]
+    names = [str(name) for name in table]
+    columns = [
+        [None if is_null else value for value, is_null in zip(column.tolist(), column.isna().tolist(), strict=True)]
+        for _, column in table.items()
+    ]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import pandas as pd
+
 from p2p_analytics.analyses import categories
 from p2p_analytics.analyses.build import UNCATEGORISED
 from p2p_analytics.display import MONTH_NAMES, format_count, format_share
@@ -15,8 +17,6 @@ from p2p_analytics.vocabulary import Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from datetime import datetime
-
-    import pandas as pd
 
     from p2p_analytics.report._cells import CellWriter
     from p2p_analytics.report._page import Line
@@ -106,7 +106,10 @@ def list_unclear_months(payments: pd.DataFrame, build: Callable[..., pd.DataFram
 
     ``build`` returns the table of an analysis by its name, of the given payments.
     """
-    flow = build("monthly_flow", payments=_select_unclear(payments))
+    unclear = _select_unclear(payments)
+    if unclear.empty:
+        return frozenset()
+    flow = build("monthly_flow", payments=unclear)
     return frozenset(flow.loc[flow["payments"] > 0, "month"].dropna())
 
 
@@ -222,9 +225,12 @@ def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payment
     named = ""
     largest = _select_largest(people)
     if len(largest):
-        payees, share = [_name_payee(row) for _, row in largest.iterrows()], largest["share_of_sent"].iloc[0]
+        people_named = [_name_person(row) for _, row in largest.iterrows()]
+        # Without id and name, the payments of a row may be of several people.
+        payees = [person if any(person) else "people who are not known" for person in people_named]
+        share = largest["share_of_sent"].iloc[0]
         if reasons is not None and len(largest) == 1:
-            reason = categories(_select_person(payments, _name_person(largest.iloc[0]))).iloc[0]
+            reason = categories(_select_person(payments, people_named[0])).iloc[0]
             of_all = reason["sent"] / add_units(people["sent"])
             if reason["category"] != UNCATEGORISED and reason["share_of_sent"] >= _MAIN and of_all >= _LARGE_SHARE:
                 named, share = reason["category"], of_all
@@ -277,15 +283,7 @@ def _compare_years(flow: pd.DataFrame, limits: Limits, until: datetime) -> Itera
 
 
 def _name_person(row: pd.Series[Any]) -> Person:
-    from pandas import isna
-
-    return Person(*(None if isna(row[name]) else str(row[name]) for name in Person._fields))
-
-
-def _name_payee(row: pd.Series[Any]) -> Person | str:
-    """Return the person of a row of sums; without id and name, the payments of the row may be of several people."""
-    person = _name_person(row)
-    return person if any(person) else "people who are not known"
+    return Person(*(None if pd.isna(row[name]) else str(row[name]) for name in Person._fields))
 
 
 def _select_person(payments: pd.DataFrame, person: Person) -> pd.DataFrame:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ConfigurationError
@@ -15,7 +17,6 @@ from p2p_analytics.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from jinja2 import Environment
 
 MARKDOWN: Final = "markdown"
 _KINDS: Final = ("html", MARKDOWN)
@@ -176,7 +177,7 @@ class Page:
     sections: Sequence[Section]
     longest_amount: int
     longest_figure: int
-    has_notes_last: bool = field(default=False)
+    has_notes_last: bool = False
 
 
 def require_kind(kind: str) -> None:
@@ -195,8 +196,6 @@ def write_page(page: Page, kind: str) -> str:
 @lru_cache(maxsize=1)  # to compile the templates takes as long as a plot
 def _build_environment() -> Environment:
     """Return the environment of the templates, which escapes all text."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     environment = Environment(
         loader=PackageLoader("p2p_analytics.report"),
         autoescape=True,

@@ -133,7 +133,7 @@ def select_year(
     zone = find_zone("UTC") if mode or history.private else find_zone(tz)
     moment = parse_as_of(as_of)
     until = select_until(history, moment)
-    years = _list_years(until, zone)
+    years = sorted(map(int, _find_settled(until).dt.tz_convert(zone).dt.year.unique()))
     data_end = min(moment, history.fetched_at)
     number = _check_year(year) if year is not None else years[-1] if years else _find_year(data_end, zone)
     first, after = begin_day(date(number, 1, 1), zone), begin_day(date(number + 1, 1, 1), zone)
@@ -174,10 +174,6 @@ def _list_gaps(problems: pd.DataFrame, *, strict: bool) -> list[str]:
     """Return the days of each gap between statement files as text, each once."""
     days = format_days(problems[problems["code"] == GAP], strict=strict)
     return [*dict.fromkeys(each or "days that are not known" for each in days)]
-
-
-def _list_years(history: History, zone: ZoneInfo) -> list[int]:
-    return sorted(map(int, _find_settled(history).dt.tz_convert(zone).dt.year.unique()))
 
 
 def _find_settled(history: History) -> pd.Series[Any]:
