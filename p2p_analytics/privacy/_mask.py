@@ -91,7 +91,7 @@ _WORDS: Final = {
     "code": "[a-z_]+",  # of problems: a word of this package
 }
 _SOURCES: Final = ("funding_source", "destination")
-_EXPOSURE: Final = ("public", "friends", "private", "share_public", "sensitive_public")  # columns of `exposure`
+_, _, *_EXPOSURE = (column.name for column in catalogue.ANALYSES["exposure"].columns)  # without month and payments
 _NUMBERS: Final = _list_columns(catalogue.COUNT, catalogue.YEAR, catalogue.SHARE) - {*_EXPOSURE}
 _SHARES_OF_MONEY: Final = _list_columns(catalogue.SHARE_OF_MONEY)
 _AGES: Final = _list_columns(catalogue.DAYS, catalogue.AGE, catalogue.WHOLE_DAYS)
