@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import p2p_analytics
+from p2p_analytics.catalogue import ANALYSES
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -57,8 +58,17 @@ def _add_navigation(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def _add_reference(_app: Sphinx, page: str, source: list[str]) -> None:
-    """Add the docstring of each public name below its line in the API page, so that the page stays plain Markdown."""
+    """Add the docstring of each public name below its line in the API page, so that the page stays plain Markdown.
+
+    A line that ends in ``.*`` stands for all analyses.
+    """
     if page == "docs/api":
+        source[0] = re.sub(
+            r"^- `([\w.]+)\.\*`.*\n",
+            lambda line: "".join(f"- `{line[1]}.{name}`\n" for name in sorted(ANALYSES)),
+            source[0],
+            flags=re.MULTILINE,
+        )
         source[0] = re.sub(r"^- `([\w.]+)`\n", _describe, source[0], flags=re.MULTILINE)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from p2p_analytics.catalogue import ANALYSES
+
 TYPE_CHECKING = False  # typing is not imported, as in p2p_analytics
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NAME = "p2p"
-_NO_METHODS = frozenset({"default_rules"})  # of the analyses, because they take no payments
+_METHODS = sorted([*ANALYSES, "categorise"])
 
 
 class PaymentsAccessor:
@@ -39,7 +41,7 @@ class PaymentsAccessor:
         """
         from types import MethodType
 
-        if name not in _list_methods():
+        if name not in _METHODS:
             raise AttributeError(f"There is no analysis {name!r}: dir(payments.p2p) lists them.")
         from p2p_analytics import analyses
 
@@ -47,7 +49,7 @@ class PaymentsAccessor:
 
     def __dir__(self) -> list[str]:
         """List the analyses, for completion."""
-        return _list_methods()
+        return _METHODS
 
 
 def register() -> None:
@@ -61,7 +63,7 @@ def register() -> None:
 
 
 class _Finder:
-    """Finds no module itself; it has the accessor added at the end of an import of pandas or Polars."""
+    """Finder that delegates to the others, and adds the accessor at the end of an import of pandas or Polars."""
 
     def __init__(self, waiting: set[str]) -> None:
         self._waiting = waiting
@@ -93,12 +95,6 @@ class _Finder:
             _REGISTER[spec.name](module)
 
         loader.exec_module = execute_and_register
-
-
-def _list_methods() -> list[str]:
-    from p2p_analytics import analyses
-
-    return [name for name in analyses.__all__ if name not in _NO_METHODS]
 
 
 def _register_pandas(pandas: Any) -> None:  # noqa: ANN401 - the module

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+__all__ = ["split_bills"]
+
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.arguments import parse_duration
 from p2p_analytics.times import MICROSECOND, parse_as_of, to_microseconds
 from p2p_analytics.vocabulary import Action, Status
@@ -17,14 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from narwhals.stable.v2.typing import IntoFrameT
 
-_COLUMNS: Final = {
-    "bill_id": _engine.TEXT,
-    "date": _engine.INSTANT,
-    "note": _engine.TEXT.of("first_note"),
-    "people": _engine.COUNT,
-    **{name: _engine.units(f"{name}_cents") for name in ("asked", "collected", "still_open", "declined")},
-    "oldest_open_days": _engine.days("oldest_open_us"),
-}
+_COLUMNS: Final = declare_columns("split_bills", note="first_note", oldest_open_days="oldest_open_us")
 _CENTS: Final = {
     "asked": None,
     "collected": (Status.SETTLED,),

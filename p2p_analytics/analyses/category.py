@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+__all__ = ["categories", "categorise"]
+
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import rules as category_rules
+from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     import pandas as pd
     from narwhals.stable.v2.typing import IntoFrameT
 
-_COLUMNS: Final = {
-    "category": _engine.TEXT,
-    "sent": _engine.units("sent_cents"),
-    "received": _engine.units("received_cents"),
-    "net": _engine.units("flow_cents"),
-    "payments": _engine.COUNT,
-    "share_of_sent": _engine.NUMBER,
-}
+_COLUMNS: Final = declare_columns("categories", net="flow_cents")
 _CENTS: Final = ["flow_cents", "received_cents", "payments"]
 
 

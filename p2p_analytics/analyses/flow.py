@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["monthly_flow"]
+
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
@@ -9,6 +11,7 @@ import narwhals.stable.v2 as nw
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.analyses._parts.accounts import add_account, list_keys
+from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
 
@@ -17,14 +20,7 @@ if TYPE_CHECKING:
 
     from narwhals.stable.v2.typing import IntoFrameT
 
-_COLUMNS: Final = {
-    "month": _engine.TEXT,
-    "sent": _engine.units("sent_cents"),
-    "received": _engine.units("received_cents"),
-    "net": _engine.units("flow_cents"),
-    "payments": _engine.COUNT,
-    "running_net": _engine.units("running_cents"),
-}
+_COLUMNS: Final = declare_columns("monthly_flow", net="flow_cents", running_net="running_cents")
 _MONTHS: Final = {"number": _engine.COUNT, "month": _engine.TEXT}
 _NUMBERS: Final = dict.fromkeys(("first_day", "number"), _engine.COUNT)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+__all__ = ["activity"]
+
 from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
+from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.times import DAY_US, find_zone
 from p2p_analytics.vocabulary import Status
 
@@ -16,12 +19,7 @@ if TYPE_CHECKING:
 
     from narwhals.stable.v2.typing import IntoFrameT
 
-_COLUMNS: Final = {
-    "weekday": _engine.COUNT,
-    "hour": _engine.COUNT,
-    "payments": _engine.COUNT,
-    "amount": _engine.units("amount_cents"),
-}
+_COLUMNS: Final = declare_columns("activity")
 _HOURS: Final = {"weekday": _engine.COUNT, "hour": _engine.COUNT}
 
 

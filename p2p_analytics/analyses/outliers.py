@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+__all__ = ["unusual"]
+
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.arguments import parse_duration
 from p2p_analytics.times import DAY_US, MICROSECOND
 from p2p_analytics.vocabulary import Status
@@ -17,17 +20,7 @@ if TYPE_CHECKING:
 
     from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
-_COLUMNS: Final = {
-    "payment_id": _engine.TEXT,
-    "reason": _engine.TEXT,
-    "other_id": _engine.TEXT,
-    "amount": _engine.units("amount_cents"),
-    "usual": _engine.units("twice_usual", times=2),
-    "counterparty_id": _engine.TEXT,
-    "counterparty_name": _engine.TEXT,
-    "date_created": _engine.INSTANT,
-    "note": _engine.TEXT,
-}
+_COLUMNS: Final = declare_columns("unusual", usual=_engine.units("twice_usual", times=2))
 _ROWS_AT_ONCE: Final = 3_000_000  # payments, of which Polars takes 1 GB in one query
 _ROWS_OF_SLICE: Final = 12_000_000  # payments, of which Polars takes 1 GB in a query for one of the small tables
 _LONGEST: Final = 10_000 * 366 * DAY_US  # microseconds; no two dates are further apart

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["pending_ageing", "pending_requests"]
+
 import operator
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, Final
@@ -10,6 +12,7 @@ import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.accounts import ACCOUNT, add_account, list_keys
+from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.times import DAY_US, parse_as_of, to_microseconds
 from p2p_analytics.vocabulary import Status
@@ -27,24 +30,8 @@ EDGES: Final = (1, 7, 30, 90)
 MONTH_EDGES: Final = (31, 61, 92, 184)  # for payments of which only the month is known
 _EARLIEST: Final = -(2**63) + 1  # microseconds in 64 bits; no date is as early
 _DIRECTIONS: Final = ("in", "out")
-_AGES: Final = {
-    "direction": _engine.TEXT,
-    "band": _engine.TEXT,
-    "payments": _engine.COUNT,
-    "amount": _engine.NUMBER,
-    "oldest_days": _engine.WHOLE,
-}
-_REQUESTS: Final = {
-    "payment_id": _engine.TEXT,
-    "direction": _engine.TEXT,
-    "counterparty_id": _engine.TEXT,
-    "counterparty_username": _engine.TEXT,
-    "counterparty_name": _engine.TEXT,
-    "note": _engine.TEXT,
-    "amount": _engine.units("amount_cents"),
-    "date_created": _engine.INSTANT,
-    "age_days": _engine.whole_days("age_us"),
-}
+_AGES: Final = declare_columns("pending_ageing", amount=_engine.NUMBER, oldest_days=_engine.WHOLE)
+_REQUESTS: Final = declare_columns("pending_requests", age_days="age_us")
 
 _IN_ORDER: Final = [
     "date_created", "payment_id", "counterparty_id", "counterparty_username", "counterparty_name", "direction", "note",

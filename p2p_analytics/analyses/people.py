@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+__all__ = ["people_by_year"]
+
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
+from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
 
@@ -16,14 +19,7 @@ if TYPE_CHECKING:
 
     from narwhals.stable.v2.typing import IntoFrameT
 
-_COLUMNS: Final = {
-    **dict.fromkeys(("year", "people", "new", "lost"), _engine.COUNT),
-    "top_person_share": _engine.NUMBER,
-    "top_5_share": _engine.NUMBER,
-    "payments": _engine.COUNT,
-    "sent": _engine.units("sent_cents"),
-    "received": _engine.units("received_cents"),
-}
+_COLUMNS: Final = declare_columns("people_by_year")
 _YEARS: Final = dict.fromkeys(("first_day", "year"), _engine.COUNT)
 _TOP: Final = 5
 _SUMS: Final = ["moved_cents", "received_cents", "payments"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+__all__ = ["request_outcomes", "time_to_settle"]
+
 from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.by import GROUP, check_by
+from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.frames.schema import SOURCE_API, SOURCE_STATEMENT
 from p2p_analytics.vocabulary import Action, Status
 
@@ -16,26 +19,16 @@ if TYPE_CHECKING:
 
 _COUNTS: Final = ("settled", "pending", "cancelled", "expired", "failed")
 _CENTS: Final = ["asked_cents", "collected_cents", "open_cents"]
-_OUTCOMES: Final = {
-    "counterparty_id": _engine.TEXT,
-    "counterparty_name": _engine.TEXT,
-    "direction": _engine.TEXT,
-    "requests": _engine.COUNT,
-    **dict.fromkeys(_COUNTS, _engine.COUNT),
-    "asked": _engine.units("asked_cents"),
-    "collected": _engine.units("collected_cents"),
-    "still_open": _engine.units("open_cents"),
-    "share_settled": _engine.NUMBER,
-    "days_p50": _engine.days("p50_us"),
-    "days_p90": _engine.days("p90_us"),
-}
-_DAYS: Final = {
-    "payments": _engine.COUNT.of("values"),
-    "days_p50": _engine.days("p50_us"),
-    "days_p90": _engine.days("p90_us"),
-    "days_p99": _engine.days("p99_us"),
-    "days_max": _engine.days("max_us"),
-}
+_OUTCOMES: Final = declare_columns("request_outcomes", still_open="open_cents", days_p50="p50_us", days_p90="p90_us")
+_DAYS: Final = declare_columns(
+    "time_to_settle",
+    without=["direction"],
+    payments="values",
+    days_p50="p50_us",
+    days_p90="p90_us",
+    days_p99="p99_us",
+    days_max="max_us",
+)
 
 
 def request_outcomes(payments: IntoFrameT) -> IntoFrameT:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["recurring"]
+
 import statistics
 from collections import Counter
 from contextlib import closing
@@ -11,6 +13,7 @@ import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
+from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.analyses._series import FEWEST, cadence
 from p2p_analytics.times import DAY_US, END_US, FIRST_US, find_zone, parse_as_of, to_microseconds
 from p2p_analytics.vocabulary import Status
@@ -24,19 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     from narwhals.stable.v2.typing import IntoFrameT
 
-_COLUMNS: Final = {
-    "counterparty_id": _engine.TEXT,
-    "counterparty_name": _engine.TEXT,
-    "direction": _engine.TEXT,
-    "cadence": _engine.TEXT,
-    "amount": _engine.NUMBER,
-    "payments": _engine.COUNT,
-    "first_date": _engine.DATE,
-    "last_date": _engine.DATE,
-    "next_expected": _engine.DATE,
-    "state": _engine.TEXT,
-    "note": _engine.TEXT,
-}
+_COLUMNS: Final = declare_columns("recurring", amount=_engine.NUMBER)
 _PERSON: Final = ["counterparty_id", "counterparty_name"]
 _ROWS_AT_ONCE: Final = 400_000  # payments, of which Polars and the search take 0.4 GB
 _CADENCES: Final = {each.name: number for number, each in enumerate(cadence.CADENCES)}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+__all__ = ["spend_by_friend"]
+
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.accounts import add_account, list_keys
+from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.arguments import check_top
 from p2p_analytics.vocabulary import Status
 
@@ -16,19 +19,7 @@ if TYPE_CHECKING:
 
     from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
-_COLUMNS: Final = {
-    "counterparty_id": _engine.TEXT,
-    "counterparty_username": _engine.TEXT,
-    "counterparty_name": _engine.TEXT,
-    "is_friend": _engine.FLAG,
-    "sent": _engine.units("sent_cents"),
-    "received": _engine.units("received_cents"),
-    "net": _engine.units("flow_cents"),
-    "payments": _engine.COUNT,
-    "share_of_sent": _engine.NUMBER,
-    "first_date": _engine.INSTANT,
-    "last_date": _engine.INSTANT,
-}
+_COLUMNS: Final = declare_columns("spend_by_friend", net="flow_cents")
 _ALL_ROWS: Final = 2**31 - 1  # Polars counts rows in 32 bits
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["spending_over_time"]
+
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import narwhals.stable.v2 as nw
@@ -9,6 +11,7 @@ import narwhals.stable.v2 as nw
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.analyses._parts import rules as category_rules
+from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
@@ -28,12 +31,7 @@ _COLUMNS_BY: Final[dict[str | None, list[str]]] = {
     "action": ["action"],
     "kind": ["kind"],
 }
-_SUMS: Final = {
-    "sent": _engine.units("sent_cents"),
-    "received": _engine.units("received_cents"),
-    "net": _engine.units("flow_cents"),
-    "payments": _engine.COUNT,
-}
+_SUMS: Final = declare_columns("spending_over_time", without=["period"], net="flow_cents")
 _CENTS: Final = ["flow_cents", "received_cents", "payments"]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["status_mix"]
+
 from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw
@@ -9,6 +11,7 @@ import narwhals.stable.v2 as nw
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.accounts import add_account, list_keys
 from p2p_analytics.analyses._parts.by import GROUP, check_by
+from p2p_analytics.analyses._parts.columns import declare_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,13 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
     from narwhals.stable.v2.typing import IntoFrameT
 
-_COLUMNS: Final = {
-    "status": _engine.TEXT,
-    "payments": _engine.COUNT,
-    "share": _engine.NUMBER,
-    "amount": _engine.units("amount_cents"),
-    "share_of_amount": _engine.NUMBER,
-}
+_COLUMNS: Final = declare_columns("status_mix", without=["action"])
 
 
 def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = False) -> IntoFrameT:

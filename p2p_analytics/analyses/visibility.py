@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["exposure", "sensitive_notes"]
+
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,6 +12,7 @@ import narwhals.stable.v2 as nw
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._notes.reasons import find_reasons
 from p2p_analytics.analyses._parts import calendar
+from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Audience
 
@@ -20,19 +23,8 @@ if TYPE_CHECKING:
 
 _AUDIENCES: Final = tuple(audience.value for audience in (Audience.PUBLIC, Audience.FRIENDS, Audience.PRIVATE))
 _COUNTS: Final = ("payments", *_AUDIENCES, "sensitive_public")
-_EXPOSURE: Final = {
-    "month": _engine.TEXT,
-    **dict.fromkeys(("payments", *_AUDIENCES), _engine.COUNT),
-    "share_public": _engine.NUMBER,
-    "sensitive_public": _engine.COUNT,
-}
-_SENSITIVE: Final = {
-    "payment_id": _engine.TEXT,
-    "date_created": _engine.INSTANT,
-    "counterparty_name": _engine.TEXT,
-    "note": _engine.TEXT,
-    "reasons": _engine.TEXT,
-}
+_EXPOSURE: Final = declare_columns("exposure")
+_SENSITIVE: Final = declare_columns("sensitive_notes")
 _REASONS: Final = {"note": _engine.TEXT, "reasons": _engine.TEXT}
 
 

@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 
+from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.cli import _arguments
 from p2p_analytics.errors import P2PAnalyticsError
 
@@ -34,25 +35,6 @@ DEFAULT_GENERATION: Final = "D"
 
 FRAMES: Final = ("payments", "people", "friends", "problems")
 RECONCILIATION: Final = "reconciliation"
-# The names of the catalogue, which is not imported here because it would slow --help down.
-ANALYSES: Final = (
-    "spend_by_friend",
-    "categories",
-    "monthly_flow",
-    "spending_over_time",
-    "people_by_year",
-    "status_mix",
-    "request_outcomes",
-    "time_to_settle",
-    "pending_ageing",
-    "pending_requests",
-    "split_bills",
-    "activity",
-    "recurring",
-    "unusual",
-    "exposure",
-    "sensitive_notes",
-)
 WORKBOOK: Final = ".xlsx"
 DATABASES: Final = (".sqlite", ".db")
 FILES_OF_ALL_TABLES: Final = (WORKBOOK, *DATABASES)
@@ -442,7 +424,7 @@ def add_export(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "write a table of an archive as a file, or its payments as a workbook, database or ledger",
         "Write the payments of an archive, or another table, as a file; its ending decides the kind: .csv, .parquet, "
         ".jsonl (one object per row), .xlsx (an Excel workbook, with a sheet for each analysis), .sqlite or .db (an "
-        "SQLite database, with a view or table for each analysis), .beancount (a ledger for beancount), .journal or "
+        "SQLite database, with a table for each analysis), .beancount (a ledger for beancount), .journal or "
         ".hledger (one for hledger). - is CSV on standard output. Needs no token.",
     )
     export.add_argument(
@@ -512,12 +494,10 @@ def add_report(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _parse_names(text: str) -> list[str]:
     """Return the names of analyses."""
-    from p2p_analytics.analyses.catalogue import CATALOGUE
-
     names = [name.strip() for name in text.split(",")]
-    unknown = next((name for name in names if name not in CATALOGUE), None)
+    unknown = next((name for name in names if name not in ANALYSES), None)
     if unknown is not None:
-        meant = suggest(unknown, CATALOGUE) or f": choose from {', '.join(CATALOGUE)}"
+        meant = suggest(unknown, ANALYSES) or f": choose from {', '.join(ANALYSES)}"
         raise argparse.ArgumentTypeError(f"{unknown!r} is no analysis{meant}")
     return names
 

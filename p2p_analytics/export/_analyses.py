@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+import pandas as pd
+
+from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.export._payments import find_payments
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, require
@@ -13,13 +16,11 @@ from p2p_analytics.times import find_zone, parse_as_of
 if TYPE_CHECKING:
     from datetime import date, datetime
 
-    import pandas as pd
-
     from p2p_analytics.history import History
 
 
 class _Parts(NamedTuple):
-    """What analyses need of a history, of a frame alone."""
+    """The parts of a history that analyses need, for a frame without one."""
 
     friends: pd.DataFrame
     strict: bool = False
@@ -34,13 +35,13 @@ class AnalysedPayments(NamedTuple):
     people : DataFrame or None
         None where a frame of payments is given.
     tables : dict of str to DataFrame
-        By the name of the analysis. One that is not possible, such as a sum of several currencies, is missing.
+        By the name of the analysis. An analysis that raised an error, such as for several currencies, is missing.
     descriptions : dict of str to str
-        The title of each analysis, or why it is not possible.
+        The title of each analysis, and the error of a missing one.
     moment : datetime, date or str
         The instant from which ages are counted.
     zone : ZoneInfo
-        That of dates, days and months.
+        The zone of dates, days and months.
     is_strict : bool
         Whether dates are months.
     """
@@ -63,19 +64,17 @@ def analyse(
     tz: str | ZoneInfo,
     what: str,
 ) -> AnalysedPayments:
-    """Return payments with the tables of all analyses; those of a private history are in UTC.
+    """Return payments with the tables of all analyses; a private history is in UTC.
 
     Raises
     ------
     SchemaError
         The frame lacks a column.
     ConfigurationError
-        A frame is given without ``as_of``, ``as_of`` or ``end`` is no instant, or the zone is unknown.
+        A frame is given without ``as_of``, ``as_of`` or ``end`` is not an instant, or the zone is unknown.
     """
-    import pandas as pd
-
     # It takes longer to import than other files need.
-    from p2p_analytics.analyses.catalogue import CATALOGUE, build_table, prepare
+    from p2p_analytics.analyses.build import build_table, prepare
 
     zone = find_zone(tz)
     payments = find_payments(source)
@@ -92,8 +91,8 @@ def analyse(
         raise SchemaError(f"{what} needs a History or a pandas frame, not a {name_type(source)}: convert it first.")
     parts: Any = _Parts(payments.head(0).reindex(columns=list(FRIENDS))) if is_frame else source
     tables, descriptions, prepared = {}, {}, prepare(payments)
-    for name, entry in CATALOGUE.items():
-        descriptions[name] = entry.title
+    for name, analysis in ANALYSES.items():
+        descriptions[name] = analysis.title
         try:
             tables[name] = build_table(name, prepared, parts, as_of=moment, tz=zone, end=last)
         except SchemaError as error:

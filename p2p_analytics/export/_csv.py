@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import mmap
+import os
+import re
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
 
 from p2p_analytics import settings
-from p2p_analytics.errors import SchemaError
-from p2p_analytics.export import _diagnosis
-from p2p_analytics.export._source import open_source
-from p2p_analytics.files import atomic_file
+from p2p_analytics.errors import ConfigurationError, SchemaError, describe_type
+from p2p_analytics.files import atomic_file, open_table, refuse_unreadable, to_path
 from p2p_analytics.formulas import defuse_formulas, restore_formulas
 from p2p_analytics.frames.arrow import frame_of, table_of, type_of_name, type_without_values
 from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:
-    import mmap
-    import os
-    import re
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
-    from typing import IO
 
     import pandas as pd
-    import pyarrow as pa
 
     from p2p_analytics.settings import Privacy
 
@@ -78,9 +79,6 @@ def write_csv(frame: pd.DataFrame, file: IO[bytes], *, raw: bool = False) -> Non
     SchemaError
         A column cannot be written without loss; nothing is written.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     table = table_of(frame)
     names = _format_cells(pa.array(table.column_names, pa.string()), raw=raw)
     columns = [_prepare_cells(column, raw=raw) for column in table.columns]
@@ -88,7 +86,9 @@ def write_csv(frame: pd.DataFrame, file: IO[bytes], *, raw: bool = False) -> Non
     for start in range(0, len(table), _ROWS_AT_ONCE):
         cells = [column(start) for column in columns]
         rows = pc.binary_join_element_wise(*cells, ",", null_handling="replace", null_replacement="")
-        file.write(_to_bytes(pc.binary_join_element_wise(rows, "", "\n")))
+        lines = pc.binary_join_element_wise(rows, "", "\n")
+        _validity, ends, content = lines.buffers()  # of a new array, so its text is all of the content up to the end
+        file.write(memoryview(content)[: memoryview(ends).cast("i")[len(lines)]])
 
 
 def read_csv(
@@ -122,13 +122,11 @@ def read_csv(
     ConfigurationError
         The file cannot be read.
     """
-    import pyarrow as pa
-
     private = settings.privacy(privacy)
-    with open_source(path, private=bool(private)) as (file, content, name):
+    with _open_source(path, private=bool(private)) as (file, content, name):
         header, unquoted = _sniff_header(content, name)
         table = _parse_cells(file, header, name)
-        _diagnosis.require_exact_digits(header, table.columns, content, name)
+        _require_exact_digits(header, table.columns, content, name)
     columns = [
         column.cast(type_without_values(name))
         if column.null_count == len(column)
@@ -140,16 +138,18 @@ def read_csv(
     names = header
     if not raw:
         names = restore_formulas(pa.array(header, pa.string())).to_pylist()
-        columns = [_restore_column(column) if pa.types.is_string(column.type) else column for column in columns]
+        columns = [
+            pa.chunked_array([restore_formulas(chunk) for chunk in column.chunks], column.type)
+            if pa.types.is_string(column.type)
+            else column
+            for column in columns
+        ]
     frame = frame_of(pa.table(columns, names=names))
     return Mask(strict=private == settings.STRICT).frame(frame) if private else frame
 
 
 def _parse_cells(file: IO[bytes], header: list[str], path: Path | str) -> pa.Table:
     """Return the cells of a CSV file in the types that their names determine, else as text."""
-    import pyarrow as pa
-    import pyarrow.csv
-
     try:
         return pyarrow.csv.read_csv(
             file,
@@ -165,15 +165,12 @@ def _parse_cells(file: IO[bytes], header: list[str], path: Path | str) -> pa.Tab
         )
     except pa.ArrowInvalid as error:
         if "UTF8" in str(error):
-            raise _diagnosis.encoding_error(path) from None
+            raise _encoding_error(path) from None
         raise
 
 
 def _prepare_cells(column: pa.ChunkedArray, *, raw: bool) -> Callable[[int], pa.Array]:
     """Return a function that formats the cells from a row on; repeated values are formatted once."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     first = column.slice(0, _ROWS_AT_ONCE)
     repeats = 2 * pc.count_distinct(first).as_py() < len(first)
     if not repeats or not (pa.types.is_string(column.type) or pa.types.is_timestamp(column.type)):
@@ -183,17 +180,8 @@ def _prepare_cells(column: pa.ChunkedArray, *, raw: bool) -> Callable[[int], pa.
     return lambda start: cells.take(encoded.indices.slice(start, _ROWS_AT_ONCE))
 
 
-def _to_bytes(text: pa.StringArray) -> memoryview:
-    """Return the concatenated values of a new text array."""
-    _validity, ends, content = text.buffers()
-    return memoryview(content)[: memoryview(ends).cast("i")[len(text)]]
-
-
 def _format_cells(column: pa.Array, *, raw: bool) -> pa.Array:
     """Return a column as CSV cells: null stays null, text is quoted and its formulas are defused."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_timestamp(column.type):
         return _format_instants(column)
     if pa.types.is_floating(column.type):  # Arrow writes 5.0 as 5, which would be read as a whole number
@@ -207,9 +195,6 @@ def _format_cells(column: pa.Array, *, raw: bool) -> pa.Array:
 
 def _format_instants(instants: pa.Array) -> pa.Array:
     """Return instants in the document's form; strftime takes forty times as long."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     exact = instants.cast(pa.timestamp("us"))
     whole = exact.cast(pa.timestamp("s"), safe=False)
     text = pc.if_else(pc.equal(whole.cast(exact.type), exact), whole.cast(pa.string()), exact.cast(pa.string()))
@@ -217,7 +202,6 @@ def _format_instants(instants: pa.Array) -> pa.Array:
 
 
 def _join(*parts: Any) -> pa.Array:  # noqa: ANN401 - arrays and scalars, as Arrow takes them
-    import pyarrow.compute as pc
 
     return pc.binary_join_element_wise(*parts, "")
 
@@ -232,9 +216,6 @@ _INSTANT: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$"
 
 def _infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return an unquoted column in the type that all its cells match, or else as text."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     for pattern, target in (
         (_WHOLE, pa.int64()),
         (_NUMBER, pa.float64()),
@@ -248,33 +229,24 @@ def _infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _restore_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    import pyarrow as pa
-
-    return pa.chunked_array([restore_formulas(chunk) for chunk in column.chunks], column.type)
-
-
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 def _sniff_header(content: mmap.mmap | bytes, path: Path | str) -> tuple[list[str], set[str]]:
     """Return the header of a CSV file, and its columns with an unquoted first value, which have their type inferred."""
-    _diagnosis.require_csv(content, path)
+    _require_csv(content, path)
     begin = len(_BYTE_ORDER_MARK) if content[: len(_BYTE_ORDER_MARK)] == _BYTE_ORDER_MARK else 0
-    cells = _diagnosis.CELL.finditer(content, begin)
+    cells = _CELL.finditer(content, begin)
     first_line = []
     for cell in cells:
         first_line.append(cell[1])
         if cell[2] != b",":
             break
-    _diagnosis.require_columns(first_line, path)
-    header = [_decode_cell(cell) for cell in first_line]
+    _require_columns(first_line, path)
+    texts = [cell.decode(errors="replace") for cell in first_line]
+    header = [text[1:-1].replace('""', '"') if text.startswith('"') else text for text in texts]
     if len(set(header)) < len(header) or not all(header):
-        raise SchemaError(f"{path} is no table: its first line must name each column once.")
-    return header, _find_unquoted(header, cells)
-
-
-def _find_unquoted(header: list[str], cells: Iterator[re.Match[bytes]]) -> set[str]:
+        raise SchemaError(f"{path} is not a table: its first line must name each column once.")
     unquoted = set()
     unseen = {name for name in header if type_of_name(name) is None}
     while unseen and (row := list(islice(cells, len(header)))):
@@ -283,9 +255,172 @@ def _find_unquoted(header: list[str], cells: Iterator[re.Match[bytes]]) -> set[s
                 unseen.discard(name)
                 if not cell[1].startswith(b'"'):
                     unquoted.add(name)
-    return unquoted
+    return header, unquoted
 
 
-def _decode_cell(cell: bytes) -> str:
-    text = cell.decode(errors="replace")
-    return text[1:-1].replace('""', '"') if text.startswith('"') else text
+class _Source(NamedTuple):
+    """The content of a table, and its name in errors.
+
+    Attributes
+    ----------
+    file : binary file
+        At its start.
+    content : bytes or mmap
+        The same bytes; a mapped file is closed with the last reference to it.
+    name : Path or str
+    """
+
+    file: IO[bytes]
+    content: mmap.mmap | bytes
+    name: Path | str
+
+
+@contextlib.contextmanager
+def _open_source(source: str | os.PathLike[str] | IO[str] | IO[bytes], *, private: bool) -> Iterator[_Source]:
+    """Open a table, and raise this package's errors for failures to read it; private ones quote no cell.
+
+    Raises
+    ------
+    SchemaError
+        It is empty, or no table.
+    ConfigurationError
+        It cannot be read, or has been read in part as text, so its first bytes are lost.
+    """
+    if hasattr(source, "read"):
+        given = getattr(source, "name", None)  # such as <stdin>
+        name = given if isinstance(given, str) and given else "<open file>"
+        with refuse_unreadable(name, private=private):
+            content = _read_bytes(source, name)
+            _require_content(len(content), name)
+            yield _Source(io.BytesIO(content), content, name)
+        return
+    path = to_path(source)
+    with open_table(path, private=private) as file:
+        _require_content(os.fstat(file.fileno()).st_size, path)
+        yield _Source(file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path)
+
+
+def _require_content(size: int, name: Path | str) -> None:
+    if not size:
+        raise SchemaError(f"{name} is empty: it lacks the line that names the columns.")
+
+
+def _read_bytes(file: Any, name: str) -> bytes:  # noqa: ANN401 - any object with a method read
+    """Return the rest of an open file as bytes.
+
+    The bytes below a text file are read, because it may translate line ends, also those in quoted cells.
+    """
+    if isinstance(file, io.TextIOWrapper):
+        try:
+            file.reconfigure(encoding=file.encoding, errors=file.errors)  # refused once something has been read
+        except io.UnsupportedOperation:
+            raise ConfigurationError(
+                f"{name} has been read in part as text: pass it before anything is read, or open it in binary mode."
+            ) from None
+        except ValueError as error:
+            raise _unreadable_error(name, error) from None
+        file = file.buffer
+    try:
+        content = file.read()
+    except ValueError as error:  # such as a closed file
+        raise _unreadable_error(name, error) from None
+    if isinstance(content, str):
+        try:
+            return content.encode()
+        except UnicodeEncodeError:
+            raise _encoding_error(name) from None
+    if not isinstance(content, bytes | bytearray | memoryview):
+        raise ConfigurationError(f"Cannot read {name}: its read() gives {describe_type(content)}, not text or bytes.")
+    return bytes(content)
+
+
+def _unreadable_error(name: str, error: ValueError) -> ConfigurationError:
+    return ConfigurationError(f"Cannot read {name}: {str(error).rstrip('.')}.")
+
+
+# Files in another form: what wrote them, and what to do, in one sentence.
+
+_CELL: Final = re.compile(rb'("[^"]*(?:""[^"]*)*"|[^,\r\n]*)(,|\r\n|\r|\n|\Z)')  # its content, and what ends it
+_AS_UTF8: Final = 'save it again as "CSV UTF-8", with commas'
+# The first bytes of files of other kinds.
+_OTHER_KINDS: Final = {
+    b"PK\x03\x04": "is a spreadsheet's workbook or a zip archive, not CSV: save the table as CSV UTF-8.",
+    b"PAR1": "is a Parquet file: read it with read_parquet.",
+    b"\x1f\x8b": "is compressed with gzip: unpack it first.",
+    b"\xff\xfe": f"is in UTF-16, not UTF-8: {_AS_UTF8}.",
+    b"\xfe\xff": f"is in UTF-16, not UTF-8: {_AS_UTF8}.",
+}
+_SEPARATORS: Final = {b";": "semicolons", b"\t": "tabs", b"|": "vertical bars"}
+_QUOTED: Final = re.compile(rb'"(?:[^"]|"")*"')
+_LARGEST_SAMPLE: Final = 4_096
+_INDEX: Final = re.compile(rb'(?:""|Unnamed: \d+)?')
+# Forms of a number in which digits of an id are lost, each with its message.
+_INEXACT: Final = {
+    # A spreadsheet displays a long number so, and saves what it displays; some write the decimal comma.
+    r"^\d([.,]\d+)?[eE]\+\d+$": (
+        "were rounded by a spreadsheet to numbers such as 3.18E+18, and cannot be restored: export the table again and "
+        "do not save it in a spreadsheet."
+    ),
+    # pandas.read_csv makes floats of a column of whole numbers with a gap.
+    r"^\d+\.0+$": (
+        "are decimal numbers such as 2000000001.0, which pandas writes after reading whole numbers beside an empty "
+        "cell: read the table with p2p.read_csv, or with pandas.read_csv(path, dtype=str), before you write it again."
+    ),
+}
+
+
+def _require_csv(content: mmap.mmap | bytes, path: Path | str) -> None:
+    """Raise a SchemaError if the first bytes show another kind of file or encoding."""
+    sample = content[:_LARGEST_SAMPLE]
+    for start, words in _OTHER_KINDS.items():
+        if sample.startswith(start):
+            raise SchemaError(f"{path} {words}")
+    # In UTF-16 without a byte order mark, every second byte of a header in Latin letters is zero.
+    first_line = sample.partition(b"\n")[0]
+    if any(half and not half.strip(b"\0") for half in (first_line[::2], first_line[1::2])):
+        raise SchemaError(f"{path} is in UTF-16, not UTF-8: {_AS_UTF8}.")
+
+
+def _require_columns(cells: list[bytes], path: Path | str) -> None:
+    """Raise a SchemaError if the cells of the first line are separated otherwise, or begin with an index."""
+    if len(cells) == 1:
+        bare = _QUOTED.sub(b"", cells[0])
+        for separator, words in _SEPARATORS.items():
+            if separator in bare:
+                raise SchemaError(
+                    f"{path} separates its cells by {words}, not commas: save it again with commas, or read it with "
+                    f"pandas.read_csv(path, sep={separator.decode()!r})."
+                )
+    elif _INDEX.fullmatch(cells[0]):
+        raise SchemaError(
+            f"The first column of {path} has no name, as that of an index that pandas wrote: write the table with "
+            "index=False, or remove that column."
+        )
+
+
+def _require_exact_digits(
+    names: Iterable[str], columns: Iterable[pa.ChunkedArray], content: mmap.mmap | bytes, path: Path | str
+) -> None:
+    """Raise a SchemaError if an id or phone number has the form that spreadsheets or pandas give to numbers."""
+    for place, (name, column) in enumerate(zip(names, columns, strict=True)):
+        kind = "ids" if name.endswith("_id") else "phone numbers" if name == "phone" or name.endswith("_phone") else ""
+        if not kind or not pa.types.is_string(column.type):
+            continue
+        for form, words in _INEXACT.items():
+            if pc.any(pc.match_substring_regex(column, form)).as_py() and _has_unquoted(content, place, form.encode()):
+                raise SchemaError(f"The {kind} in the column {name!r} of {path} {words}")
+
+
+def _has_unquoted(content: mmap.mmap | bytes, place: int, form: bytes) -> bool:
+    """Return whether a column has a cell of this form without quotes; in quotes, it is text that looks so."""
+    column = 0
+    for cell in _CELL.finditer(content):
+        if column == place and re.search(form, cell[1]):
+            return True
+        column = column + 1 if cell[2] == b"," else 0
+    return False
+
+
+def _encoding_error(path: Path | str) -> SchemaError:
+    """Return the error of a file with text in another encoding than UTF-8."""
+    return SchemaError(f"{path} holds text that is not UTF-8: {_AS_UTF8}.")

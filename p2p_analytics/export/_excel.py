@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import xlsxwriter
+
+from p2p_analytics.catalogue import ANALYSES, SHARE, SHARE_OF_MONEY
 from p2p_analytics.display import to_zone
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.export._analyses import analyse
-from p2p_analytics.export._sheet_names import check_sheet_names
 from p2p_analytics.files import atomic_file, to_path
 from p2p_analytics.frames.arrow import table_of
 from p2p_analytics.money import format_cents
@@ -18,25 +24,26 @@ from p2p_analytics.times import find_zone
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from zoneinfo import ZoneInfo
-
-    import pandas as pd
-    import pyarrow as pa
 
     from p2p_analytics.history import History
 
 _ENDING: Final = ".xlsx"  # Excel opens a workbook with no other
 _MOST_ROWS: Final = 1_048_575  # below the header
 _MOST_COLUMNS: Final = 16_384
-_LONGEST_CELL: Final = 32_767  # units of UTF-16, of which an emoji has two or more
+_LONGEST_CELL: Final = 32_767  # units of UTF-16; an emoji has two or more
 _REMARK: Final = 40  # the most units of the remark at the end of a text that is cut
 _FIRST_DAY: Final = date(1900, 3, 1)  # programs number the days before differently, as Excel has a 29 February 1900
+_LONGEST_NAME: Final = 31  # units of UTF-16, of a sheet
+_FORBIDDEN: Final = re.compile(r"[\[\]:*?/\\]|\A'|'\Z")
+_RESERVED: Final = "history"  # the sheet in which Excel tracks changes
 _WIDTHS: Final = 8, 48  # characters
 _SEEN_ROWS: Final = 1_000  # which determine the width of a column
 _ROWS_AT_ONCE: Final = 8_192
 _CENTS: Final = "_cents"
 _MONEY: Final = "#,##0.00"
+_SHARE: Final = "0.0%"
 _TEXT: Final = "@"
 _LARGEST_EXACT: Final = 2**53  # a cell holds a float
 _CREATED: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - a fixed date without a zone, as the format has it
@@ -52,8 +59,8 @@ def to_excel(
 ) -> None:
     """Write payments, people and the table of each analysis as the sheets of an Excel workbook.
 
-    The first sheet, ``about``, lists the others with their rows, and says why an analysis is not there, such as that of
-    payments in several currencies. The sheets are as `write_workbook` describes them.
+    The first sheet, ``about``, lists the others with their rows, and states why an analysis is missing, such as for
+    payments in several currencies. `write_workbook` describes the form of the sheets.
 
     Parameters
     ----------
@@ -62,9 +69,9 @@ def to_excel(
     path : str or os.PathLike
         The file, with the ending .xlsx or none; an existing one is replaced as a whole.
     as_of : datetime, date or str, optional
-        The instant from which the ages of open requests are counted, by default that of the history's data.
+        The instant from which the ages of open requests are counted, by default the date of the history's data.
     end : datetime, date or str, optional
-        The instant at which the payments end, by default that of the history's data. What recurs is judged there if
+        The instant at which the payments end, by default the end of the history's data. What recurs is judged there if
         ``as_of`` is later.
     tz : str or ZoneInfo
         The zone of dates, days and months; a private history is in UTC.
@@ -77,8 +84,6 @@ def to_excel(
         A frame is given without ``as_of``, the zone is unknown, there are more rows or columns than a sheet holds, the
         path has another ending, or the file cannot be written.
     """
-    import pandas as pd
-
     found = analyse(source, as_of=as_of, end=end, tz=tz, what="to_excel")
     tables = {"payments": found.payments}
     notes = {"payments": "one row per payment"}
@@ -120,12 +125,10 @@ def write_workbook(
         The zone is unknown, a table has more rows or columns than a sheet, Excel does not take the name of a sheet, the
         path has another ending, or the file cannot be written.
     """
-    import xlsxwriter
-
     zone = find_zone(tz)
     if to_path(path).suffix.lower() not in {"", _ENDING}:
         raise ConfigurationError(f"{path} is not opened by Excel, because it does not end in {_ENDING}: rename it.")
-    check_sheet_names(tables)
+    _check_sheet_names(tables)
     ready = {name: table_of(frame) for name, frame in tables.items()}
     for name, table in ready.items():
         _check_size(name, len(table), _MOST_ROWS, "rows", "choose a period")
@@ -134,6 +137,26 @@ def write_workbook(
         book.set_properties({"created": _CREATED})  # else the present: the same tables give the same bytes
         for name, table in ready.items():
             _write_sheet(book, name, table, zone)
+
+
+def _check_sheet_names(names: Iterable[object]) -> None:
+    """Raise a ConfigurationError if Excel does not take a name of a sheet, or takes two of them for one."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if not (
+            isinstance(name, str)
+            and 0 < len(name.encode("utf-16-le", "surrogatepass")) <= 2 * _LONGEST_NAME
+            and name.isprintable()
+            and name.casefold() != _RESERVED
+            and not _FORBIDDEN.search(name)
+        ):
+            raise ConfigurationError(
+                f"{str(name)[:60]!r} cannot be the name of a sheet: choose 1 to {_LONGEST_NAME} characters, none of "
+                "[]:*?/\\, with no apostrophe at an end, and not History."
+            )
+        other = seen.setdefault(name.casefold(), name)
+        if other is not name:
+            raise ConfigurationError(f"Excel takes the sheets {other!r} and {name!r} for one: rename one of them.")
 
 
 def _check_size(name: str, size: int, most: int, what: str, advice: str) -> None:
@@ -147,7 +170,8 @@ def _check_size(name: str, size: int, most: int, what: str, advice: str) -> None
 def _write_sheet(book: Any, name: str, table: pa.Table, zone: ZoneInfo) -> None:  # noqa: ANN401 - no types
     """Add a sheet with a header, a filter, and the rows of a table."""
     sheet = book.add_worksheet(name)
-    columns = [_find_column(column, table[column].type, zone) for column in table.column_names]
+    declared = {column.name: column.kind for column in ANALYSES[name].columns} if name in ANALYSES else {}
+    columns = [_find_column(column, declared.get(column), table[column].type, zone) for column in table.column_names]
     formats = {form: book.add_format({"num_format": form}) for form in {column.form for column in columns} - {_TEXT}}
     formats[_TEXT] = book.add_format({"quote_prefix": True})  # what begins like a formula stays text when it is edited
     bold = book.add_format({"bold": True})
@@ -178,30 +202,26 @@ class _Column(NamedTuple):
     convert: Callable[[Any], bool | float | str | date | datetime]
 
 
-def _find_column(name: str, kind: pa.DataType, zone: ZoneInfo) -> _Column:
-    import pyarrow as pa
-
-    money = {"int64": _convert_cents, "double": _convert_float_cents}  # NumPy's integers with nulls are floats
-    if name.endswith(_CENTS) and str(kind) in money:
-        return _Column(name.removesuffix(_CENTS), _MONEY, money[str(kind)])
-    if pa.types.is_timestamp(kind):
+def _find_column(name: str, kind: str | None, dtype: pa.DataType, zone: ZoneInfo) -> _Column:
+    """Return how a column is written; ``kind`` is the one of the catalogue, for the table of an analysis."""
+    # NumPy's integers with nulls are floats.
+    money = {"int64": _convert_cents, "double": lambda cents: _convert_float(cents / 100)}
+    if name.endswith(_CENTS) and str(dtype) in money:
+        return _Column(name.removesuffix(_CENTS), _MONEY, money[str(dtype)])
+    if pa.types.is_timestamp(dtype):
         return _Column(f"{name} ({zone})", "yyyy-mm-dd hh:mm:ss", partial(_convert_instant, zone=zone))
     forms: dict[str, tuple[str, Callable[[Any], Any]]] = {
         "date32[day]": ("yyyy-mm-dd", _convert_date),
         "bool": ("General", bool),
         "int64": ("0", _convert_whole),
-        "double": ("0.0%" if "share" in name else _MONEY, _convert_float),
+        "double": (_SHARE if kind in {SHARE, SHARE_OF_MONEY} else _MONEY, _convert_float),
         "string": (_TEXT, _shorten),
     }
-    return _Column(name, *forms[str(kind)])
+    return _Column(name, *forms[str(dtype)])
 
 
 def _convert_cents(cents: int) -> float | str:
     return cents / 100 if abs(cents) <= _LARGEST_EXACT else format_cents(cents)
-
-
-def _convert_float_cents(cents: float) -> float | str:
-    return _convert_float(cents / 100)
 
 
 def _convert_whole(number: int) -> int | str:
@@ -226,9 +246,6 @@ def _convert_date(day: date) -> date | str:
 
 def _find_width(column: _Column, cells: pa.ChunkedArray) -> int:
     """Return the width that shows most cells, in characters."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     least, most = _WIDTHS
     widest = len(column.title) + 3  # the button of the filter
     if pa.types.is_string(cells.type):

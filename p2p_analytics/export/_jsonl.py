@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING, Final
 
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.export._payments import find_payments
 from p2p_analytics.files import atomic_file
@@ -47,10 +51,6 @@ def to_jsonl(source: History | pd.DataFrame, path: str | os.PathLike[str]) -> No
 
 def _write(frame: pd.DataFrame, file: IO[bytes]) -> None:
     """Write a frame to an open file; nothing if a column cannot be written without loss."""
-    import msgspec
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     table = table_of(frame)
     for name in table.column_names:
         column = table[name]

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import unicodedata
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.currencies import UNKNOWN_CURRENCY, US_DOLLARS
 from p2p_analytics.display import to_zone
-from p2p_analytics.errors import SchemaError
-from p2p_analytics.export._ledger_accounts import AccountTable, find_bank
-from p2p_analytics.export._ledger_movements import find_movements, find_openings
-from p2p_analytics.export._ledger_names import check_account, name_commodities, name_own
+from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.export._payments import find_payments
 from p2p_analytics.files import atomic_file
 from p2p_analytics.frames.arrow import table_of
-from p2p_analytics.frames.schema import KIND_PAYMENT, SOURCE_API, require
+from p2p_analytics.frames.own_money import is_bank_or_card
+from p2p_analytics.frames.schema import KIND_PAYMENT, KIND_TRANSFER, SOURCE_API, require
 from p2p_analytics.money import format_cents
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
-    from datetime import date
+    from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+    from datetime import date, datetime
     from zoneinfo import ZoneInfo
 
     import pandas as pd
 
-    from p2p_analytics.export._ledger_movements import Opening, Stated
     from p2p_analytics.history import History
+
+    _Row = Mapping[str, Any]
 
 _NEEDED: Final = (
     "payment_id", "status", "note", "date_created", "date_completed", "direction", "counterparty_id",
@@ -50,7 +53,7 @@ class _Posting(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """One transaction; without postings, a settled row of which the amount is not known.
+    """One transaction; without postings, a settled row with an unknown amount.
 
     ``parts`` are amounts inside the others, by their names, and ``funding_source`` is as the statement has it.
     """
@@ -84,10 +87,10 @@ def to_beancount(
 
     Each row is one balanced transaction on its day of completion, or creation where that is not known, oldest first:
     what it moved on the account of one's own balance, its fee, and the rest on another account. A row that a bank or
-    card paid does not move one's own balance: it comes from the account of a transfer from there. The first transaction
-    of an account of which statements state the balance is its opening balance; a comment at the top says if the last
-    stated balance does not follow. A currency is a commodity by its code; where that is no name of one, a comment there
-    says which name it has. The id, the source that paid, and a tip and tax inside the amount are metadata. A
+    card paid does not move one's own balance: it comes from the account of a transfer from there. Where statements
+    state balances, the first transaction of an account is its opening balance; a comment at the top says if the last
+    stated balance does not follow. A currency is a commodity by its code. Where ledgers do not take the code, a comment
+    there states the name instead. The id, the source that paid, and a tip and tax inside the amount are metadata. A
     row without a person names its bank; if it has no note and is of another kind than payment, its type. Rows without
     an amount become comments. Each account is opened on its first day.
 
@@ -114,7 +117,7 @@ def to_beancount(
     SchemaError
         The frame or the table of accounts lacks a column.
     """
-    ledger = _build_ledger(source, AccountTable(accounts), own, find_zone(tz))
+    ledger = _build_ledger(source, _AccountTable(accounts), own, find_zone(tz))
     _write(_format_beancount(ledger), path)
 
 
@@ -128,9 +131,9 @@ def to_hledger(
 ) -> None:
     """Write settled payments as a journal for hledger, which ledger reads too.
 
-    The transactions, the parameters and the errors are those of `to_beancount`; the id is the transaction's code.
+    Transactions, parameters and errors are as in `to_beancount`; the id is the transaction's code.
     """
-    ledger = _build_ledger(source, AccountTable(accounts), own, find_zone(tz))
+    ledger = _build_ledger(source, _AccountTable(accounts), own, find_zone(tz))
     _write(_format_hledger(ledger), path)
 
 
@@ -140,27 +143,31 @@ def _write(lines: Iterator[str], path: str | os.PathLike[str]) -> None:
             file.write(line.encode() + b"\n")
 
 
-def _build_ledger(source: History | pd.DataFrame, accounts: AccountTable, own: str, zone: ZoneInfo) -> _Ledger:
+def _build_ledger(source: History | pd.DataFrame, accounts: _AccountTable, own: str, zone: ZoneInfo) -> _Ledger:
     """Return the settled rows as transactions, after the opening balances."""
-    check_account(own, what="own")
+    _check_account(own, what="own")
     rows = _list_rows(source)
-    commodities = name_commodities({row["currency"] for row in rows})
+    commodities = _name_commodities({row["currency"] for row in rows})
     for row in rows:
         row["currency"] = commodities[row["currency"]]
-    names = name_own({row["account_id"] for row in rows}, own)
-    movements = find_movements(rows)
+    names = _name_own({row["account_id"] for row in rows}, own)
+    movements = _find_movements(rows)
     entries = [
         _build_entry(row, moved, names[row["account_id"]], accounts, zone)
         for row, moved in zip(rows, movements, strict=True)
     ]
     entries.sort(key=lambda entry: (entry.day, entry.payment_id))
-    openings = find_openings(rows, movements)
+    openings = _find_openings(rows, movements)
     opened = [
         _open(names[account], opening, currency, zone)
         for (account, currency), opening in openings.items()
         if opening.cents
     ]
-    remarks = [_describe_commodity(name, code) for code, name in commodities.items() if name != code]
+    remarks = [
+        f"{name} is the currency {code[:_LONGEST_CODE]!r}, which is no name of a commodity."
+        for code, name in commodities.items()
+        if name != code
+    ]
     remarks += [
         _describe_difference(names[account], opening.stated, currency, zone)
         for (account, currency), opening in openings.items()
@@ -188,7 +195,9 @@ def _list_rows(source: History | pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def _build_entry(row: Mapping[str, Any], moved: int | None, own: str, accounts: AccountTable, zone: ZoneInfo) -> _Entry:
+def _build_entry(
+    row: Mapping[str, Any], moved: int | None, own: str, accounts: _AccountTable, zone: ZoneInfo
+) -> _Entry:
     postings: tuple[_Posting, ...] = ()
     if moved is not None:
         flow: int = row["flow_cents"]
@@ -199,7 +208,7 @@ def _build_entry(row: Mapping[str, Any], moved: int | None, own: str, accounts: 
     return _Entry(
         day=to_zone(row["moment"], zone).date(),
         payment_id=_clean(row["payment_id"]),
-        person=_clean(row["counterparty_name"] or row["counterparty_id"] or find_bank(row)),
+        person=_clean(row["counterparty_name"] or row["counterparty_id"] or _find_bank(row)),
         note=_clean(row["note"] or (row["type"] if row["kind"] != KIND_PAYMENT else None)),
         currency=row["currency"],
         postings=postings,
@@ -208,16 +217,12 @@ def _build_entry(row: Mapping[str, Any], moved: int | None, own: str, accounts: 
     )
 
 
-def _open(own: str, opening: Opening, currency: str, zone: ZoneInfo) -> _Entry:
+def _open(own: str, opening: _Opening, currency: str, zone: ZoneInfo) -> _Entry:
     postings = (_Posting(own, opening.cents), _Posting(_OPENING, -opening.cents))
     return _Entry(to_zone(opening.at, zone).date(), "", "", "Opening balance", currency, postings)
 
 
-def _describe_commodity(name: str, code: str) -> str:
-    return f"{name} is the currency {code[:_LONGEST_CODE]!r}, which is no name of a commodity."
-
-
-def _describe_difference(own: str, stated: Stated, currency: str, zone: ZoneInfo) -> str:
+def _describe_difference(own: str, stated: _Stated, currency: str, zone: ZoneInfo) -> str:
     at, cents, counted = stated
     return (
         f"{own}: the statements state {format_cents(cents)} {currency} on {to_zone(at, zone).date()}, and the rows "
@@ -293,3 +298,256 @@ def _quote_commodity(name: str) -> str:
 
 def _describe_unknown(entry: _Entry) -> str:
     return f"; {entry.day} payment {entry.payment_id}: its amount is not known"
+
+
+# The other account of a row.
+
+_CONDITIONS: Final = ("kind", "direction", "person", "account_id", "funding_source")
+# The first line that matches decides; an empty condition matches each row.
+_DEFAULTS: Final = (
+    {"kind": "payment", "direction": "out", "account": "Expenses:People"},
+    {"kind": "payment", "direction": "in", "account": "Income:People"},
+    {"kind": KIND_TRANSFER, "account": "Assets:Transfers"},
+    {"kind": "merchant", "account": "Expenses:Merchants"},
+    {"kind": "card", "account": "Expenses:Card"},
+    {"kind": "reward", "account": "Income:Rewards"},
+    {"kind": "deposit", "account": "Income:Deposits"},
+    {"kind": _KIND_FEE, "account": "Expenses:Fees"},
+    {"kind": "asset", "account": "Assets:Investments"},
+    {"account": "Equity:Unknown"},
+)
+
+
+class _AccountTable:
+    """The lines of a table of accounts, followed by the default lines."""
+
+    def __init__(self, accounts: pd.DataFrame | None) -> None:
+        rules = [] if accounts is None else _read_rules(accounts)
+        self._rules: tuple[Mapping[str, str], ...] = (*rules, *_DEFAULTS)
+
+    def find_other(self, row: _Row) -> str:
+        """Return the account on the other side of a row."""
+        bank = _find_bank(row) if row["kind"] == KIND_TRANSFER else None
+        return next(rule["account"] for rule in self._rules if _is_match(rule, row, bank))
+
+    def find_source(self, row: _Row) -> str:
+        """Return the account of the bank or card that paid a row: the account of a transfer from there."""
+        transfer = {**row, "kind": KIND_TRANSFER, "direction": "in", "counterparty_id": None, "counterparty_name": None}
+        bank = row["funding_source"]
+        return next(
+            rule["account"]
+            for rule in self._rules
+            if (rule.get("kind") == KIND_TRANSFER or "funding_source" in rule) and _is_match(rule, transfer, bank)
+        )
+
+    def find_fee(self, row: _Row) -> str:
+        """Return the account of the fee of a row."""
+        fee = {**row, "kind": _KIND_FEE, "direction": "out"}
+        return next(
+            rule["account"] for rule in self._rules if rule.get("kind") == _KIND_FEE and _is_match(rule, fee, None)
+        )
+
+
+def _find_bank(row: _Row) -> str | None:
+    """Return the bank or card on the other side of a row without a person, such as a transfer."""
+    sides: list[str | None] = [row["funding_source"], row["destination"]]
+    named = [side for side in (sides if row["direction"] == "in" else sides[::-1]) if side]
+    return next((side for side in named if is_bank_or_card(side)), named[0] if named else None)
+
+
+def _is_match(rule: Mapping[str, str], row: _Row, bank: str | None) -> bool:
+    for name in _CONDITIONS:
+        if name not in rule:
+            continue
+        if name == "person":
+            found = rule[name] in {row["counterparty_id"], row["counterparty_name"]}
+        else:
+            found = rule[name] == (bank if name == "funding_source" else row[name])
+        if not found:
+            return False
+    return True
+
+
+def _read_rules(accounts: pd.DataFrame) -> list[Mapping[str, str]]:
+    if not hasattr(accounts, "columns"):
+        raise SchemaError(f"accounts is a pandas frame with a column account, not {name_type(accounts)}.")
+    require(accounts.columns, ["account"], what="The table of accounts", instead="one with account and person")
+    if unknown := [str(name) for name in accounts.columns if name not in {"account", *_CONDITIONS}]:
+        known = ", ".join(_CONDITIONS)
+        raise SchemaError(f"The table of accounts has the column {unknown[0]!r}: its columns are account, {known}.")
+    rules = [
+        {str(name): value for name, value in row.items() if isinstance(value, str)}
+        for row in accounts.to_dict("records")
+    ]
+    for rule in rules:
+        _check_account(rule.get("account"), what="The table of accounts")
+    return list(rules)
+
+
+# By how much each settled row changed the account holder's balance, and where that began.
+
+_GROSS_TYPES: Final = ("payment", "charge")  # in statements of businesses, the fee of these is beside the amount
+
+
+class _Opening(NamedTuple):
+    """The balance of an account and currency before its first row, and the last one that statements state.
+
+    ``stated`` is None where the balance after the last of these rows is the stated one.
+    """
+
+    at: datetime
+    cents: int
+    stated: _Stated | None
+
+
+class _Stated(NamedTuple):
+    """A stated balance that does not follow from the rows, which lead to ``counted`` cents."""
+
+    at: datetime
+    cents: int
+    counted: int
+
+
+def _find_movements(rows: Sequence[_Row]) -> list[int | None]:
+    """Return by how many cents each settled row changed the balance; None where its amount is not known.
+
+    A fee is inside the flow, except for payments that a business received and payments from the service's API. Where
+    two neighbours of a file have balances, their difference decides.
+    """
+    movements = [_expect_movement(row) for row in rows]
+    for file in _list_files(rows):
+        for before, after in pairwise(file):
+            balances = rows[before]["balance_cents"], rows[after]["balance_cents"]
+            if movements[after] is not None and None not in balances:
+                change = balances[1] - balances[0]
+                flow, fee = rows[after]["flow_cents"], rows[after]["fee_cents"] or 0
+                if change in {flow, flow - fee, 0, -flow}:  # with the fee inside or apart, or the opposite of a debt
+                    movements[after] = change
+    return movements
+
+
+def _expect_movement(row: _Row) -> int | None:
+    """Return by how many cents a row changed the balance, as far as the row itself shows."""
+    flow: int | None = row["flow_cents"]
+    if flow is None:
+        return None
+    if flow < 0 and row["kind"] != KIND_TRANSFER and is_bank_or_card(row["funding_source"]):
+        return 0  # the bank or card paid
+    fee: int = row["fee_cents"] or 0
+    if row["file"] is None:
+        has_fee_apart = row["source"] in {SOURCE_API, None}
+    else:
+        is_received = row["kind"] == KIND_PAYMENT and row["direction"] == "in"
+        has_fee_apart = is_received and (row["type"] or "").lower() in _GROSS_TYPES
+    return flow - fee if has_fee_apart else flow
+
+
+def _list_files(rows: Sequence[_Row]) -> Iterator[list[int]]:
+    """Yield the positions of the rows of each file, account and currency, the oldest first."""
+    files: dict[Hashable, list[int]] = {}
+    for at, row in enumerate(rows):
+        if row["file"] is not None:
+            files.setdefault((row["file"], row["account_id"], row["currency"]), []).append(at)
+    for file in files.values():
+        by_line = sorted(file, key=lambda at: rows[at]["line"] or 0)
+        dates = [rows[at]["moment"] for at in by_line]
+        yield by_line[::-1] if dates[0] > dates[-1] else by_line
+
+
+def _find_openings(rows: Sequence[_Row], movements: Sequence[int | None]) -> dict[tuple[str | None, str], _Opening]:
+    """Return the opening balance of each account and currency for which statements state a balance.
+
+    It is the balance before the first row, and follows from the first stated balance. Accounts with a row of unknown
+    amount before that one are left out.
+    """
+    # The oldest rows first; rows of one second in the order of their file.
+    places = {at: place for file in _list_files(rows) for place, at in enumerate(file)}
+    accounts: dict[tuple[str | None, str], list[int]] = {}
+    for at in sorted(range(len(rows)), key=lambda at: (rows[at]["moment"], places.get(at, 0))):
+        accounts.setdefault((rows[at]["account_id"], rows[at]["currency"]), []).append(at)
+    openings = {}
+    for key, account in accounts.items():
+        known = [place for place, at in enumerate(account) if rows[at]["balance_cents"] is not None]
+        if not known:
+            continue
+        until = [movements[at] for at in account[: known[-1] + 1]]
+        if None in until[: known[0] + 1]:
+            continue
+        first, last = rows[account[known[0]]], rows[account[known[-1]]]
+        opening = first["balance_cents"] - _add(until[: known[0] + 1])
+        counted = opening + _add(until)
+        stated = _Stated(last["moment"], last["balance_cents"], counted) if counted != last["balance_cents"] else None
+        openings[key] = _Opening(rows[account[0]]["moment"], opening, stated)
+    return openings
+
+
+def _add(movements: Iterable[int | None]) -> int:
+    return sum(cents for cents in movements if cents is not None)
+
+
+# Names that ledgers take.
+
+_ACCOUNT: Final = re.compile(r"(Assets|Liabilities|Equity|Income|Expenses)(:[A-Z0-9][A-Za-z0-9-]*)+")
+_COMMODITY: Final = re.compile(r"(?!(TRUE|FALSE|NULL)$)[A-Z][A-Z0-9]{1,23}")  # the words have a meaning in beancount
+_LONGEST_WORD: Final = 16  # of a commodity that gets a hyphen and digits of a hash too
+_DIGITS: Final = 6
+
+
+def _check_account(name: object, *, what: str) -> None:
+    """Raise a ConfigurationError if ledgers do not take the name of an account."""
+    if not isinstance(name, str) or not _ACCOUNT.fullmatch(name):
+        raise ConfigurationError(
+            f"{what} names the account {name!r}, which ledgers do not take: begin with Assets, Liabilities, Equity, "
+            "Income or Expenses, and add parts of letters, digits and hyphens with a capital first, as Expenses:Rent."
+        )
+
+
+def _name_own(ids: set[str | None], own: str) -> dict[str | None, str]:
+    """Return the account of one's own balance for each account id; several have different names below one account."""
+    if len(ids) <= 1:
+        return dict.fromkeys(ids, own)
+    names: dict[str | None, str] = {}
+    for each in sorted(ids, key=lambda value: (value is None, value or "")):
+        word = re.sub("[^A-Za-z0-9]+", "-", _to_ascii(each or "unknown")).strip("-") or "Account"
+        names[each] = _make_unique(f"{own}:{word[0].upper()}{word[1:]}", names.values())
+    return names
+
+
+def _name_commodities(codes: set[str]) -> dict[str, str]:
+    """Return the commodity of each currency, by its code; it does not depend on the other currencies.
+
+    It is the code, or for a word that ledgers do not take, the letters and digits of the word and of its hash:
+    CA-DA44C5 for "CA$", and XXX-09FC96 for "$". No code has a hyphen.
+
+    Raises
+    ------
+    SchemaError
+        Two currencies have one name, so that their amounts would be added up.
+    """
+    names = {}
+    for code in sorted(codes):
+        names[code] = code
+        if not _COMMODITY.fullmatch(code):
+            word = re.sub("[^A-Z0-9]", "", _to_ascii(code).upper())[:_LONGEST_WORD]
+            name = word if _COMMODITY.fullmatch(word) else f"{UNKNOWN_CURRENCY}-{word}"
+            digest = hashlib.sha256(code.encode()).hexdigest()[:_DIGITS].upper()
+            names[code] = f"{name[:_LONGEST_WORD].rstrip('-')}-{digest}"
+    for one, other in combinations(names, 2):
+        if names[one] == names[other]:
+            raise SchemaError(
+                f"The currencies {one} and {other} have the same name in a ledger, {names[one]}: write one of them at "
+                "a time."
+            )
+    return names
+
+
+def _to_ascii(text: str) -> str:
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+
+
+def _make_unique(name: str, taken: Collection[str]) -> str:
+    unique, number = name, 1
+    while unique in taken:
+        number += 1
+        unique = f"{name}-{number}"
+    return unique

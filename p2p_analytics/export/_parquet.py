@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow.parquet
+
 from p2p_analytics import settings
 from p2p_analytics.files import atomic_file, open_table, to_path
 from p2p_analytics.frames.arrow import cast_to_file_types, frame_of, table_of
@@ -38,8 +40,6 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     ConfigurationError
         The file cannot be written.
     """
-    import pyarrow.parquet
-
     table = table_of(frame)
     with atomic_file(path) as file:
         pyarrow.parquet.write_table(table, file, compression="zstd", version="2.6")
@@ -53,12 +53,10 @@ def read_parquet(path: str | os.PathLike[str], *, privacy: Privacy | None = None
     Raises
     ------
     SchemaError
-        The file is no Parquet file, or a column has another type.
+        The file is not a Parquet file, or a column has another type.
     ConfigurationError
         The file cannot be read.
     """
-    import pyarrow.parquet
-
     private = settings.privacy(privacy)
     path = to_path(path)
     with open_table(path, private=bool(private)) as file:  # a single file; folders are read as archives

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sqlite3
 from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.export._analyses import analyse
 from p2p_analytics.files import atomic_path
 from p2p_analytics.frames.arrow import table_of
-from p2p_analytics.frames.schema import PEOPLE, TEXT, set_dtypes
+from p2p_analytics.frames.schema import PEOPLE, set_dtypes
 
 if TYPE_CHECKING:
     import os
-    import sqlite3
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import date, datetime
     from zoneinfo import ZoneInfo
-
-    import pandas as pd
-    import pyarrow as pa
 
     from p2p_analytics.history import History
 
@@ -29,16 +31,13 @@ _PAYMENTS: Final = "payments"
 _NUMBER: Final = "number"
 _NO_COLUMN: Final = re.compile(r"\A\Z|[\0\ud800-\udfff]")
 _NO_TABLE: Final = re.compile(rf"{_NO_COLUMN.pattern}|\Asqlite_", re.ASCII | re.IGNORECASE)  # as its own ones begin
-# The people of a payment: their columns in PAYMENTS, and those of their names.
+# The id columns of the people of a payment, each with the columns of the person's names.
 _SIDES: Final = {
     "counterparty_id": ("counterparty_username", "counterparty_name"),
     "actor_id": ("actor_username", "actor_display_name"),
     "target_user_id": ("target_user_username", "target_user_display_name"),
 }
 _INDEXED: Final = ("payment_id", "date_created", *_SIDES)
-# The option names the table with double quotes, because Datasette looks for these.
-_SEARCH: Final = 'CREATE VIRTUAL TABLE payments_fts USING fts5(note, content="payments", content_rowid="number")'
-_FILL_SEARCH: Final = "INSERT INTO payments_fts(payments_fts) VALUES ('rebuild')"
 
 
 def to_sqlite(
@@ -54,8 +53,8 @@ def to_sqlite(
     The table ``payments`` has the columns of the frame, after ``number``, which counts its rows. Ids are text, money is
     whole cents, instants are text in UTC that sorts, such as ``2024-05-31T18:30:00Z``, and flags are 0 or 1. Its
     counterparty, actor and target refer to ``people``, which also has a row for each id that only payments name.
-    ``payments_fts`` is a full-text index of the notes. Each analysis has its name: a view if SQL
-    expresses it exactly, else a table. ``about`` lists all of them, and says why an analysis is not there.
+    ``payments_fts`` is a full-text index of the notes. Each analysis is a table of its name. ``about`` lists all tables
+    with their number of rows, and states why an analysis is missing.
 
     Parameters
     ----------
@@ -64,13 +63,12 @@ def to_sqlite(
     path : str or os.PathLike
         The file; an existing one is replaced as a whole.
     as_of : datetime, date or str, optional
-        The instant from which the ages of open requests are counted, by default that of the history's data.
+        The instant from which the ages of open requests are counted, by default the date of the history's data.
     end : datetime, date or str, optional
-        The instant at which the payments end, by default that of the history's data. What recurs is judged there if
+        The instant at which the payments end, by default the end of the history's data. What recurs is judged there if
         ``as_of`` is later.
     tz : str or ZoneInfo
-        The zone of days and months; a private history is in UTC. In other zones than UTC, the analyses by month, year
-        or hour are tables.
+        The zone of days and months; a private history is in UTC.
 
     Raises
     ------
@@ -80,25 +78,18 @@ def to_sqlite(
     ConfigurationError
         A frame is given without ``as_of``, the zone is unknown, or the file cannot be written.
     """
-    import pandas as pd
-
-    from p2p_analytics.export._sqlite_views import list_views  # takes longer to import than other files need
-
     found = analyse(source, as_of=as_of, end=end, tz=tz, what="to_sqlite")
-    views = list_views(found)
-    about = {"payments": "one row per payment", "people": "one row per person", "friends": "one row per friend"}
-    kinds = {name: "view" if name in views else "table" for name in (*about, *found.tables)}
-    about |= found.descriptions
     tables = {
-        "about": pd.DataFrame(
-            {"name": [*about], "kind": [kinds.get(name) for name in about], "about": [*about.values()]}, dtype=TEXT
-        ),
         "people": _add_people(found.people, found.payments),
         "payments": found.payments,
         "friends": found.friends,
-        **{name: table for name, table in found.tables.items() if name not in views},
-    }  # fmt: skip
-    _write(tables, views, path, linked=True)
+        **found.tables,
+    }
+    about = {"payments": "one row per payment", "people": "one row per person", "friends": "one row per friend"}
+    about |= found.descriptions
+    rows = pd.array([len(tables[name]) if name in tables else None for name in about], dtype="Int64")
+    listed = pd.DataFrame({"name": [*about], "rows": rows, "about": [*about.values()]})
+    _write({"about": listed, **tables}, path, linked=True)
 
 
 def write_database(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[str]) -> None:
@@ -111,13 +102,11 @@ def write_database(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[s
     ConfigurationError
         The file cannot be written.
     """
-    _write(tables, {}, path, linked=False)
+    _write(tables, path, linked=False)
 
 
 def _add_people(people: pd.DataFrame | None, payments: pd.DataFrame) -> pd.DataFrame:
     """Return PEOPLE with a row for each id that only payments name, under the last name of the alphabet."""
-    import pandas as pd
-
     known = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in PEOPLE.items()}) if people is None else people
     if known["user_id"].isna().any() or not known["user_id"].is_unique:
         raise SchemaError("A person without an id, or with the id of another one, cannot be referred to: drop the row.")
@@ -135,13 +124,8 @@ def _add_people(people: pd.DataFrame | None, payments: pd.DataFrame) -> pd.DataF
     return pd.concat([known, rows], ignore_index=True)
 
 
-def _write(
-    tables: Mapping[str, pd.DataFrame], views: Mapping[str, str], path: str | os.PathLike[str], *, linked: bool
-) -> None:
-    """Write tables and views; if they are linked, payments are numbered and indexed, and refer to people."""
-    import contextlib
-    import sqlite3
-
+def _write(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[str], *, linked: bool) -> None:
+    """Write tables; if they are linked, payments are numbered and indexed, and refer to people."""
     ready = {name: table_of(frame) for name, frame in tables.items()}
     _require_names(tables, _NO_TABLE, what="A database")
     for name, table in ready.items():
@@ -150,7 +134,7 @@ def _write(
     with atomic_path(path) as temporary:
         try:
             with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as database:
-                _fill(database, ready, views, linked=linked)
+                _fill(database, ready, linked=linked)
         except sqlite3.Error as error:
             raise ConfigurationError(f"Cannot write {path}: {str(error).rstrip('.')}.") from None
 
@@ -169,9 +153,7 @@ def _require_names(names: Iterable[object], refused: re.Pattern[str], *, what: s
         seen[key] = name
 
 
-def _fill(
-    database: sqlite3.Connection, tables: Mapping[str, pa.Table], views: Mapping[str, str], *, linked: bool
-) -> None:
+def _fill(database: sqlite3.Connection, tables: Mapping[str, pa.Table], *, linked: bool) -> None:
     # The file is new and replaces another one only when it is complete, so it needs no journal. Sorting stays
     # in memory, because temporary files could be read.
     for setting in ("journal_mode = OFF", "synchronous = OFF", "temp_store = MEMORY", "foreign_keys = ON"):
@@ -188,10 +170,10 @@ def _fill(
     if linked:
         for column in _INDEXED:
             database.execute(f"CREATE INDEX payments_{column} ON payments({column})")
-        database.execute(_SEARCH)
-        database.execute(_FILL_SEARCH)
-    for name, query in views.items():
-        database.execute(f"CREATE VIEW {_quote(name)} AS\n{query}")
+        # The option names the table with double quotes, because Datasette looks for these.
+        search = 'CREATE VIRTUAL TABLE payments_fts USING fts5(note, content="payments", content_rowid="number")'
+        database.execute(search)
+        database.execute("INSERT INTO payments_fts(payments_fts) VALUES ('rebuild')")
     database.execute("COMMIT")
 
 
@@ -211,8 +193,6 @@ def _quote(name: str) -> str:
 
 def _list_rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table as SQLite takes them."""
-    import pyarrow as pa
-
     ready = pa.table([_to_storage(column) for column in table.columns], names=table.column_names)
     for batch in ready.to_batches(max_chunksize=_ROWS_AT_ONCE):
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
@@ -220,9 +200,6 @@ def _list_rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
 
 def _to_storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return dates and instants as text; instants of a column have the same number of digits, so that they sort."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_date(column.type):
         return column.cast(pa.string())
     if not pa.types.is_timestamp(column.type):

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from narwhals.stable.v2.dependencies import is_pandas_dataframe
 
+from p2p_analytics.catalogue import ANALYSES, DTYPES
 from p2p_analytics.errors import SchemaError, name_type
 from p2p_analytics.frames import schema
 
@@ -26,18 +27,17 @@ _ENDINGS: Final = {"_id": schema.TEXT, "_phone": schema.TEXT, "_cents": schema.W
 _FLOAT: Final = "float64"
 _DATE: Final = "date"
 _CHUNK_ROWS: Final = 16_384  # of constant columns
-# Columns of problems, of `units` and of the analyses. Only without values is the type known by the name alone: another
-# table may hold something else under it.
+# Columns of the analyses, of problems and of `units`. These types apply to columns without values only, because another
+# table may hold something else under the name. Of a name in several analyses, the first one decides.
 _WITHOUT_VALUES: Final = {
+    **{
+        column.name: DTYPES.get(column.kind, schema.TEXT)
+        for analysis in reversed(ANALYSES.values())
+        for column in analysis.columns
+    },
     **schema.PROBLEMS,
     **schema.STATEMENT,
     **{name.removesuffix("_cents"): _FLOAT for name in schema.PAYMENTS if name.endswith("_cents")},
-    **dict.fromkeys(("sent", "received", "net", "running_net", "share", "share_of_sent", "share_of_amount"), _FLOAT),
-    **dict.fromkeys(("payments", "age_days", "oldest_days"), schema.WHOLE),
-    **dict.fromkeys(("asked", "collected", "still_open", "declined", "share_settled", "usual", "amount"), _FLOAT),
-    **dict.fromkeys(("days_p50", "days_p90", "days_p99", "days_max", "oldest_open_days"), _FLOAT),
-    **dict.fromkeys(("first_date", "last_date"), schema.INSTANT),
-    **dict.fromkeys(("period", "next_expected"), _DATE),
 }
 
 

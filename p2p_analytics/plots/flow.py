@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["monthly_flow"]
+
 from itertools import groupby
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any, Final

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["activity"]
+
 from typing import TYPE_CHECKING, Any, Final
 
 from matplotlib.patches import Patch

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["unusual"]
+
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.arguments import check_top

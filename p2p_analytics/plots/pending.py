@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["pending_ageing", "pending_requests"]
+
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.arguments import check_top

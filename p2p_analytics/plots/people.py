@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["people_by_year"]
+
 from typing import TYPE_CHECKING, Any, Final
 
 from matplotlib.ticker import MaxNLocator

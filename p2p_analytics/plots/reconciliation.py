@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["reconciliation"]
+
 from collections import Counter
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["request_outcomes", "time_to_settle"]
+
 import math
 from typing import TYPE_CHECKING, Any, Final
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["recurring"]
+
 from calendar import monthrange
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["spend_by_friend"]
+
 from typing import TYPE_CHECKING
 
 from p2p_analytics.arguments import check_top

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["spending_over_time"]
+
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.currencies import name_currency

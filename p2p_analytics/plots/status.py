@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["status_mix"]
+
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__all__ = ["exposure", "sensitive_notes"]
+
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 

@@ -20,6 +20,7 @@ import msgspec
 import pandas as pd
 from pandas.api import types
 
+from p2p_analytics import catalogue
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.own_money import BALANCE, is_own_money
 from p2p_analytics.frames.perspective import UNREGISTERED
@@ -60,6 +61,14 @@ _PEOPLE: Final = {"actor_": "actor_id", "target_user_": "target_user_id", "": "u
 _NAMES: Final = ("display_name", "username", "first_name", "last_name")
 _COUNTERPARTY: Final = ("counterparty_id", "counterparty_name", "counterparty_username")
 _DROPPED: Final = ("about", "profile_picture_url", "date_joined", "also_named", "friends_count")
+_COLUMNS: Final = [column for analysis in catalogue.ANALYSES.values() for column in analysis.columns]
+
+
+def _list_columns(*kinds: str) -> frozenset[str]:
+    """Return the names of the columns of these kinds in the tables of the analyses."""
+    return frozenset(column.name for column in _COLUMNS if column.kind in kinds)
+
+
 # Columns of words, with the patterns of words that are not personal. Others are masked: the service may send the name
 # of an application as the medium, for example.
 _FIELDS: Final = "|".join(sorted({*USER_FIELDS, *TARGET_FIELDS, *PAYMENT_FIELDS, "balance", "friend", "text"}))
@@ -77,22 +86,14 @@ _WORDS: Final = {
     "direction": "in|out",
     "counterparty_matched": r"payments|username|people\.csv",
     "field": rf"({_FIELDS})(\.({_FIELDS}))*",
-    "band": r"under \d+ days?|\d+ to \d+ days|\d+ days? or more|no date",
-    "month": r"\d{4}-\d\d",
-    "cadence": "weekly|fortnightly|monthly|quarterly|yearly",
-    "state": "active|late|ended",
-    "reason": "duplicate|large",
+    **{column.name: column.words for column in _COLUMNS if column.words},
     "code": "[a-z_]+",  # of problems: a word of this package
 }
 _SOURCES: Final = ("funding_source", "destination")
-_NUMBERS: Final = {
-    *("payments", "share", "share_settled"),
-    *("year", "people", "new", "lost"),
-    *("requests", "settled", "pending", "cancelled", "expired", "failed"),
-}
-_EXPOSURE: Final = ("public", "friends", "private", "share_public", "sensitive_public")  # columns of `exposure`
-_SHARES_OF_MONEY: Final = {"share_of_amount", "share_of_sent", "top_person_share", "top_5_share"}
-_AGES: Final = {"age_days", "oldest_days", "oldest_open_days", "days_p50", "days_p90", "days_p99", "days_max"}
+_, _, *_EXPOSURE = (column.name for column in catalogue.ANALYSES["exposure"].columns)  # without month and payments
+_NUMBERS: Final = _list_columns(catalogue.COUNT, catalogue.YEAR, catalogue.SHARE) - {*_EXPOSURE}
+_SHARES_OF_MONEY: Final = _list_columns(catalogue.SHARE_OF_MONEY)
+_AGES: Final = _list_columns(catalogue.DAYS, catalogue.AGE, catalogue.WHOLE_DAYS)
 _MICROSECONDS: Final = {"created_us", "completed_us", "settle_us"}
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import pandas as pd
+
 from p2p_analytics.analyses import categories
-from p2p_analytics.analyses.catalogue import UNCATEGORISED
+from p2p_analytics.analyses.build import UNCATEGORISED
 from p2p_analytics.display import MONTH_NAMES, format_count, format_share
 from p2p_analytics.frames.schema import are_open_requests
 from p2p_analytics.money import add_units
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from datetime import datetime
 
-    import pandas as pd
+    from p2p_analytics.report._cells import CellWriter
+    from p2p_analytics.report._page import Line
 
     Money = Callable[[float], str]
 
@@ -41,7 +44,7 @@ class Person(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A sentence in parts, of which some are people, and the section that it is about."""
+    """A sentence in parts, some of them people, and the section that it is about."""
 
     section: str
     parts: tuple[str | Person, ...]
@@ -76,7 +79,7 @@ def list_findings(
     tables : mapping of str to DataFrame
         The tables of analyses by name. There are no findings about an analysis that is not among them.
     payments : DataFrame
-        The payments between people of which the tables are made.
+        The payments between people from which the tables are computed.
     limits : Limits
     money : callable
         Return an amount in currency units as text.
@@ -99,16 +102,19 @@ def list_findings(
 
 
 def list_unclear_months(payments: pd.DataFrame, build: Callable[..., pd.DataFrame]) -> frozenset[str]:
-    """Return the months in which money was sent of which the amount is not known.
+    """Return the months in which an unknown amount of money was sent.
 
     ``build`` returns the table of an analysis by its name, of the given payments.
     """
-    flow = build("monthly_flow", payments=_select_unclear(payments))
+    unclear = _select_unclear(payments)
+    if unclear.empty:
+        return frozenset()
+    flow = build("monthly_flow", payments=unclear)
     return frozenset(flow.loc[flow["payments"] > 0, "month"].dropna())
 
 
 def _select_unclear(payments: pd.DataFrame) -> pd.DataFrame:
-    """Return the payments by which money was sent of which the amount is not known."""
+    """Return the settled payments that sent an unknown amount of money."""
     is_sent = (payments["direction"] == "out") & (payments["status"] == Status.SETTLED.value)
     return payments[is_sent & payments["flow_cents"].isna()]
 
@@ -118,8 +124,19 @@ def list_people(findings: Iterable[Finding]) -> list[dict[str, str | None]]:
     return [part._asdict() for finding in findings for part in finding.parts if isinstance(part, Person)]
 
 
+def write_finding(finding: Finding, writer: CellWriter) -> Line:
+    """Return the sentence of a finding with the labels of its people."""
+    line: Line = ()
+    for part in finding.parts:
+        if isinstance(part, Person):
+            line += writer.write_person(part._asdict(), unnamed="an unknown person", with_others=False)
+        else:
+            line += (part,)
+    return line
+
+
 def _find_old_requests(pending: pd.DataFrame, payments: pd.DataFrame, money: Money) -> Iterator[Finding]:
-    """Yield what others, and then what the user, have left open for long; a payment to a newcomer is no request.
+    """Yield what others, and then what the user, have left open for long; a payment to a newcomer is not a request.
 
     Requests of no money are left out.
     """
@@ -208,9 +225,12 @@ def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payment
     named = ""
     largest = _select_largest(people)
     if len(largest):
-        payees, share = [_name_payee(row) for _, row in largest.iterrows()], largest["share_of_sent"].iloc[0]
+        people_named = [_name_person(row) for _, row in largest.iterrows()]
+        # Without id and name, the payments of a row may be of several people.
+        payees = [person if any(person) else "people who are not known" for person in people_named]
+        share = largest["share_of_sent"].iloc[0]
         if reasons is not None and len(largest) == 1:
-            reason = categories(_select_person(payments, _name_person(largest.iloc[0]))).iloc[0]
+            reason = categories(_select_person(payments, people_named[0])).iloc[0]
             of_all = reason["sent"] / add_units(people["sent"])
             if reason["category"] != UNCATEGORISED and reason["share_of_sent"] >= _MAIN and of_all >= _LARGE_SHARE:
                 named, share = reason["category"], of_all
@@ -229,15 +249,15 @@ def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payment
 
 
 def _select_largest(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the largest share of the money sent, of which there may be two; none if it is not large."""
+    """Return the one or more rows with the largest share of the money sent; none if it is not large."""
     sent = table[table["sent"] > 0]
     is_large = len(sent) > _FEWEST_OTHERS and sent["share_of_sent"].iloc[0] >= _LARGE_SHARE
     return sent[sent["sent"] == sent["sent"].iloc[0]] if is_large else sent.head(0)
 
 
 def _compare_years(flow: pd.DataFrame, limits: Limits, until: datetime) -> Iterator[Finding]:
-    """Yield how much the money sent in a year differs from that in the same months of the year before."""
-    # In January there is no ended month of the year yet: the last two whole years are compared.
+    """Yield how much the money sent in a year differs from the same months of the year before."""
+    # In January no month of the year has ended yet: the last two whole years are compared.
     year, last = (until.year, until.month - 1) if until.month > 1 else (until.year - 1, 12)
     sent = dict(zip(flow["month"], flow["sent"], strict=True))
     compared = [[f"{number}-{month:02}" for month in range(1, last + 1)] for number in (year - 1, year)]
@@ -263,15 +283,7 @@ def _compare_years(flow: pd.DataFrame, limits: Limits, until: datetime) -> Itera
 
 
 def _name_person(row: pd.Series[Any]) -> Person:
-    from pandas import isna
-
-    return Person(*(None if isna(row[name]) else str(row[name]) for name in Person._fields))
-
-
-def _name_payee(row: pd.Series[Any]) -> Person | str:
-    """Return the person of a row of sums; without id and name, the payments of the row may be of several people."""
-    person = _name_person(row)
-    return person if any(person) else "people who are not known"
+    return Person(*(None if pd.isna(row[name]) else str(row[name]) for name in Person._fields))
 
 
 def _select_person(payments: pd.DataFrame, person: Person) -> pd.DataFrame:

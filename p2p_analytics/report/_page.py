@@ -1,60 +1,183 @@
-"""Pieces of a page that the report and the year in review share: environment, figures, people and months."""
+"""A page as data, and the two forms in which it is written: HTML and Markdown."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
-from p2p_analytics import display, plots
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.frames.schema import GAP
-from p2p_analytics.money import add_units
-from p2p_analytics.report._people import Label, label_people, name_in_figures
-from p2p_analytics.times import find_zone
-from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from zoneinfo import ZoneInfo
+    from collections.abc import Iterable, Iterator, Sequence
 
-    import pandas as pd
-    from jinja2 import Environment
-    from matplotlib.axes import Axes
-
-    from p2p_analytics.history import History
 
 MARKDOWN: Final = "markdown"
 _KINDS: Final = ("html", MARKDOWN)
-_UTC: Final = find_zone("UTC")
-_MOST_PEOPLE: Final = 15
-_MOST_GAPS: Final = 5
-_LONGEST_TEXT: Final = 200  # characters of a note
-# The kinds of columns that are sorted as text.
-_TEXTS: Final = frozenset({"person", "note", "text", "side", "direction", "month"})
-_WIDTH: Final = 5.2  # inches; still readable at three quarters, as on a phone
-_AMOUNTS: Final = (
-    "All amounts are multiplied by one secret factor and changed by secret noise: up to {0} by at most 74 %, "
-    "{1} by 27 %, {2} by 9 %. Sums of ten payments of {1} or more are mostly within 5 % of the true proportions; "
-    "sums of ten smaller ones are often not: of {3} to {4}, half are off by 8 % or more. "
-    "Shares and sentences follow from these amounts, and can differ from the real ones. "
-    "Counts and statuses are real: someone who can count your payments elsewhere, as in a public feed, can recognise "
-    "people by them."
-)
-_SIZES: Final = (20, 100, 1000, 3, 30)  # currency units in these words
-_PRIVATE: Final = "Dates are real days, in UTC."
-_STRICT: Final = (
-    "Months are real, in UTC. Only the month of a payment is known, so it is counted as made on the first day of the "
-    "month, and ages are up to a month too high."
-)
 
 
-class Names(NamedTuple):
-    """The people of a page by id and name: their labels in text, and their names in figures."""
+class Span(NamedTuple):
+    """A text in an element; ``bdi`` keeps a foreign text from changing the direction of others."""
 
-    labels: dict[tuple[str | None, str | None], Label]
-    figures: dict[tuple[str | None, str | None], str]
+    text: str
+    tag: str = "bdi"
+    style: str = ""
+
+
+class Small(NamedTuple):
+    """Small text on a separate line."""
+
+    line: Line
+
+
+Line = tuple[str | Span | Small, ...]
+
+
+class Cell(NamedTuple):
+    """A cell of a table, and the value by which the script of the page sorts it.
+
+    Without a key it is sorted as the text; with the key "", which a missing value has, it comes last.
+    """
+
+    line: Line
+    key: object = None
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph, with the class of its element."""
+
+    line: Line
+    style: str = ""
+    kind: ClassVar = "paragraph"
+
+    @property
+    def is_on_paper(self) -> bool:
+        """Whether only a printed page has it."""
+        return "paper" in self.style.split()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure as a data address, and its description."""
+
+    address: str
+    words: str
+    kind: ClassVar = "picture"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes
+    ----------
+    caption : str
+    headings : sequence of (str, str)
+        Each with the class of the cells in its column.
+    rows : sequence of sequences of Cell
+        The first cell of a row is its header.
+    order, note : str
+        The end of the caption. The script of the page replaces ``order`` when it sorts the table.
+    rest, total : sequence of Cell
+        The last rows, which are not sorted; empty without one.
+    style : str
+        The class of the table.
+    """
+
+    caption: str
+    headings: Sequence[tuple[str, str]]
+    rows: Sequence[Sequence[Cell]]
+    order: str = ""
+    note: str = ""
+    rest: Sequence[Cell] = ()
+    total: Sequence[Cell] = ()
+    style: str = ""
+    kind: ClassVar = "table"
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A list of foreign texts."""
+
+    texts: Sequence[str]
+    style: str
+    kind: ClassVar = "texts"
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Blocks that are folded on screens, below a summary."""
+
+    summary: str
+    blocks: Sequence[Block]
+    style: str = ""
+    kind: ClassVar = "fold"
+
+
+Block = Paragraph | Picture | Table | Texts | Fold
+
+
+class Section(NamedTuple):
+    """A part of a page with a heading; ``entry`` is its title in the table of contents."""
+
+    name: str
+    title: str
+    blocks: Sequence[Block]
+
+
+class Figure(NamedTuple):
+    """A figure at the head of a page: its name, its value as text, and a few words about it."""
+
+    name: str
+    value: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """A report, or a year in review.
+
+    Attributes
+    ----------
+    template : str
+        The name of the HTML template.
+    title : str
+        Of the window.
+    heading : Line
+    introduction : sequence of Paragraph
+    figures : sequence of Figure
+    remarks : sequence of Paragraph
+        Below the figures.
+    findings : sequence of (str, Line)
+        Each with the name of the section that it is about.
+    notes : sequence of Line
+        What the page counts.
+    has_notes_last : bool
+        Whether the notes are the end of the page.
+    sections : sequence of Section
+    longest_amount, longest_figure : int
+        The number of characters of the longest amount in a table, and at the head of the page.
+    """
+
+    template: str
+    title: str
+    heading: Line
+    introduction: Sequence[Paragraph]
+    figures: Sequence[Figure]
+    remarks: Sequence[Paragraph]
+    findings: Sequence[tuple[str, Line]]
+    notes: Sequence[Line]
+    sections: Sequence[Section]
+    longest_amount: int
+    longest_figure: int
+    has_notes_last: bool = False
 
 
 def require_kind(kind: str) -> None:
@@ -63,11 +186,16 @@ def require_kind(kind: str) -> None:
         raise ConfigurationError(f"kind is 'html' or 'markdown', not {kind!r}.")
 
 
-@lru_cache(maxsize=8)  # to compile the templates takes as long as a plot
-def build_environment(zone: ZoneInfo, currency: str, *, strict: bool) -> Environment:
-    """Return the environment of the templates, which escapes all text."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def write_page(page: Page, kind: str) -> str:
+    """Return the text of a page, in HTML or Markdown."""
+    if kind == MARKDOWN:
+        return "\n\n".join(_list_blocks(page)) + "\n"
+    return _build_environment().get_template(page.template).render(page=page)
 
+
+@lru_cache(maxsize=1)  # to compile the templates takes as long as a plot
+def _build_environment() -> Environment:
+    """Return the environment of the templates, which escapes all text."""
     environment = Environment(
         loader=PackageLoader("p2p_analytics.report"),
         autoescape=True,
@@ -75,183 +203,74 @@ def build_environment(zone: ZoneInfo, currency: str, *, strict: bool) -> Environ
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "money": partial(display.format_money, currency=currency),
-        "share": display.format_share,
-        "days": display.format_days,
-        "text": display.clean_text,
-        "line": lambda text: display.clean_line(display.clean_text(text)),
-        "shorten": _shorten,
-        "note": lambda text: _shorten(display.clean_text(text)) if display.clean_line(text) else "no note",
-        "day": lambda instant: (display.format_month if strict else display.format_day)(instant, zone),
-        "date": lambda date: f"{date.day} {display.MONTH_NAMES[date.month - 1]} {date.year}",
-        "key": _find_key,
-        "digest": lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii"),
-        "moment": partial(display.format_moment, zone=zone),
-    }
+    environment.filters["digest"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return environment
 
 
-def build_people(people: pd.DataFrame, payments: pd.DataFrame) -> dict[str, Any]:
-    """Return the template's variables for the table of `spend_by_friend` of payments."""
-    most = plots.count_shown(len(people), _MOST_PEOPLE)
-    settled = payments.loc[payments["status"] == Status.SETTLED.value, ["direction", "amount_cents"]]
-    is_unknown = {
-        column: is_sum_unknown(settled.loc[settled["direction"] == side, "amount_cents"])
-        for column, side in (("sent", "out"), ("received", "in"))
-    }
-    is_unknown["net"] = any(is_unknown.values())
-    sums = {column: None if is_unknown[column] else add_units(people[column]) for column in is_unknown}
-    return {
-        "settled_count": int(people["payments"].sum()),
-        **sums,
-        "people": to_rows(people.head(most)),
-        "people_count": len(people),
-        "other_people": plots.sum_other_people(people, most),
-    }
+# Markdown has no figures, no sections that consist of a figure, and no table of contents. All text is escaped: names
+# and notes can add no markup, link, image, cell or line.
+
+_SPECIAL: Final = re.compile(
+    r"[\\`*_\[\]<>&|~#$@]|(?<=https):|(?<=http):|(?<=ftp):|(?<=mailto):|(?<=www)\.", re.IGNORECASE
+)
+_STARTS: Final = re.compile(r"^([-+=:]|\d{1,9}(?=[.)](?:\s|$)))")  # of a list, heading or rule
 
 
-def is_sum_unknown(amounts: pd.Series[Any]) -> bool:
-    """Return whether there are amounts, but none of them is known: their sum is not zero."""
-    return len(amounts) > 0 and bool(amounts.isna().all())
+def _list_blocks(page: Page) -> Iterator[str]:
+    """Yield the blocks of a page in Markdown."""
+    yield f"# {_escape(page.heading)}"
+    yield from (_escape(paragraph.line) for paragraph in page.introduction)
+    if page.figures:
+        # Two lists with one marker would be one list.
+        yield "\n".join(
+            f"- {_escape((each.name,))}: {_escape((each.value, Small((each.words,))))}" for each in page.figures
+        )
+    yield from (_escape(paragraph.line) for paragraph in page.remarks)
+    if page.findings:
+        yield "\n".join(f"* {_escape(line)}" for _, line in page.findings)
+    notes = [_escape(line) for line in page.notes]
+    if not page.has_notes_last:
+        yield from notes
+    for section in page.sections:
+        if blocks := [*_convert(section.blocks)]:
+            yield f"## {_escape((section.title,))}"
+            yield from blocks
+    if page.has_notes_last:
+        yield "## Notes"
+        yield from notes
 
 
-def build_months(flow: pd.DataFrame) -> dict[str, Any]:
-    """Return the template's variables for the table of `monthly_flow`."""
-    months = to_rows(flow)
-    words = dict.fromkeys([plots.choose_period(months), "month"])  # the bars of the figure, and the months themselves
-    return {
-        "period": plots.choose_period(months),
-        "periods": [plots.build_period_table(months, word) for word in words] if months else [],
-        "undated_count": int(flow.loc[flow["month"].isna(), "payments"].sum()),
-    }
+def _convert(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, Paragraph):
+            if not block.is_on_paper:
+                yield _escape(block.line)
+        elif isinstance(block, Table):
+            yield _escape((f"{block.caption}{block.order}{block.note}",))
+            rules = ["---:" if "number" in style.split() else "---" for _, style in block.headings]
+            rows = [*block.rows, block.rest, block.total]
+            cells = [[_escape(cell.line) for cell in row] for row in rows if row]
+            heads = [_escape((name,)) for name, _ in block.headings]
+            yield "\n".join(f"| {' | '.join(row)} |" for row in (heads, rules, *cells))
+        elif isinstance(block, Texts):
+            yield "\n".join(f"* {_escape((text,))}" for text in block.texts)
+        elif isinstance(block, Fold):
+            yield from _convert(block.blocks)
 
 
-def build_gaps(problems: pd.DataFrame, *, strict: bool) -> dict[str, Any]:
-    """Return the template's variables for the gaps between statement files."""
-    gaps = problems[problems["code"] == GAP]
-    places = zip(gaps["file"], format_days(gaps, strict=strict), strict=True)
-    return limit_gaps([", ".join(filter(None, (f"before {file}", days))) for file, days in places])
+def _escape(line: Line) -> str:
+    """Return a line as escaped text, with a dot before and after small text."""
+    text = " · ".join(filter(None, map(clean_line, _split(line))))
+    text = _SPECIAL.sub(r"\\\g<0>", text)
+    return _STARTS.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", text)
 
 
-def format_days(problems: pd.DataFrame, *, strict: bool) -> list[str]:
-    """Return the first and last day of each problem as text, in strict privacy mode the months; empty if unknown."""
-    format_day = display.format_month if strict else display.format_day
-    days = problems[["first_day", "last_day"]].itertuples(index=False, name=None)
-    known = [dict.fromkeys(format_day(day, _UTC) for day in pair if day == day) for pair in days]  # noqa: PLR0124 - NaT
-    return [" to ".join(each) for each in known]
-
-
-def limit_gaps(gaps: Sequence[str]) -> dict[str, Any]:
-    """Return the template's variables for gaps as text."""
-    return {"gaps": gaps[:_MOST_GAPS], "other_gaps": len(gaps[_MOST_GAPS:])}
-
-
-def name_shown(rows: Sequence[Mapping[str, Any]], history: History, payments: pd.DataFrame) -> Names:
-    """Return the names of the people in the rows that a page shows."""
-    ids = [row["counterparty_id"] for row in rows]
-    profiles = to_rows(history.people[history.people["user_id"].isin(ids)])
-    return Names(label_people(rows, profiles, _list_phones(payments)), name_in_figures(rows, profiles))
-
-
-def draw_parts(
-    parts: Collection[dict[str, Any]],
-    tables: Mapping[str, pd.DataFrame],
-    history: History,
-    names: Names,
-    *,
-    kind: str,
-) -> list[dict[str, Any]]:
-    """Return the sections with the figure of each, empty for one without a figure, and all in Markdown.
-
-    Parameters
-    ----------
-    parts : collection of dict
-        The sections, of which some have a plot and its table.
-    tables : mapping of str to DataFrame
-        The tables of the sections with templates of their own.
-    history : History
-    names : Names
-    kind : str
-        That of the page.
-    """
-    if kind == MARKDOWN:
-        return [part | {"figure": ""} for part in parts]
-    figures: dict[str, tuple[Any, ...]] = {}
-    if "spend_by_friend" in tables:
-        people = tables["spend_by_friend"]
-        height = 1.2 + 0.34 * min(len(people), _MOST_PEOPLE + 1)
-        figures["spend_by_friend"] = (partial(plots.spend_by_friend, top=_MOST_PEOPLE), people, height)
-    if "monthly_flow" in tables:
-        figures["monthly_flow"] = (plots.monthly_flow, tables["monthly_flow"], 3.4)
-    if "pending_ageing" in tables:
-        ages = tables["pending_ageing"]
-        figures["pending_requests"] = (plots.pending_ageing, ages, 1.2 + 0.4 * ages["band"].nunique())
-    figures |= {part["name"]: (part["plot"], part["table"]) for part in parts if part.get("plot")}
-    return [
-        part | {"figure": _draw_figure(history, names, *figures[part["name"]]) if part["name"] in figures else ""}
-        for part in parts
-    ]
-
-
-def describe_privacy(history: History, currency: str) -> tuple[str, str] | None:
-    """Return the name of the privacy mode, and its effects for readers of the page."""
-    if not history.private:
-        return None
-    sizes = [display.format_money(units, currency=currency, decimals=0) for units in _SIZES]
-    amounts = _AMOUNTS.format(*sizes)
-    return (display.STRICT, f"{_STRICT} {amounts}") if history.strict else (display.PRIVATE, f"{_PRIVATE} {amounts}")
-
-
-def to_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a table's rows, with None for each null."""
-    plain = table.astype(object).where(table.notna(), None)
-    return [dict(zip(plain.columns, row, strict=True)) for row in plain.itertuples(index=False, name=None)]
-
-
-def measure_amounts(*amounts: Iterable[float | None], currency: str) -> int:
-    """Return the length of the longest amount as displayed."""
-    known = [amount for some in amounts for amount in some if amount is not None]
-    ends = (min(known, default=0), max(known, default=0))
-    return max(len(display.format_money(amount, currency=currency)) for amount in ends)
-
-
-def _list_phones(payments: pd.DataFrame) -> frozenset[str]:
-    """Return the phone numbers of people; statements have one as the name of a person without an account."""
-    nameless = payments.loc[payments["counterparty_id"].isna(), "counterparty_name"].dropna().unique()
-    return frozenset(payments["target_phone"].dropna()) | {name for name in nameless if display.is_phone(name)}
-
-
-def _draw_figure(
-    history: History, names: Names, plot: Callable[..., Axes], table: pd.DataFrame, height: float | None = None
-) -> str:
-    """Return the plot of a table as an SVG in a data address; without a height, the plot chooses it."""
-    image = plots.to_image(
-        plot,
-        table,
-        "svg",
-        size=(_WIDTH, height and max(height, 2.0)),
-        names=names.figures,
-        private=history.private,
-        strict=history.strict,
-    )
-    return "data:image/svg+xml;base64," + base64.b64encode(image).decode("ascii")
-
-
-def _shorten(text: str) -> str:
-    """Return the text, or its beginning and the length of the whole."""
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT].rstrip()}… ({len(text):,} characters)"
-
-
-def _find_key(value: Any, kind: str = "money") -> Any:  # noqa: ANN401 - a value of a table
-    """Return the value by which a table is sorted: cents, seconds, days or a number.
-
-    It is None for values that are sorted as the text that is shown, and empty for a missing value, which is the last.
-    """
-    if value is None:
-        return ""
-    if kind in _TEXTS:
-        return None
-    if kind == "money":
-        return round(value * 100)
-    return int(value.timestamp()) if kind == "instant" else value.toordinal() if kind == "date" else value
+def _split(line: Line) -> list[str]:
+    """Return the texts of a line: each small text, and the ones between them."""
+    texts = [""]
+    for part in line:
+        if isinstance(part, Small):
+            texts += [*_split(part.line), ""]
+        else:
+            texts[-1] += part if isinstance(part, str) else part.text
+    return texts

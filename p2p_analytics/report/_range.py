@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from p2p_analytics import display
 from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class Range(NamedTuple):
 
 
 def select_days(history: History, since: date | str | None, until: date | str | None, zone: ZoneInfo) -> Range:
-    """Return the payments of some days; without bounds all of them, and no sentence.
+    """Select the payments of some days; without bounds all of them, and no sentence.
 
     A settled payment is of the day on which it completed or, where that is not known, of the one on which it was
     created, as in `monthly_flow`; any other is of the day on which it was created. One without a date is left out.
@@ -42,12 +44,12 @@ def select_days(history: History, since: date | str | None, until: date | str | 
     since, until : date or str, optional
         The first and last day, both included, as a date or text like ``2024-05-31``.
     zone : ZoneInfo
-        That of the days.
+        The zone of the days.
 
     Raises
     ------
     ConfigurationError
-        A value is no day, or the last day is before the first.
+        A value is not a day, or the last day is before the first.
     """
     first, last = _parse_day("since", since), _parse_day("until", until)
     if not first and not last:
@@ -65,7 +67,7 @@ def select_days(history: History, since: date | str | None, until: date | str | 
     counted = "are counted, each as of the first day of its month" if history.strict else "are counted"
     sentence = f"Only payments {days} {counted}: {int(is_wanted.sum()):,} of {len(moments):,} transactions."
     chosen = _select_payments(history, is_wanted)
-    if end < history.fetched_at:  # the balance is that of the time of the data
+    if end < history.fetched_at:  # the balance is from the time of the data
         chosen = replace(chosen, me=msgspec.structs.replace(chosen.me, balance_cents=None))
     return Range(chosen, sentence, end)
 
@@ -79,6 +81,15 @@ def select_until(history: History, moment: datetime) -> History:
     moments = find_moments(history.payments)
     is_later = moments >= moment if history.private and moment < history.fetched_at else moments > moment
     return _select_payments(history, ~is_later)
+
+
+def format_days(problems: pd.DataFrame, *, strict: bool) -> list[str]:
+    """Return the first and last day of each problem as text, in strict privacy mode the months; empty if unknown."""
+    format_day = display.format_month if strict else display.format_day
+    utc = find_zone("UTC")
+    days = problems[["first_day", "last_day"]].itertuples(index=False, name=None)
+    known = [dict.fromkeys(format_day(day, utc) for day in pair if day == day) for pair in days]  # noqa: PLR0124 - NaT
+    return [" to ".join(each) for each in known]
 
 
 def begin_day(day: date, zone: ZoneInfo) -> datetime:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from p2p_analytics import display, plots
-from p2p_analytics.analyses import catalogue
+from p2p_analytics import catalogue, display, plots
+from p2p_analytics.analyses.build import build_table, prepare
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.frames.row_currencies import find_currency
 from p2p_analytics.frames.schema import (
@@ -17,44 +17,54 @@ from p2p_analytics.frames.schema import (
     select_payments,
 )
 from p2p_analytics.history import require_history
-from p2p_analytics.messages import write_reminders
 from p2p_analytics.money import add_units
-from p2p_analytics.report._findings import Limits, list_findings, list_people, list_unclear_months
-from p2p_analytics.report._markdown import convert_page
+from p2p_analytics.report._cells import SIDES, CellWriter, isolate, name_people, to_rows
+from p2p_analytics.report._findings import Limits, list_findings, list_people, list_unclear_months, write_finding
 from p2p_analytics.report._page import (
-    MARKDOWN,
-    build_environment,
-    build_gaps,
-    build_months,
-    build_people,
-    describe_privacy,
-    draw_parts,
-    format_days,
-    is_sum_unknown,
-    measure_amounts,
-    name_shown,
+    Cell,
+    Figure,
+    Page,
+    Paragraph,
+    Section,
+    Small,
+    Span,
+    Table,
     require_kind,
-    to_rows,
+    write_page,
 )
-from p2p_analytics.report._range import select_days
-from p2p_analytics.report._sections import build_sections, choose_sections, describe_omitted
+from p2p_analytics.report._range import format_days, select_days
+from p2p_analytics.report._sections import (
+    AGES,
+    MONTHS,
+    PEOPLE,
+    REQUESTS,
+    SectionBuilder,
+    choose_sections,
+    describe_gaps,
+    describe_omitted,
+    describe_privacy,
+    is_sum_unknown,
+    list_shown,
+    select_rows,
+    sum_people,
+)
+from p2p_analytics.threads import map_in_threads
 from p2p_analytics.times import END_US, FIRST_US, as_instant, find_zone, from_microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import date, datetime
     from zoneinfo import ZoneInfo
 
     import pandas as pd
 
+    from p2p_analytics.catalogue import Analysis
     from p2p_analytics.history import History
+    from p2p_analytics.report._page import Line
 
-_MOST_REQUESTS: Final = 50
 _MOST_PROBLEMS: Final = 20
-_AMOUNT_COLUMNS: Final = (
-    *("sent", "received", "net", "running_net", "amount"),
-    *("asked", "collected", "still_open", "declined", "usual"),
-)
+_TABLES_AT_ONCE: Final = 2  # more would take more memory
+_LONGEST_ID: Final = 24  # characters of an id that fits on a line
 _SMALLEST_UNITS: Final = {"USD": "cent", "EUR": "cent", "GBP": "penny", "JPY": "yen"}
 
 
@@ -94,8 +104,8 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     Raises
     ------
     ConfigurationError
-        ``history`` is no History, ``as_of`` is no instant, the zone, an analysis or the kind does not exist, or
-        ``since`` and ``until`` are no days in this order.
+        ``history`` is not a History, ``as_of`` is not an instant, or the zone, an analysis or the kind does not exist;
+        or ``since`` and ``until`` are not days in this order.
     SchemaError
         A frame of the history lacks a column, a payment_id is repeated, or payments between people are in several
         currencies.
@@ -112,75 +122,113 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     currency = find_currency(
         history.payments, what="render_report", advice="choose one, like history.select_currency({})"
     )
-    prepared = catalogue.prepare(payments)
-    build = partial(catalogue.build_table, payments=prepared, history=history, as_of=as_of, tz=zone, end=end)
-    people, flow, ages, requests = map(build, ("spend_by_friend", "monthly_flow", "pending_ageing", "pending_requests"))
-    own = (
-        _build_header(history, payments, as_instant(as_of))
-        | build_people(people, payments)
-        | build_months(flow)
-        | _build_requests(ages, requests)
-        | _build_reminders(requests, history, zone, as_instant(as_of))
-        | _build_problems(history.problems, strict=history.strict)
-        | build_gaps(history.problems, strict=history.strict)
-    )
-    options = {"spending_over_time": {"by": "category", "every": own["period"]}}
-    parts = build_sections(chosen, history, payments, lambda name: build(name, **options.get(name, {})), zone=zone)
-    tables = {"spend_by_friend": people, "monthly_flow": flow, "pending_ageing": ages}
-    tables |= {part["name"]: part["table"] for part in parts if not part["template"]}
-    until = None if history.describe_wrong_files() else display.to_zone(end, zone)
+    build = partial(build_table, payments=prepare(payments), history=history, as_of=as_of, tz=zone, end=end)
+    shown = list_shown(chosen, history)
+    tables = _build_tables(build, shown)
+    rows = {name: select_rows(catalogue.ANALYSES[name], table, payments) for name, table in tables.items()}
     findings = list_findings(
-        tables if history.strict else tables | {"pending_requests": requests},  # the age in months is too high
+        # In months, the age of a request is too high.
+        {name: table for name, table in tables.items() if name != REQUESTS or not history.strict},
         payments,
-        Limits(history.since, until, list_unclear_months(payments, build)),
+        Limits(
+            history.since,
+            None if history.describe_wrong_files() else display.to_zone(end, zone),
+            list_unclear_months(payments, build),
+        ),
         partial(display.format_money, currency=currency),
     )
-    named = [row for part in parts for row in part.get("rows", []) if "counterparty_id" in row]
-    shown = [*own["people"], *own["requests"], *named, *list_people(findings)]
-    names = name_shown(shown, history, payments)
-    template = build_environment(zone, currency, strict=history.strict).get_template("report.html.jinja")
-    page = template.render(
-        private=describe_privacy(history, currency),
-        currency=name_currency(currency),
-        unit=_SMALLEST_UNITS.get(currency),
-        strict=history.strict,
-        tz=str(zone),
-        as_of=as_instant(as_of),
-        labels=names.labels,
-        longest_amount=measure_amounts(
-            *(table[name].dropna() for table in tables.values() for name in _AMOUNT_COLUMNS if name in table),
-            currency=currency,
-        ),
-        longest_figure=measure_amounts([own[name] for name in ("sent", "received", "net")], currency=currency),
-        parts=draw_parts(parts, tables, history, names, kind=kind),
-        omitted=describe_omitted(chosen, history),
-        range_sentence=range_sentence,
-        from_statements=from_statements,
-        findings=[finding for finding in findings if finding.section in {part["name"] for part in parts}],
-        **own,
+    findings = [finding for finding in findings if finding.section in {analysis.name for analysis in shown}]
+    named = [row for each in rows.values() for row in each.rows if "counterparty_id" in row]
+    people = name_people([*named, *list_people(findings)], history, payments)
+    writer = CellWriter(zone, currency, people.labels, strict=history.strict)
+    gaps = _list_gaps(history)
+    moment = as_instant(as_of)
+    builder = SectionBuilder(history, payments, rows, writer, people.figures, kind=kind, as_of=moment, gaps=gaps)
+    sections = [builder.build(analysis) for analysis in shown]
+    if len(history.problems):
+        sections.append(_build_problems(history, from_statements=from_statements))
+    sums = sum_people(tables[PEOPLE], payments)
+    name = history.me.user.display_name or history.me.user.username or history.me.user.id
+    remarks = [
+        range_sentence,
+        history.describe_start(),
+        history.describe_missing_amounts(),
+        history.describe_wrong_files(),
+        _describe_later(payments, moment),
+        ". ".join(describe_privacy(history, currency)),
+        describe_omitted(chosen, history),
+    ]
+    page = Page(
+        template="report.html.jinja",
+        title=f"Payments of {display.clean_line(display.clean_text(name))}",
+        heading=("Payments of ", Span(display.clean_text(name))),
+        introduction=[
+            *_introduce(history, payments, writer, moment, from_statements=from_statements),
+            *(Paragraph((remark,), "quiet") for remark in remarks if remark),
+        ],
+        figures=[*_list_figures(tables, sums, writer)],
+        remarks=describe_gaps("These sums and the shares below", gaps),
+        findings=[(finding.section, write_finding(finding, writer)) for finding in findings],
+        notes=[(note,) for note in _list_notes(history, payments, currency, zone, from_statements=from_statements)],
+        sections=sections,
+        longest_amount=writer.measure(_list_amounts(tables)),
+        longest_figure=writer.measure(sums.values()),
     )
-    return convert_page(page) if kind == MARKDOWN else page
+    return write_page(page, kind)
 
 
-# Each of the following functions returns the template's variables for one section.
+def _build_tables(build: Callable[..., pd.DataFrame], shown: Sequence[Analysis]) -> dict[str, pd.DataFrame]:
+    """Return the tables of the analyses, and the ones that the head of the page needs."""
+    tables = {name: build(name) for name in (PEOPLE, MONTHS, AGES, REQUESTS)}
+    period = plots.choose_period(to_rows(tables[MONTHS]))
+    options: dict[str, dict[str, Any]] = {"spending_over_time": {"by": "category", "every": period}}
+    further = [analysis.name for analysis in shown if analysis.name not in tables]
+    built = map_in_threads(lambda name: build(name, **options.get(name, {})), further, most=_TABLES_AT_ONCE)
+    return tables | dict(zip(further, built, strict=True))
 
 
-def _build_header(history: History, payments: pd.DataFrame, as_of: datetime) -> dict[str, Any]:
+def _list_gaps(history: History) -> list[str]:
+    """Return the place and the days of each gap between statement files."""
+    gaps = history.problems[history.problems["code"] == GAP]
+    places = [f"before {file}" for file in gaps["file"]]
+    days = format_days(gaps, strict=history.strict)
+    return [", ".join(filter(None, each)) for each in zip(places, days, strict=True)]
+
+
+def _list_amounts(tables: Mapping[str, pd.DataFrame]) -> Iterator[float]:
+    """Yield the amounts in the tables of the page."""
+    for name, table in tables.items():
+        for column in catalogue.ANALYSES[name].columns:
+            if column.kind == catalogue.MONEY:
+                yield from table[column.name].dropna()
+
+
+def _introduce(
+    history: History, payments: pd.DataFrame, writer: CellWriter, as_of: datetime, *, from_statements: bool
+) -> Iterator[Paragraph]:
+    """Yield what the page shows, and the time of the data."""
+    created = payments["date_created"].dropna()
+    # A date outside of the years that monthly_flow counts is wrong.
+    created = created[(created >= from_microseconds(FIRST_US)) & (created < from_microseconds(END_US))]
+    words = display.format_count(len(payments), "payment", "payments")
+    if len(created):
+        first, last = writer.day(created.min()), writer.day(created.max())
+        words += f" of {last}" if first == last else f" from {first} to {last}"
+    friends = display.format_count(len(history.friends), "friend", "friends")
+    yield Paragraph(
+        (f"{words}, {friends if len(history.friends) or not from_statements else 'from statement files'}.",)
+    )
     user = history.me.user
-    created = _keep_plausible(payments["date_created"])
-    about_sums = (history.describe_missing_amounts(), history.describe_wrong_files())
-    return {
-        "name": user.display_name or user.username or user.id,
-        "handle": user.username if user.username != user.display_name else None,
-        "balance": None if history.me.balance_cents is None else history.me.balance_cents / 100,
-        "fetched_at": history.fetched_at,
-        "remarks": [*filter(None, (history.describe_start(), *about_sums, _describe_later(payments, as_of)))],
-        "created": [created.min(), created.max()] if len(created) else [],
-        "payment_count": len(payments),
-        "friend_count": len(history.friends),
-        "other_kinds": display.describe_kinds(count_other_kinds(history.payments)),
-        "outside_count": int((payments["direction"].isna() & payments["status"].isin(["settled", "pending"])).sum()),
-    }
+    line: list[str | Span] = []
+    if user.username is not None and user.username != user.display_name:
+        line = ["@", Span(display.clean_text(user.username)), " · "]
+    line.append(
+        f"{'Statements until' if from_statements else 'Loaded'} {writer.moment(history.fetched_at)}; requests counted "
+        f"as of {writer.moment(as_of)}"
+    )
+    if history.me.balance_cents is not None:
+        line.append(f" · balance {writer.money(history.me.balance_cents / 100)}")
+    yield Paragraph((*line,), "quiet")
 
 
 def _describe_later(payments: pd.DataFrame, as_of: datetime) -> str:
@@ -196,41 +244,80 @@ def _describe_later(payments: pd.DataFrame, as_of: datetime) -> str:
     )
 
 
-def _build_requests(ages: pd.DataFrame, requests: pd.DataFrame) -> dict[str, Any]:
-    most = plots.count_shown(len(requests), _MOST_REQUESTS)
-    return {
-        "open": {side: _sum_open(requests, side) for side in ("in", "out")},
-        "ages": to_rows(ages),
-        "requests": to_rows(requests.head(most)),
-        "request_count": len(requests),
-        "other_requests": plots.sum_other_requests(requests, most),
-    }
+def _list_figures(
+    tables: Mapping[str, pd.DataFrame], sums: Mapping[str, float | None], writer: CellWriter
+) -> Iterator[Figure]:
+    """Yield the figures at the head of the page."""
+    settled = display.format_count(int(tables[PEOPLE]["payments"].sum()), "settled payment", "settled payments")
+    yield Figure("Sent", writer.money(sums["sent"]), "to others")
+    yield Figure("Received", writer.money(sums["received"]), "from others")
+    yield Figure("Net", writer.money(sums["net"]), f"in {settled}")
+    requests = tables[REQUESTS]
+    for side, words in SIDES.items():
+        amounts = requests.loc[requests["direction"] == side, "amount"]
+        total = None if is_sum_unknown(amounts) else add_units(amounts.dropna())
+        count = display.format_count(len(amounts), "pending payment", "pending payments")
+        yield Figure(f"Still open, {words}", writer.money(total), f"in {count}")
 
 
-def _build_reminders(requests: pd.DataFrame, history: History, zone: ZoneInfo, as_of: datetime) -> dict[str, Any]:
-    """Return the reminders of the requests that are listed."""
-    listed = requests.head(plots.count_shown(len(requests), _MOST_REQUESTS))
-    return {"reminders": write_reminders(listed, history, zone, as_of)["text"].tolist()}
+def _list_notes(
+    history: History, payments: pd.DataFrame, currency: str, zone: ZoneInfo, *, from_statements: bool
+) -> Iterator[str]:
+    """Yield sentences about what the page counts."""
+    unit = _SMALLEST_UNITS.get(currency)
+    exact = "" if history.private else ", exact" + (f" to the {unit}" if unit else "")
+    yield (
+        f"Sent, received and net count settled payments only, in {name_currency(currency)}{exact}. A payment belongs "
+        f"to the month in which it completed. Months and dates are in the zone {zone}. Open amounts are pending "
+        "payments: unanswered requests, and payments to someone who has not joined yet."
+    )
+    if from_statements:
+        yield (
+            "A pending payment is shown as its statement file shows it, until a later file has another state of it. "
+            "Statements name people, but have no ids of them: people with one name are shown as one."
+        )
+    if others := display.describe_kinds(count_other_kinds(history.payments)):
+        yield f"Not counted here, because they are not payments between people: {display.clean_text(others)}."
+    is_outside = payments["direction"].isna() & payments["status"].isin(["settled", "pending"])
+    if outside := int(is_outside.sum()):
+        payments_have, are = ("payment has", "is") if outside == 1 else ("payments have", "are")
+        yield (
+            f"{outside:,} settled or pending {payments_have} no known direction, and {are} counted under “What became "
+            "of it” only."
+        )
 
 
-def _build_problems(problems: pd.DataFrame, *, strict: bool) -> dict[str, Any]:
+def _build_problems(history: History, *, from_statements: bool) -> Section:
+    """Return the section of the problems in records or statement files, the ones about whole files first."""
+    problems = history.problems
     first = [DOES_NOT_ADD_UP, GAP]
     shown = problems.sort_values("code", key=lambda codes: ~codes.isin(first), kind="stable")
     shown = shown.head(plots.count_shown(len(shown), _MOST_PROBLEMS))
-    return {
-        "problems": to_rows(shown.assign(days=format_days(shown, strict=strict))),
-        "have_places": bool(shown["file"].notna().any()),
-        "problem_count": len(problems),
-        "problem_record_count": int(problems["payment_id"].nunique(dropna=False)),
-    }
-
-
-def _sum_open(requests: pd.DataFrame, side: str) -> dict[str, float | None]:
-    amounts = requests.loc[requests["direction"] == side, "amount"]
-    return {"amount": None if is_sum_unknown(amounts) else add_units(amounts.dropna()), "payments": len(amounts)}
-
-
-def _keep_plausible(instants: pd.Series[Any]) -> pd.Series[Any]:
-    """Return the plausible dates: the years that monthly_flow counts."""
-    known = instants.dropna()
-    return known[(known >= from_microseconds(FIRST_US)) & (known < from_microseconds(END_US))]
+    rows = to_rows(shown.assign(days=format_days(shown, strict=history.strict)))
+    have_places = bool(shown["file"].notna().any())
+    is_short = all(len(display.clean_text(row["payment_id"])) <= _LONGEST_ID for row in rows)
+    id_style = "id" if is_short else "text"
+    if from_statements:
+        count = display.format_count(len(problems), "problem", "problems")
+        words = f"{count} in the statement files. Their rows are kept; unreadable values are left empty above."
+    else:
+        count = display.format_count(int(problems["payment_id"].nunique(dropna=False)), "record", "records")
+        words = f"{count} could not be read fully; unreadable values are left empty above."
+    headings = [("File", "")] * have_places + [
+        ("Payment", id_style if have_places else ""), ("Field", "text field"), ("Value", "text"), ("Problem", "text"),
+    ]  # fmt: skip
+    cells = []
+    for row in rows:
+        payment = display.clean_text(row["payment_id"])
+        start: list[Line] = [(Span(payment, "span", id_style),)]
+        if have_places:
+            place: Line = (isolate(row["file"]) if row["file"] else "from the service",)
+            if row["line"]:
+                place += (Small((f"line {row['line']:,}",)),)
+            start = [place, (payment if row["payment_id"] else "",)]
+        value = isolate(row["value"]) if row["value"] or not have_places else row["days"]
+        field, problem = (display.clean_text(row[name]) for name in ("field", "problem"))
+        cells.append([Cell(line) for line in (*start, (field,), (value,), (problem,))])
+    note = f": the first {len(rows)} of {len(problems):,}" if len(problems) > len(rows) else ""
+    table = Table("Problems found", headings, cells, note=note, style="places" if have_places else "")
+    return Section("problems", "Problems", [Paragraph((words,)), table])

@@ -1,192 +1,421 @@
-"""Sections of a page with their tables, without the ones that privacy mode hides."""
+"""Sections of a page: the figure and the table of each analysis that privacy mode does not hide."""
 
 from __future__ import annotations
 
+import base64
 import inspect
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from p2p_analytics import plots
-from p2p_analytics.analyses import catalogue
+from p2p_analytics import catalogue, display, plots
 from p2p_analytics.analyses.caveats import describe_caveat, lacks_audiences
+from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.report._declared import SECTIONS
-from p2p_analytics.report._page import to_rows
-from p2p_analytics.threads import map_in_threads
+from p2p_analytics.messages import write_reminders
+from p2p_analytics.money import add_units
+from p2p_analytics.report._cells import SIDES, find_key, find_style, to_rows, write_note
+from p2p_analytics.report._page import MARKDOWN, Cell, Fold, Paragraph, Picture, Section, Small, Span, Table, Texts
+from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from zoneinfo import ZoneInfo
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from p2p_analytics.catalogue import Analysis, Column
     from p2p_analytics.history import History
-    from p2p_analytics.report._declared import Section
+    from p2p_analytics.report._cells import CellWriter, PersonKey
+    from p2p_analytics.report._page import Block, Line
 
-MOST_ROWS: Final = 30
-_TABLES_AT_ONCE: Final = 2  # more would take more memory
+PEOPLE: Final = "spend_by_friend"
+MONTHS: Final = "monthly_flow"
+AGES: Final = "pending_ageing"
+REQUESTS: Final = "pending_requests"
+_MOST_ROWS: Final = 30
+_MOST_PEOPLE: Final = 15
+_MOST_REQUESTS: Final = 50
 _MOST_BARS: Final = 12
 _MOST_UNFOLDED: Final = 8  # a longer table is folded on screens
-_DURATIONS: Final = frozenset({"days", "age"})
-_SHOWN_IN: Final = {"pending_ageing": "pending_requests"}  # the analyses that share the section of another
+_MOST_GAPS: Final = 5
+_WIDTH: Final = 5.2  # inches; still readable at three quarters, as on a phone
+_AMOUNTS: Final = (
+    "All amounts are multiplied by one secret factor and changed by secret noise: up to {0} by at most 74 %, "
+    "{1} by 27 %, {2} by 9 %. Sums of ten payments of {1} or more are mostly within 5 % of the true proportions; "
+    "sums of ten smaller ones are often not: of {3} to {4}, half are off by 8 % or more. "
+    "Shares and sentences follow from these amounts, and can differ from the real ones. "
+    "Counts and statuses are real: someone who can count your payments elsewhere, as in a public feed, can recognise "
+    "people by them."
+)
+_SIZES: Final = (20, 100, 1000, 3, 30)  # currency units in these words
 _BELOW: Final = "The table below has the same figures."
-_NO_AUDIENCE: Final = "The audience of no payment is known."
 
 
-def choose_sections(names: Sequence[str] | None) -> tuple[Section, ...]:
-    """Return the sections of analyses, in the order of the report; without names all of them.
+class ShownRows(NamedTuple):
+    """The rows of an analysis that a page lists.
+
+    Attributes
+    ----------
+    table : DataFrame
+        All rows.
+    rows : list of dict
+    left_out : int
+        The number of empty periods of a long table, which are not counted as rows.
+    """
+
+    table: pd.DataFrame
+    rows: list[dict[str, Any]]
+    left_out: int = 0
+
+
+def choose_sections(names: Sequence[str] | None) -> list[Analysis]:
+    """Return the analyses with a section, in the order of the report; without names all of them.
 
     Raises
     ------
     ConfigurationError
-        A name is not that of an analysis, or there are none.
+        A name is not the name of an analysis, or there are none.
     """
-    if names is None:
-        return SECTIONS
-    given = [names] if isinstance(names, str) else list(names)
-    wrong = [name for name in given if not isinstance(name, str) or name not in catalogue.CATALOGUE]
+    given = list(ANALYSES) if names is None else [names] if isinstance(names, str) else list(names)
+    wrong = [name for name in given if not isinstance(name, str) or name not in ANALYSES]
     if wrong or not given or isinstance(names, str):
         found = ", ".join(map(repr, wrong or given)) or "none"
-        raise ConfigurationError(f"only is a list of analyses, of {', '.join(catalogue.CATALOGUE)}, not {found}.")
-    wanted = {_SHOWN_IN.get(name, name) for name in given}
-    return tuple(section for section in SECTIONS if section.name in wanted)
+        raise ConfigurationError(f"only is a list of analyses, of {', '.join(ANALYSES)}, not {found}.")
+    wanted = {REQUESTS if name == AGES else name for name in given}  # one section has both tables
+    return [analysis for name, analysis in ANALYSES.items() if name in wanted]
 
 
-def build_sections(
-    sections: Sequence[Section],
-    history: History,
-    payments: pd.DataFrame,
-    build: Callable[[str], pd.DataFrame],
-    *,
-    zone: ZoneInfo,
-) -> list[dict[str, Any]]:
-    """Return the sections for the template, without those about parts of payments that privacy mode hides.
+def list_shown(analyses: Sequence[Analysis], history: History) -> list[Analysis]:
+    """Return the analyses that are not about parts of payments that privacy mode hides."""
+    modes = {"private": history.private, "strict": history.strict}
+    return [analysis for analysis in analyses if not catalogue.list_hidden(analysis.name, **modes)]
+
+
+def describe_privacy(history: History, currency: str) -> list[str]:
+    """Return the name of the privacy mode, and its effects for readers of the page; nothing without."""
+    if not history.private:
+        return []
+    amounts = _AMOUNTS.format(*(display.format_money(units, currency=currency, decimals=0) for units in _SIZES))
+    if not history.strict:
+        return [display.PRIVATE, f"Dates are real days, in UTC. {amounts}"]
+    dates = (
+        "Months are real, in UTC. Only the month of a payment is known, so it is counted as made on the first day of "
+        "the month, and ages are up to a month too high."
+    )
+    return [display.STRICT, f"{dates} {amounts}"]
+
+
+def describe_omitted(analyses: Sequence[Analysis], history: History) -> str:
+    """Return the titles of the sections that privacy mode hides, and the reason, as a sentence; empty without any."""
+    modes = {"private": history.private, "strict": history.strict}
+    hidden = {analysis.title: catalogue.list_hidden(analysis.name, **modes) for analysis in analyses}
+    titles = [f"“{title}”" for title, parts in hidden.items() if parts]
+    if not titles:
+        return ""
+    parts = [*dict.fromkeys(part for some in hidden.values() for part in some)]
+    lists = (
+        f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else words[0]
+        for words, last in ((parts, "or"), (titles, "and"))
+    )
+    return "Left out, because they are about {}: {}.".format(*lists)
+
+
+def select_rows(analysis: Analysis, table: pd.DataFrame, payments: pd.DataFrame) -> ShownRows:
+    """Return the rows of a table that a page lists, with the columns of PAYMENTS that it lists too."""
+    most = {PEOPLE: _MOST_PEOPLE, REQUESTS: _MOST_REQUESTS}.get(analysis.name, _MOST_ROWS)
+    filled = table
+    if analysis.is_newest_last and len(table) > most:  # a wrong date lengthens a table by empty periods
+        filled = table[table["payments"] > 0]
+    most = plots.count_shown(len(filled), most)
+    rows = filled.tail(most) if analysis.is_newest_last else filled.head(most)
+    lacking = [name for name in ("counterparty_id", *analysis.listed) if name not in rows]
+    if "payment_id" in rows and lacking:
+        listed = payments[payments["payment_id"].isin(rows["payment_id"].dropna())].set_index("payment_id")
+        rows = rows.assign(**{name: rows["payment_id"].map(listed[name]) for name in lacking})
+    return ShownRows(table, to_rows(rows), len(table) - len(filled))
+
+
+def describe_gaps(words: str, gaps: Sequence[str]) -> list[Paragraph]:
+    """Return a paragraph about the gaps between statement files, which sums leave out; none without gaps."""
+    if not gaps:
+        return []
+    shown = [Span(display.clean_text(gap)) for gap in gaps[:_MOST_GAPS]]
+    line: list[str | Span] = [f"{words} leave out what no file has: ", shown[0]]
+    for gap in shown[1:]:
+        line += ["; ", gap]
+    if others := len(gaps) - len(shown):
+        line.append(f"; and {display.format_count(others, 'other gap', 'other gaps')}")
+    return [Paragraph((*line, "."))]
+
+
+class SectionBuilder:
+    """Builds the sections of one page.
 
     Parameters
     ----------
-    sections : sequence of Section
     history : History
     payments : DataFrame
         Its payments between people.
-    build : callable
-        Return the table of an analysis by its name.
-    zone : ZoneInfo
-        The time zone of the tables, which plots name.
-
-    Returns
-    -------
-    list of dict
-        A section has the figure to be drawn as its plot, or None, and its table.
+    shown : mapping of str to ShownRows
+        The rows of each analysis of the page.
+    writer : CellWriter
+    figures : mapping
+        The names of people in figures.
+    kind : str
+        "html" or "markdown", which has no figures.
+    as_of : datetime
+    gaps : sequence of str
+    is_folded : bool
+        Whether all tables are folded.
     """
-    shown = [section for section in sections if not _list_hidden(section.name, history)]
-    names = [section.name for section in shown if not section.template]
-    tables = dict(zip(names, map_in_threads(build, names, most=_TABLES_AT_ONCE), strict=True))
-    return [
-        {"template": section.template, "name": section.name, "title": _find_title(section)}
-        if section.template
-        else _build_section(section, tables[section.name], payments, zone=zone, strict=history.strict)
-        for section in shown
-    ]
+
+    def __init__(  # noqa: PLR0913 - what sections need
+        self,
+        history: History,
+        payments: pd.DataFrame,
+        shown: Mapping[str, ShownRows],
+        writer: CellWriter,
+        figures: Mapping[PersonKey, str],
+        *,
+        kind: str,
+        as_of: datetime,
+        gaps: Sequence[str],
+        is_folded: bool = False,
+    ) -> None:
+        self._history = history
+        self._payments = payments
+        self._shown = shown
+        self._writer = writer
+        self._figures = figures
+        self._has_figures = kind != MARKDOWN
+        self._as_of = as_of
+        self._gaps = gaps
+        self._is_folded = is_folded
+
+    def build(self, analysis: Analysis) -> Section:
+        """Return the section of an analysis."""
+        special = {PEOPLE: self._list_people, MONTHS: self._list_months, REQUESTS: self._list_requests}
+        if analysis.name not in special:
+            return Section(analysis.name, analysis.title, [*self._list_blocks(analysis)])
+        title = "Still open" if analysis.name == REQUESTS else analysis.title
+        if analysis.name == MONTHS:
+            period = plots.choose_period(to_rows(self._shown[MONTHS].table))
+            title = f"{period.capitalize()} by {period}"
+        is_empty = self._shown[analysis.name].table.empty
+        return Section(analysis.name, title, [Paragraph((analysis.none,))] if is_empty else [*special[analysis.name]()])
+
+    def _list_blocks(self, analysis: Analysis) -> Iterator[Block]:
+        """Yield the figure of an analysis and its table, or the sentence for a section with nothing to show."""
+        name, (table, rows, left_out) = analysis.name, self._shown[analysis.name]
+        none = ""
+        if lacks_audiences(name, self._payments):
+            none = "The audience of no payment is known."
+        elif table.empty or (name == "activity" and not table["payments"].any()):
+            none = analysis.none
+        has_figure = self._has_figures and hasattr(plots, name) and not none
+        if none:
+            yield Paragraph((none,))
+        caveat = describe_caveat(name, self._payments)
+        if caveat and (none or has_figure or analysis.caption):
+            yield Paragraph((caveat,), "quiet")
+        if none:
+            return
+        if has_figure:
+            plot = getattr(plots, name)
+            given = {"top": _MOST_BARS, "tz": self._writer.zone}
+            taken = {key: value for key, value in given.items() if key in inspect.signature(plot).parameters}
+            words = analysis.figure or f"{analysis.title}: a figure. {_BELOW}"
+            yield from self._draw(words, partial(plot, **taken), table)
+        if not analysis.caption:
+            return
+        columns = self._find_columns(analysis, rows)
+        notes = [analysis.days] if analysis.days and any(column.kind == catalogue.DAYS for column in columns) else []
+        if left_out:
+            notes.append(f"{analysis.rest[1].split()[-1]} without payments are left out")
+        note = "".join(f"; {each}" for each in notes)
+        blocks: list[Block] = []
+        others = len(table) - left_out - len(rows)
+        if others:
+            note += f": {'the last' if analysis.is_newest_last else 'the first'} {len(rows)} of {len(rows) + others:,}"
+            verb = "is" if others == 1 else "are"
+            blocks = [Paragraph((f"{display.format_count(others, *analysis.rest)} {verb} not listed.",), "quiet")]
+        blocks = [self._build_table(analysis, rows, columns, note=note), *blocks]
+        is_folded = self._is_folded or len(rows) > _MOST_UNFOLDED
+        yield from [Fold("The figures as a table", blocks)] if is_folded else blocks
+
+    def _find_columns(self, analysis: Analysis, rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+        """Return the listed columns, without lengths of time that are not known."""
+        columns = [analysis.find_column(name) for name in analysis.listed]
+        times = {catalogue.DAYS, catalogue.AGE}
+        is_strict = self._history.strict
+        return [
+            column
+            for column in columns
+            if column.kind not in times or (not is_strict and any(row[column.name] is not None for row in rows))
+        ]
+
+    def _build_table(  # noqa: PLR0913 - what a table has
+        self,
+        analysis: Analysis,
+        rows: Sequence[Mapping[str, Any]],
+        columns: Sequence[Column],
+        *,
+        note: str = "",
+        rest: Sequence[Cell] = (),
+        total: Sequence[Cell] = (),
+    ) -> Table:
+        """Return the table of an analysis, with a further column below the first one."""
+        cells = []
+        for row in rows:
+            first, *others = (self._writer.write(column, row) for column in columns)
+            if analysis.below:
+                below = self._writer.write(analysis.find_column(analysis.below), row)
+                first = first._replace(line=(*first.line, Small(below.line)))
+            cells.append([first, *others])
+        return Table(analysis.caption, list_headings(columns), cells, analysis.order, note, rest, total)
+
+    def _draw(
+        self, words: str, plot: Callable[..., Axes], table: pd.DataFrame, height: float | None = None
+    ) -> Iterator[Picture]:
+        """Yield the plot of a table as an SVG in a data address, only in HTML; by default, its height is chosen."""
+        if not self._has_figures:
+            return
+        image = plots.to_image(
+            plot,
+            table,
+            "svg",
+            size=(_WIDTH, height and max(height, 2.0)),
+            names=self._figures,
+            private=self._history.private,
+            strict=self._history.strict,
+        )
+        yield Picture("data:image/svg+xml;base64," + base64.b64encode(image).decode("ascii"), words)
+
+    def _list_people(self) -> Iterator[Block]:
+        """Yield the people to whom money went, with a row for the others, and the sums."""
+        analysis, (table, rows, _) = ANALYSES[PEOPLE], self._shown[PEOPLE]
+        words = f"Bars of the money sent to and received from each person. {_BELOW}"
+        height = 1.2 + 0.34 * min(len(table), _MOST_PEOPLE + 1)
+        yield from self._draw(words, partial(plots.spend_by_friend, top=_MOST_PEOPLE), table, height)
+        columns = self._find_columns(analysis, rows)
+        other = plots.sum_other_people(table, len(rows))
+        note, rest, everyone = "", [], "Together"
+        if other.people:
+            note = f": the first {len(rows)} of {len(table):,}"
+            everyone = f"All {len(table):,}"
+            others = display.format_count(other.people, "other person", "other people")
+            rest = [Cell((others,)), *(self._writer.write(column, other._asdict()) for column in columns[1:])]
+        sums = sum_people(table, self._payments)
+        total = [everyone, *(self._writer.money(sums[name]) for name in ("sent", "received", "net"))]
+        total += [f"{int(table['payments'].sum()):,}", ""]
+        cells = [Cell((text,)) for text in total]
+        listed = self._build_table(
+            analysis, rows, columns, note=note, rest=[cell._replace(key=None) for cell in rest], total=cells
+        )
+        yield Fold("The figures as a table", [listed]) if self._is_folded else listed
+
+    def _list_months(self) -> Iterator[Block]:
+        """Yield the months, added up to the periods that the figure has bars for, and one by one for screens."""
+        table = self._shown[MONTHS].table
+        rows = to_rows(table)
+        period = plots.choose_period(rows)
+        periods = [plots.build_period_table(rows, word) for word in dict.fromkeys((period, "month"))]
+        words = f"Bars of the money received and sent in each {period}, with a line for the net. {_BELOW}"
+        yield from self._draw(words, plots.monthly_flow, table, 3.4)
+        yield from describe_gaps("These months", self._gaps)
+        if undated := int(table.loc[table["month"].isna(), "payments"].sum()):
+            count = display.format_count(undated, "settled payment has", "settled payments have")
+            verb = "it is" if undated == 1 else "they are"
+            yield Paragraph((f"{count} no date, or one before 1970 or after 2199; {verb} counted under “no date”.",))
+        columns = [ANALYSES[MONTHS].find_column(name) for name in ANALYSES[MONTHS].listed]
+        for number, (word, sums, left_out) in enumerate(periods):
+            caption = f"Settled payments by the {word} in which they completed, zone {self._writer.zone}"
+            if left_out:
+                count = display.format_count(left_out, word, f"{word}s")
+                caption += f"; {count} without payments {'is' if left_out == 1 else 'are'} left out"
+            cells = [
+                [
+                    Cell((row["period"] or "no date",), None if row["period"] else ""),
+                    *(self._writer.write(column, row) for column in columns[1:]),
+                ]
+                for row in sums
+            ]
+            headings = [(word.capitalize(), ""), *list_headings(columns)[1:]]
+            yield Fold(f"The {word}s as a table", [Table(caption, headings, cells)], "screen" if number else "")
+        if len(periods) > 1:
+            yield Paragraph(("The file of this report also has a table of the months, for screens.",), "paper quiet")
+
+    def _list_requests(self) -> Iterator[Block]:
+        """Yield the pending payments by age and one by one, and reminders of them."""
+        (ages, ages_rows, _), (table, rows, _) = self._shown[AGES], self._shown[REQUESTS]
+        strict, writer = self._history.strict, self._writer
+        words = f"Bars of the open amounts by age, to receive and to pay. {_BELOW}"
+        yield from self._draw(words, plots.pending_ageing, ages, 1.2 + 0.4 * ages["band"].nunique())
+        moment = writer.moment(self._as_of)
+        columns = [ANALYSES[AGES].find_column(name) for name in ANALYSES[AGES].listed]
+        filled = [row for row in ages_rows if row["payments"]]
+        bands = [
+            [Cell((row["band"],), place), *(writer.write(column, row) for column in columns[1:])]
+            for place, row in enumerate(filled, start=1)
+        ]
+        caption = f"{ANALYSES[AGES].caption}, as of {moment}"
+        caption += ", counted from the first day of the month" if strict else ""
+        yield Table(caption, list_headings(columns), bands)
+        # People in the table of people have their other names there.
+        listed = {row["counterparty_id"] for row in self._shown[PEOPLE].rows}
+        cells = []
+        for row in rows:
+            who = writer.write_person(row, with_others=row["counterparty_id"] not in listed)
+            since: Line = (writer.day(row["date_created"]),)
+            if row["age_days"] is not None and not strict:
+                since += (Small((display.format_count(row["age_days"], "day", "days"),)),)
+            cells.append(
+                [
+                    Cell((*who, Small((write_note(row["note"]),)))),
+                    Cell(since, find_key(catalogue.INSTANT, row["date_created"])),
+                    Cell(
+                        (writer.money(row["amount"]), Small((SIDES[row["direction"]],))),
+                        find_key(catalogue.MONEY, row["amount"]),
+                    ),
+                ]
+            )
+        other = plots.sum_other_requests(table, len(rows))
+        note, rest = "", []
+        if other.requests:
+            note = f": the first {len(rows)} of {len(table):,}"
+            count: Line = (display.format_count(other.requests, "other request", "other requests"),)
+            if other.without_amount:
+                count += (Small((f"{other.without_amount} of unknown amount",)),)
+            owed: list[str | Small] = []
+            for amount, side in ((other.to_receive, "in"), (other.to_pay, "out")):
+                owed += [writer.money(amount), Small((SIDES[side],))]
+            rest = [Cell(count), Cell(("",)), Cell((*owed,))]
+        headings = [("Who and what for", ""), ("Since", "date"), ("Amount", "number")]
+        yield Table(ANALYSES[REQUESTS].caption, headings, cells, ANALYSES[REQUESTS].order, note, rest)
+        texts = write_reminders(table.head(len(rows)), self._history, writer.zone, self._as_of)["text"].tolist()
+        if texts:
+            words = f"A text for each of your requests in the table, as of {moment}; later requests have none."
+            about = Paragraph((f"{words} Nothing is sent.",), "quiet")
+            yield Fold("Reminders to copy", [about, Texts(texts, "reminders")], "screen")
 
 
-def describe_omitted(sections: Sequence[Section], history: History) -> str:
-    """Return the titles of the sections that are left out, and why, as a sentence; empty without any."""
-    hidden = {section.name: _list_hidden(section.name, history) for section in sections}
-    titles = [f"“{catalogue.CATALOGUE[name].title}”" for name, parts in hidden.items() if parts]
-    parts = dict.fromkeys(part for some in hidden.values() for part in some)
-    return f"Left out, because they are about {_join(parts, 'or')}: {_join(titles, 'and')}." if titles else ""
+def list_headings(columns: Sequence[Column]) -> list[tuple[str, str]]:
+    """Return the headings of columns, each with its class; the first column has none."""
+    return [(column.heading, find_style(column) if at else "") for at, column in enumerate(columns)]
 
 
-def _list_hidden(name: str, history: History) -> list[str]:
-    return catalogue.list_hidden(name, private=history.private, strict=history.strict)
+def sum_people(people: pd.DataFrame, payments: pd.DataFrame) -> dict[str, float | None]:
+    """Return the money sent and received, and the net; None for a sum of unknown amounts."""
+    settled = payments[payments["status"] == Status.SETTLED.value]
+    sums: dict[str, float | None] = {}
+    for name, side in (("sent", "out"), ("received", "in")):
+        is_unknown = is_sum_unknown(settled.loc[settled["direction"] == side, "amount_cents"])
+        sums[name] = None if is_unknown else add_units(people[name])
+    sums["net"] = None if None in sums.values() else add_units(people["net"])
+    return sums
 
 
-def _join(words: Iterable[str], last: str) -> str:
-    *most, end = words
-    return f"{', '.join(most)} {last} {end}" if most else end
-
-
-def _build_section(
-    section: Section,
-    table: pd.DataFrame,
-    payments: pd.DataFrame,
-    *,
-    zone: ZoneInfo,
-    strict: bool,
-) -> dict[str, Any]:
-    none = _find_reason(section, table, payments)
-    rows, left_out = _choose_rows(section, table)
-    rows = _add_columns(rows, ["counterparty_id", *(column.name for column in section.columns)], payments)
-    title = _find_title(section)
-    columns = [
-        column
-        for column in section.columns
-        if column.kind not in _DURATIONS or (not strict and rows[column.name].notna().any())
-    ]
-    has_days = any(column.kind == "days" for column in columns)
-    notes = [section.days] if section.days and has_days else []
-    notes += [f"{section.rest[1].split()[-1]} without payments are left out"] if left_out else []
-    return {
-        "template": "",
-        "name": section.name,
-        "title": title,
-        "none": none,
-        "caveat": describe_caveat(section.name, payments),
-        "plot": None if none else _find_plot(section.name, zone),
-        "figure_words": section.figure or f"{title}: a figure. {_BELOW}",
-        "caption": section.caption,
-        "order": section.order,
-        "notes": notes,
-        "columns": columns,
-        "headings": [(column.heading, "" if at == 0 else column.style) for at, column in enumerate(columns)],
-        "small": section.small,
-        "rows": to_rows(rows) if section.columns and not none else [],
-        "others": len(table) - left_out - len(rows),
-        "rest": section.rest,
-        "is_newest": section.is_newest,
-        "is_folded": len(rows) > _MOST_UNFOLDED,
-        "table": table,
-    }
-
-
-def _add_columns(rows: pd.DataFrame, names: Sequence[str], payments: pd.DataFrame) -> pd.DataFrame:
-    """Return rows of payments with the columns that they lack, which are those of PAYMENTS; other rows as they are."""
-    lacking = [name for name in names if name not in rows]
-    if "payment_id" not in rows or not lacking:
-        return rows
-    listed = payments[payments["payment_id"].isin(rows["payment_id"].dropna())].set_index("payment_id")
-    return rows.assign(**{name: rows["payment_id"].map(listed[name]) for name in lacking})
-
-
-def _find_title(section: Section) -> str:
-    return section.title or catalogue.CATALOGUE[section.name].title
-
-
-def _find_reason(section: Section, table: pd.DataFrame, payments: pd.DataFrame) -> str:
-    """Return the sentence for a section with nothing to show; empty for any other."""
-    if lacks_audiences(section.name, payments):
-        return _NO_AUDIENCE
-    if not len(table) or (section.name == "activity" and not table["payments"].any()):
-        return section.none
-    return ""
-
-
-def _choose_rows(section: Section, table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """Return the rows that are listed, and the number of empty periods of a long table, which are not."""
-    filled = table
-    if section.is_newest and len(table) > MOST_ROWS:  # a wrong date lengthens a table by empty periods
-        filled = table[table["payments"] > 0]
-    most = plots.count_shown(len(filled), MOST_ROWS)
-    rows = filled.tail(most) if section.is_newest else filled.head(most)
-    return rows, len(table) - len(filled)
-
-
-def _find_plot(name: str, zone: ZoneInfo) -> Callable[..., Axes] | None:
-    """Return the plot of an analysis with the zone and the bars that a report has room for; None without one."""
-    plot: Callable[..., Axes] | None = getattr(plots, name, None)
-    if plot is None:
-        return None
-    given = {"top": _MOST_BARS, "tz": zone}
-    taken = inspect.signature(plot).parameters
-    return partial(plot, **{argument: value for argument, value in given.items() if argument in taken})
+def is_sum_unknown(amounts: pd.Series[Any]) -> bool:
+    """Return whether there are amounts, but none of them is known, so that their sum is not zero."""
+    return len(amounts) > 0 and bool(amounts.isna().all())

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
 from p2p_analytics import display, settings
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, GAP, select_payments
-from p2p_analytics.report._page import format_days
-from p2p_analytics.report._range import begin_day, find_moments, select_days, select_until
+from p2p_analytics.report._range import begin_day, find_moments, format_days, select_days, select_until
 from p2p_analytics.times import END_US, FIRST_US, MICROSECOND, find_zone, from_microseconds, parse_as_of
 from p2p_analytics.vocabulary import Status
 
@@ -41,7 +40,7 @@ class SelectedYear(NamedTuple):
     years : list of int
         The years with settled payments, in order.
     zone : ZoneInfo
-        That of the year: UTC in privacy mode.
+        The zone of the year: UTC in privacy mode.
     end : datetime
         The instant at which the year or, if that is earlier, the data ends.
     since : datetime or None
@@ -127,13 +126,14 @@ def select_year(
     Raises
     ------
     ConfigurationError
-        ``as_of`` is no instant, there is no such year, zone or privacy mode, or the key of privacy mode cannot be read.
+        ``as_of`` is not an instant, the year, zone or privacy mode does not exist, or the key of privacy mode cannot be
+        read.
     """
     mode = choose_privacy(privacy)
     zone = find_zone("UTC") if mode or history.private else find_zone(tz)
     moment = parse_as_of(as_of)
     until = select_until(history, moment)
-    years = _list_years(until, zone)
+    years = sorted(map(int, _find_settled(until).dt.tz_convert(zone).dt.year.unique()))
     data_end = min(moment, history.fetched_at)
     number = _check_year(year) if year is not None else years[-1] if years else _find_year(data_end, zone)
     first, after = begin_day(date(number, 1, 1), zone), begin_day(date(number + 1, 1, 1), zone)
@@ -161,7 +161,7 @@ def select_year(
 
 
 def _select_overlapping(problems: pd.DataFrame, first: datetime, after: datetime) -> pd.DataFrame:
-    """Return problems without those of statement files that are about other days than a period.
+    """Return problems, but of those about days of statement files only the ones that overlap a period.
 
     Problems without days are kept.
     """
@@ -174,10 +174,6 @@ def _list_gaps(problems: pd.DataFrame, *, strict: bool) -> list[str]:
     """Return the days of each gap between statement files as text, each once."""
     days = format_days(problems[problems["code"] == GAP], strict=strict)
     return [*dict.fromkeys(each or "days that are not known" for each in days)]
-
-
-def _list_years(history: History, zone: ZoneInfo) -> list[int]:
-    return sorted(map(int, _find_settled(history).dt.tz_convert(zone).dt.year.unique()))
 
 
 def _find_settled(history: History) -> pd.Series[Any]:
@@ -216,9 +212,9 @@ def _find_year(data_end: datetime, zone: ZoneInfo) -> int:
 
 
 def _find_undecided(history: History, moment: datetime) -> datetime | None:
-    """Return the day or month of which a year in privacy mode does not say which payments are later than a moment.
+    """Return the day or month of a moment, if privacy mode hides which of its payments are later than the moment.
 
-    None if there is no such payment.
+    None if it has no payments.
     """
     if moment >= history.fetched_at:
         return None

@@ -5,30 +5,31 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, Literal, SupportsIndex
 
 from p2p_analytics import display
-from p2p_analytics.analyses import catalogue
+from p2p_analytics.analyses.build import build_table, prepare
+from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.frames.row_currencies import find_currency, is_in_currency
 from p2p_analytics.frames.schema import GAP, count_other_kinds, select_payments
 from p2p_analytics.history import require_history
-from p2p_analytics.report._findings import Limits, list_findings, list_people, list_unclear_months
-from p2p_analytics.report._markdown import convert_page
-from p2p_analytics.report._page import (
-    MARKDOWN,
-    build_environment,
-    build_months,
-    build_people,
-    describe_privacy,
-    draw_parts,
-    limit_gaps,
-    measure_amounts,
-    name_shown,
-    require_kind,
-)
+from p2p_analytics.report._cells import CellWriter, name_people
+from p2p_analytics.report._findings import Limits, list_findings, list_people, list_unclear_months, write_finding
+from p2p_analytics.report._page import Figure, Page, Paragraph, Span, require_kind, write_page
 from p2p_analytics.report._range import begin_day
-from p2p_analytics.report._sections import build_sections, choose_sections, describe_omitted
+from p2p_analytics.report._sections import (
+    MONTHS,
+    PEOPLE,
+    SectionBuilder,
+    choose_sections,
+    describe_gaps,
+    describe_omitted,
+    describe_privacy,
+    list_shown,
+    select_rows,
+    sum_people,
+)
 from p2p_analytics.report._selected_year import select_year
 from p2p_analytics.times import EPOCH, MICROSECOND
 
@@ -45,14 +46,6 @@ if TYPE_CHECKING:
 
 _SECTIONS: Final = ("spend_by_friend", "categories", "monthly_flow", "activity")
 _MOST_BUSIEST: Final = 2  # months with the same number of payments, above which none stands out
-
-
-class Figure(NamedTuple):
-    """A figure at the head of the page: its name, its value as text, and a few words about it."""
-
-    name: str
-    value: str
-    words: str
 
 
 def render_year(  # noqa: PLR0913 - a history, and what to show of it
@@ -92,8 +85,8 @@ def render_year(  # noqa: PLR0913 - a history, and what to show of it
     Raises
     ------
     ConfigurationError
-        ``history`` is no History, ``as_of`` is no instant, the zone, the year, the kind or the privacy mode does not
-        exist, or the key of privacy mode cannot be read.
+        ``history`` is not a History, ``as_of`` is not an instant, the zone, the year, the kind or the privacy mode does
+        not exist, or the key of privacy mode cannot be read.
     SchemaError
         A frame of the history lacks a column, a payment_id is repeated, or payments of the year between people are in
         several currencies.
@@ -109,52 +102,90 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
     currency = find_currency(
         history.payments, what="render_year", advice="choose one, like history.select_currency({})"
     )
-    money = partial(display.format_money, currency=currency)
     payments, before = select_payments(history.payments), select_payments(chosen.before.payments)
-    build = partial(
-        catalogue.build_table, payments=catalogue.prepare(payments), history=history, as_of=chosen.end, tz=zone
-    )
-    tables = {name: build(name) for name in ("spend_by_friend", "monthly_flow", "request_outcomes", "time_to_settle")}
+    build = partial(build_table, payments=prepare(payments), history=history, as_of=chosen.end, tz=zone)
+    analyses = choose_sections(_SECTIONS)
+    shown = list_shown(analyses, history)
+    names = {*(analysis.name for analysis in shown), "request_outcomes", "time_to_settle"}
+    tables = {name: build(name) for name in sorted(names)}
     compared = before[is_in_currency(before, currency)]
-    flow = build("monthly_flow", payments=compared)
+    flow = build(MONTHS, payments=compared)
     # Only people are counted in this table, so earlier payments may be in other currencies.
     years = build("people_by_year", payments=before.assign(currency=currency))
-    own = build_people(tables["spend_by_friend"], payments) | build_months(tables["monthly_flow"])
-    sections = choose_sections(_SECTIONS)
-    parts = [part | {"is_folded": True} for part in build_sections(sections, history, payments, build, zone=zone)]
-    tables |= {part["name"]: part["table"] for part in parts if not part["template"]}
+    rows = {name: select_rows(ANALYSES[name], table, payments) for name, table in tables.items()}
+    sums = sum_people(tables[PEOPLE], payments)
+    money = partial(display.format_money, currency=currency)
     unclear = list_unclear_months(compared, build)
-    findings = _list_findings(chosen, tables | {"monthly_flow": flow}, payments, unclear, money)
-    names = name_shown([*own["people"], *list_people(findings)], history, payments)
-    user = history.me.user
-    template = build_environment(zone, currency, strict=history.strict).get_template("year.html.jinja")
-    page = template.render(
-        year=chosen.number,
-        name=user.display_name or user.username or user.id,
-        strict=history.strict,
-        begin=_find_first_moment(chosen),
-        end=_find_last_moment(chosen),
-        private=describe_privacy(history, currency),
-        figures=[*_list_figures(chosen, tables | {"people_by_year": years}, own, money)],
-        findings=findings,
-        labels=names.labels,
-        longest_amount=measure_amounts(
-            *(tables["monthly_flow"][name] for name in ("sent", "received", "net", "running_net")), currency=currency
-        ),
-        parts=draw_parts(parts, tables, history, names, kind=kind),
-        empty=chosen.describe_empty(),
-        remarks=_list_remarks(chosen, flow),
-        other_kinds=display.describe_kinds(count_other_kinds(history.payments)),
-        omitted=describe_omitted(sections, history),
-        currency=name_currency(currency),
-        tz=str(zone),
-        **(own | limit_gaps(chosen.gaps)),
+    findings = _list_findings(chosen, tables | {MONTHS: flow}, payments, unclear, money)
+    people = name_people([*rows[PEOPLE].rows, *list_people(findings)], history, payments)
+    writer = CellWriter(zone, currency, people.labels, strict=history.strict)
+    builder = SectionBuilder(
+        history,
+        payments,
+        rows,
+        writer,
+        people.figures,
+        kind=kind,
+        as_of=chosen.end,
+        gaps=chosen.gaps,
+        is_folded=True,
     )
-    return convert_page(page) if kind == MARKDOWN else page
+    figures = [*_list_figures(chosen, tables | {"people_by_year": years}, sums, money)]
+    user = history.me.user
+    name = user.display_name or user.username or user.id
+    mode, *privacy = describe_privacy(history, currency) or ["Names and amounts are real"]
+    empty = chosen.describe_empty()
+    kinds = display.describe_kinds(count_other_kinds(history.payments))
+    notes = [
+        (
+            f"Settled payments with others are counted, in {name_currency(currency)}, in the month in which they "
+            f"completed; months are in the zone {zone}."
+        ),
+        *_list_remarks(chosen, flow),
+        f"Not counted here, because they are not payments between people: {display.clean_text(kinds)}."
+        if kinds
+        else "",
+        *privacy,
+        describe_omitted(analyses, history),
+    ]
+    page = Page(
+        template="year.html.jinja",
+        title=f"{chosen.number} in payments: {display.clean_line(display.clean_text(name))}",
+        heading=(f"{chosen.number} in payments",),
+        introduction=[
+            Paragraph((Span(display.clean_text(name)), _describe_days(chosen)), "owner"),
+            Paragraph((f"{mode}.",), "quiet"),
+        ],
+        figures=figures,
+        remarks=[
+            *([Paragraph((empty,))] if empty else []),
+            *describe_gaps("The payments" if empty else "These sums and the shares below", chosen.gaps),
+        ],
+        findings=[] if empty else [(finding.section, write_finding(finding, writer)) for finding in findings],
+        notes=[(note,) for note in notes if note],
+        sections=[] if empty else [builder.build(analysis) for analysis in shown],
+        longest_amount=writer.measure(
+            amount for name in ("sent", "received", "net", "running_net") for amount in tables[MONTHS][name]
+        ),
+        longest_figure=max((len(figure.value) for figure in figures), default=1),
+        has_notes_last=True,
+    )
+    return write_page(page, kind)
+
+
+def _describe_days(chosen: SelectedYear) -> str:
+    """Return the first and the last day of the data, as far as they are within the year."""
+    first, last = _find_start(chosen), chosen.end - MICROSECOND
+    begin = chosen.format_day(first) if first and first < chosen.end else ""
+    end = "" if chosen.is_over or last < chosen.begin else chosen.format_day(last)
+    if begin and begin == end:
+        return f", {'in' if chosen.history.strict else 'on'} {end}"
+    days = [f"{word} {day}" for word, day in (("from", begin), ("until", end)) if day]
+    return f", {' '.join(days)}" if days else ""
 
 
 def _find_start(chosen: SelectedYear) -> datetime | None:
-    """Return the beginning of the data, if it is after that of the year; of payments, after January."""
+    """Return the beginning of the data, if the data begins after the year does; of payments, after January."""
     if chosen.since is not None and chosen.since > chosen.begin:
         return chosen.since
     if chosen.has_earlier:
@@ -163,18 +194,6 @@ def _find_start(chosen: SelectedYear) -> datetime | None:
     created = created[created >= EPOCH]
     first: datetime | None = None if created.empty else created.min()
     return first if first and first >= begin_day(date(chosen.number, 2, 1), chosen.zone) else None
-
-
-def _find_first_moment(chosen: SelectedYear) -> datetime | None:
-    """Return the first moment of the data, if it begins within the year."""
-    first = _find_start(chosen)
-    return first if first and first < chosen.end else None
-
-
-def _find_last_moment(chosen: SelectedYear) -> datetime | None:
-    """Return the last moment of the data, if it ends within the year."""
-    last = chosen.end - MICROSECOND
-    return None if chosen.is_over or last < chosen.begin else last
 
 
 def _list_findings(
@@ -241,7 +260,7 @@ def _list_remarks(chosen: SelectedYear, flow: pd.DataFrame) -> list[str]:
 
 
 def _describe_start(chosen: SelectedYear) -> str:
-    """Return a sentence about the beginning of the data, if it is after that of the year."""
+    """Return a sentence about the beginning of the data, if the data begins after the year does."""
     first = _find_start(chosen)
     if first is None:
         return ""

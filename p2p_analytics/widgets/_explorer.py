@@ -17,8 +17,10 @@ import ipywidgets
 import pandas as pd
 
 from p2p_analytics import plots
-from p2p_analytics.analyses import catalogue, pending_requests
+from p2p_analytics.analyses import pending_requests
+from p2p_analytics.analyses.build import build_table
 from p2p_analytics.analyses.caveats import describe_caveat, lacks_audiences
+from p2p_analytics.catalogue import ANALYSES, ONE_DATE, SINCE_CREATION, list_hidden
 from p2p_analytics.currencies import describe_code
 from p2p_analytics.display import clean_line, format_count
 from p2p_analytics.errors import P2PAnalyticsError
@@ -47,14 +49,9 @@ from p2p_analytics.widgets._table import (
 
 _PAYMENTS: Final = "payments"
 _TITLES: Final = {
-    **{name: entry.title for name, entry in catalogue.CATALOGUE.items() if name in plots.__all__},
+    **{name: analysis.title for name, analysis in ANALYSES.items() if hasattr(plots, name)},
     _PAYMENTS: "Payments",
 }
-_AGEING: Final = frozenset({"pending_ageing", "pending_requests", "split_bills"})
-# These use one date of each payment; the others compare two dates, or use none.
-_DATED: Final = frozenset(
-    {"spend_by_friend", "monthly_flow", "spending_over_time", "people_by_year", "activity", "recurring", "exposure"}
-)
 _REQUESTS: Final = "pending_requests"
 _OVER_TIME: Final = "spending_over_time"
 _WIDTH: Final = 5.2  # inches; still readable at two thirds, as on a phone
@@ -197,7 +194,7 @@ class Explorer(NotebookDisplay):
                 self._message.value = format_message(
                     "The period ends before it begins: choose an earlier first day.", "bad"
                 )
-            elif name in _AGEING:
+            elif name != _PAYMENTS and ANALYSES[name].dates == SINCE_CREATION:
                 scope += " Ages count from the date of creation."
             scope += self._describe_hidden(name)
             if name != _PAYMENTS and (others := len(self.payments) - len(select_payments(self.payments))):
@@ -219,19 +216,19 @@ class Explorer(NotebookDisplay):
     def _describe_hidden(self, name: str) -> str:
         """Return a sentence about a view of parts of payments that privacy mode hides, or empty text."""
         modes = {"private": self._history.private, "strict": self._history.strict}
-        if name == _PAYMENTS or not (hidden := catalogue.list_hidden(name, **modes)):
+        if name == _PAYMENTS or not (hidden := list_hidden(name, **modes)):
             return ""
         return f" Privacy mode hides {' and '.join(hidden)}, so this view is not that of the real payments."
 
     def _show_analysis(self, name: str) -> tuple[str, str]:
         """Compute an analysis, and return its plot (empty if there is nothing to draw) and its table, as HTML."""
-        rows = self._period.set_dates(self.payments) if name in _DATED else self.payments
+        rows = self._period.set_dates(self.payments) if ANALYSES[name].dates == ONE_DATE else self.payments
         options = {"by": "category", "every": self._period.choose_every(rows)} if name == _OVER_TIME else {}
-        self.table = catalogue.build_table(
+        self.table = build_table(
             name, rows, self._history, as_of=self._as_of, tz=self.zone.value, end=self._period.end, **options
         )
         people = fill_usernames(self.table, self._history.people)
-        html = analysis_to_html(people, _TITLES[name], self._period.tzinfo, self._date_format)
+        html = analysis_to_html(ANALYSES[name], people, self._period.tzinfo, self._date_format)
         if name == _REQUESTS:
             texts = write_reminders(
                 self.table.head(MOST_ROWS), self._history, self._period.tzinfo, as_instant(self._as_of)

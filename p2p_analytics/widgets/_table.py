@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
-from p2p_analytics import plots
+from p2p_analytics import catalogue, plots
+from p2p_analytics.catalogue import Analysis
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.display import (
     NO_NAME,
@@ -28,19 +29,9 @@ MOST_ROWS: Final = 100
 PAYMENTS_NOUN: Final = ("payment", "payments")
 _TRANSACTIONS: Final = ("transaction", "transactions")
 _MOST_COLUMNS: Final = 7  # of a table that fits a page of 600 pixels
-_MONEY: Final = frozenset(
-    {"sent", "received", "net", "running_net", "amount", "asked", "collected", "still_open", "declined", "usual"}
-)
-_FOREIGN: Final = frozenset({"counterparty_name", "note", "status", "action", "category", "reasons"})
-_HEADINGS: Final = {
-    "counterparty_name": "person",
-    "is_friend": "friend",
-    "running_net": "net so far",
-    "days_p50": "days for half",
-    "days_p90": "days for 9 of 10",
-    "days_p99": "days for 99 of 100",
-    "days_max": "days for all",
-}
+_FOREIGN: Final = frozenset({catalogue.PERSON, catalogue.NOTE, catalogue.TEXT})
+_SHARES: Final = frozenset({catalogue.SHARE, catalogue.SHARE_OF_MONEY})
+_BY_CLOCK: Final = frozenset({catalogue.WEEKDAY, catalogue.YEAR, catalogue.HOUR})
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -55,22 +46,30 @@ class Column:
     sorted_as: str = ""  # "ascending" or "descending" in the column that the rows are sorted by
 
 
-def analysis_to_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str = "%Y-%m-%d") -> str:
+def analysis_to_html(analysis: Analysis, table: pd.DataFrame, zone: ZoneInfo, dates: str = "%Y-%m-%d") -> str:
     """Return the first hundred rows as HTML, without ids and usernames, and with dates in the zone and format given."""
     most = len(table) if "weekday" in table else MOST_ROWS  # a week has 168 hours, and none is left out
     rows = table.head(most)
-    columns = [
-        Column(
-            _HEADINGS.get(name, name.replace("_", " ")),
-            _format_column(name, rows, find_table_currency(table), zone, dates),
-            is_number=name in _MONEY or not _is_text(rows[name]),
-            is_foreign=name in _FOREIGN,
+    declared = {column.name: column for column in analysis.columns}
+    columns = []
+    for name in table.columns:
+        other = catalogue.ID if name.endswith("_username") else catalogue.TEXT  # of an option, such as a category
+        column = declared.get(name) or catalogue.Column(name, other)
+        # The amounts show the currency. People in statements have no ids, so no friend is known among them.
+        if column.kind == catalogue.ID or name == "currency" or (name == "is_friend" and table[name].isna().all()):
+            continue
+        heading = column.heading[0].lower() + column.heading[1:]
+        if column.kind == catalogue.DAYS and "days" not in heading:
+            heading += ", days"
+        columns.append(
+            Column(
+                heading,
+                _format_column(column, rows, find_table_currency(table), zone, dates),
+                is_number=not _is_text(rows[name]),
+                is_foreign=column.kind in _FOREIGN and not column.words,
+            )
         )
-        for name in table.columns
-        if not name.endswith(("_id", "_username"))
-        and name != "currency"  # which the amounts show
-        and not (name == "is_friend" and table[name].isna().all())  # people in statements have no ids
-    ]
+    title = analysis.title
     size = format_count(len(table), "row", "rows")
     if len(table) > most:
         size = f"the first {most} of {size}"
@@ -170,19 +169,22 @@ def find_table_currency(table: pd.DataFrame) -> str:
     return str(table["currency"].iloc[0]) if "currency" in table and len(table) else US_DOLLARS
 
 
-def _format_column(name: str, rows: pd.DataFrame, currency: str, zone: ZoneInfo, dates: str) -> list[str]:
-    if name == "counterparty_name":
+def _format_column(
+    column: catalogue.Column, rows: pd.DataFrame, currency: str, zone: ZoneInfo, dates: str
+) -> list[str]:
+    if column.kind == catalogue.PERSON:
         return format_people(rows)
-    if name in _MONEY:
-        return ["" if value is None else format_money(value, currency=currency) for value in to_list(rows[name])]
-    return ["" if value is None else _format_value(name, value, zone, dates) for value in to_list(rows[name])]
+    values = to_list(rows[column.name])
+    if column.kind == catalogue.MONEY:
+        return ["" if value is None else format_money(value, currency=currency) for value in values]
+    return ["" if value is None else _format_value(column.kind, value, zone, dates) for value in values]
 
 
-def _format_value(name: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # noqa: ANN401 - a cell of any column
-    if "share" in name.split("_"):
+def _format_value(kind: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # noqa: ANN401 - a cell of any column
+    if kind in _SHARES:
         return format_share(value)
-    if name in {"weekday", "year", "hour"}:
-        return _WEEKDAYS[value] if name == "weekday" else f"{value}"
+    if kind in _BY_CLOCK:
+        return _WEEKDAYS[value] if kind == catalogue.WEEKDAY else f"{value}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if hasattr(value, "to_pydatetime"):

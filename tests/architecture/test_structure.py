@@ -125,10 +125,10 @@ def test_plain_modules_are_used_from_outside() -> None:
     documented = "".join(path.read_text(encoding="utf-8") for path in documents)
     used = {
         name
-        for module, path in PATHS.items()
+        for module, path in (*PATHS.items(), (PACKAGE, ROOT / PACKAGE / "__init__.pyi"))
         for found in imports_of(module, tree_of(path))
         for name in (found.module, f"{found.module}.{found.name}")
-        if name in PATHS and (path.name == "__init__.py" or package_of(module) != package_of(name))
+        if name in PATHS and (path.stem == "__init__" or package_of(module) != package_of(name))
     }
     unused = [
         module

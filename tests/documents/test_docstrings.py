@@ -7,10 +7,10 @@ import doctest
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.analyses.catalogue import CATALOGUE
+from p2p_analytics.catalogue import ANALYSES
 
 
-@pytest.mark.parametrize("name", [*CATALOGUE, "categorise"])
+@pytest.mark.parametrize("name", [*ANALYSES, "categorise"])
 def test_the_example_runs(name: str) -> None:
     """Each public analysis has an example on a tiny frame, which begins with the imports."""
     function = getattr(p2p, name)

@@ -143,15 +143,18 @@ def test_a_column_is_money_if_it_holds_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "sentence"),
     [
-        (["a/b"], r"'a/b' is no name of a sheet: choose 1 to 31 characters, none of \[\]:\*\?/\\, with no apostrophe"),
-        (["x" * 32], "is no name of a sheet"),
-        (["🎉" * 16], "is no name of a sheet"),
-        ([""], "'' is no name of a sheet"),
-        (["'a"], "is no name of a sheet"),
-        (["a\0b"], "is no name of a sheet"),
-        (["a\ud800"], "is no name of a sheet"),
-        (["History"], "'History' is no name of a sheet"),
-        ([1], "'1' is no name of a sheet"),
+        (
+            ["a/b"],
+            r"'a/b' cannot be the name of a sheet: choose 1 to 31 characters, none of \[\]:\*\?/\\, with no apostrophe",
+        ),
+        (["x" * 32], "cannot be the name of a sheet"),
+        (["🎉" * 16], "cannot be the name of a sheet"),
+        ([""], "'' cannot be the name of a sheet"),
+        (["'a"], "cannot be the name of a sheet"),
+        (["a\0b"], "cannot be the name of a sheet"),
+        (["a\ud800"], "cannot be the name of a sheet"),
+        (["History"], "'History' cannot be the name of a sheet"),
+        ([1], "'1' cannot be the name of a sheet"),
         (["Rent", "rent"], r"Excel takes the sheets 'Rent' and 'rent' for one: rename one of them\."),
     ],
 )

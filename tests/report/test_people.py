@@ -8,7 +8,6 @@ import pytest
 
 from p2p_analytics import plots
 from p2p_analytics.report import render_report
-from p2p_analytics.report._people import label_people
 from support.reports import ParsedPage, payment_row, report_history
 
 pytestmark = pytest.mark.usefixtures("draw_nothing")
@@ -42,13 +41,17 @@ def test_people_with_equal_names_are_distinguished() -> None:
 
 def test_namesakes_are_distinguished_by_username() -> None:
     """A username distinguishes better than an id, whether the table or only the profile has it."""
-    rows: list[dict[str, Any]] = [
-        {"counterparty_id": "71234", "counterparty_name": "Sam Rivera", "counterparty_username": "sam-r"},
-        {"counterparty_id": "75678", "counterparty_name": "Sam Rivera", "counterparty_username": None},
+    to_sam, to_other = (
+        {"counterparty_id": key, "counterparty_name": "Sam Rivera", "counterparty_username": username}
+        for key, username in (("71234", "sam-r"), ("75678", None))
+    )
+    rows = [
+        payment_row(1, CREATED, direction="out", flow_cents=-200, **to_sam),
+        payment_row(2, CREATED, direction="out", flow_cents=-100, **to_other),
     ]
-    profiles = [{"user_id": "75678", "username": "samuel", "display_name": "Sam Rivera", "also_named": None}]
-    labels = label_people(rows, profiles, frozenset())
-    assert [label.suffix for label in labels.values()] == ["@sam-r", "@samuel"]
+    text = render_text(rows, [{"user_id": "75678", "username": "samuel", "display_name": "Sam Rivera"}])
+    assert "Sam Rivera @sam-r $2.00" in text
+    assert "Sam Rivera @samuel $1.00" in text
 
 
 def test_figures_name_people_as_the_tables_do(monkeypatch: pytest.MonkeyPatch) -> None:

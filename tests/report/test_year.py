@@ -16,7 +16,7 @@ import pytest
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, GAP
-from p2p_analytics.report import render_report, render_year
+from p2p_analytics.report import render_report, render_year, select_year
 from p2p_analytics.times import parse_instant
 from support.reports import ParsedPage, payment_row, report_history
 
@@ -170,15 +170,13 @@ def test_privacy_mode_masks_what_is_chosen() -> None:
         ("2024-01-01", 2023, 2),  # a payment of the next days is of January in strict mode
     ):
         for privacy in (False, True, "strict"):
-            page = render_year(history, as_of=as_of, privacy=privacy)
-            assert f"<h1>{year} in payments</h1>" in page
-            assert _read_figures(page)["Payments"].partition(",")[0] == f"{count}"
+            chosen = select_year(history, None, as_of, privacy=privacy)
+            assert (chosen.number, chosen.settled_count) == (year, count)
 
 
 def test_a_masked_history_knows_days_or_months_only() -> None:
     """Of the day or month of `as_of` all payments are counted, which the page says; the next ones are not."""
     history = report_history([*ROWS, _pay(12, "2024-06-29T18:00:00Z", 500, CY), _pay(13, "2024-06-29", 500, CY)])
-    words = "All payments of {} are counted, because privacy mode hides which of them were later."
     for strict, as_of, count, day in (
         (False, "2024-06-29T12:00:00Z", 7, "29 Jun 2024"),
         (False, "2024-06-29", 5, None),
@@ -186,10 +184,13 @@ def test_a_masked_history_knows_days_or_months_only() -> None:
         (True, "2024-06-01", 5, None),
         (False, "2024-07-02", 8, None),  # the data ends before, apart from what was made while it was loaded
     ):
-        page = render_year(history.masked(strict=strict), as_of=as_of)
-        assert _read_figures(page)["Payments"].partition(",")[0] == f"{count}"
-        assert (words.format(day) in page) == (day is not None)
-        assert "hides which" not in render_year(history.masked(strict=strict), as_of=as_of, year=2023)
+        masked = history.masked(strict=strict)
+        chosen = select_year(masked, None, as_of)
+        assert chosen.settled_count == count
+        assert (chosen.undecided and chosen.format_day(chosen.undecided)) == day
+        assert select_year(masked, 2023, as_of).undecided is None
+    words = "All payments of Jun 2024 are counted, because privacy mode hides which of them were later."
+    assert words in render_year(history.masked(strict=True), as_of="2024-06-15")
 
 
 def _problem(code: str, file: str, days: tuple[str, str] | None, **fields: Any) -> dict[str, Any]:
@@ -251,9 +252,9 @@ def test_only_the_gaps_of_the_year_are_named() -> None:
 def test_the_days_of_a_gap(days: tuple[str, str] | None, years: list[int]) -> None:
     """Both days are included, and a gap without days can be of any year."""
     history = _with_problems(_gap("b.csv", days))
-    pages = {year: render_year(history, as_of=AS_OF, year=year, privacy=False) for year in (2022, 2023, 2024)}
-    assert [year for year, page in pages.items() if "leave out what no file has" in page] == years
-    assert all(("days that are not known" in pages[year]) == (days is None) for year in years)
+    gaps = {year: select_year(history, year, AS_OF, privacy=False).gaps for year in (2022, 2023, 2024)}
+    assert [year for year, found in gaps.items() if found] == years
+    assert all((gaps[year] == ["days that are not known"]) == (days is None) for year in years)
 
 
 def test_a_file_of_another_year_that_does_not_add_up() -> None:

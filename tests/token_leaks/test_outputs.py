@@ -25,7 +25,8 @@ import pytest
 from nbclient import NotebookClient
 
 import p2p_analytics as p2p
-from p2p_analytics.analyses import catalogue
+from p2p_analytics.analyses.build import build_table
+from p2p_analytics.catalogue import ANALYSES
 from support.canary import CANARY, find_canary_files, issue_canary_tokens
 from support.privacy.exports import export_all
 from support.scripted import reset
@@ -126,8 +127,8 @@ def test_a_load_leaves_no_token_behind(canary_server, tmp_path, caplog, capfd, r
     export_all(history, tmp_path, as_of=canary_server.now)
     (tmp_path / "report.html").write_text(p2p.render_report(history, as_of=canary_server.now))
     (tmp_path / "year.html").write_text(p2p.render_year(history, as_of=canary_server.now, privacy=False))
-    for name in catalogue.CATALOGUE:
-        table = catalogue.build_table(name, history.payments, history, as_of=canary_server.now)
+    for name in ANALYSES:
+        table = build_table(name, history.payments, history, as_of=canary_server.now)
         p2p.to_csv(table, tmp_path / f"{name}.csv")
         (tmp_path / f"{name}.pickle").write_bytes(pickle.dumps((table, table.attrs)))
     (tmp_path / "frame.pickle").write_bytes(pickle.dumps(history.payments))

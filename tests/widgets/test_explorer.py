@@ -140,6 +140,16 @@ def test_every_analysis_shows_something(tmp_path: Path, rows: list[dict[str, Any
     assert explorer._message.value == ""
 
 
+def test_the_headings_of_requests() -> None:
+    """They are the declared ones, without ids and usernames; days have their unit."""
+    explorer = p2p.Explorer(build_history(ROWS))
+    explorer.analysis.value = "request_outcomes"
+    assert re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', explorer._table.value) == [
+        "person", "direction", "requests", "settled", "pending", "cancelled", "expired", "failed", "requested", "paid",
+        "open", "share settled", "half within, days", "9 of 10 within, days",
+    ]  # fmt: skip
+
+
 def test_the_hours_name_the_zone() -> None:
     """The plot of the hours of the week names the chosen zone."""
     explorer = p2p.Explorer(build_history(ROWS), tz="Asia/Tokyo")

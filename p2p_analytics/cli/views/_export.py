@@ -8,12 +8,11 @@ from typing import Final
 
 import pandas as pd
 
-from p2p_analytics.analyses import catalogue
-from p2p_analytics.analyses.catalogue import takes
+from p2p_analytics.analyses.build import build_table, takes
 from p2p_analytics.archive import open_archive
+from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.cli import _arguments, _output
 from p2p_analytics.cli._commands import (
-    ANALYSES,
     DATABASES,
     FILES_OF_ALL_TABLES,
     FRAMES,
@@ -158,7 +157,7 @@ def _build_table(name: str, chosen: Range, options: argparse.Namespace) -> pd.Da
     zone = _find_zone(history, options)
     as_of = options.as_of or history.fetched_at
     try:
-        return catalogue.build_table(name, history.payments, history, as_of=as_of, tz=zone, end=chosen.end)
+        return build_table(name, history.payments, history, as_of=as_of, tz=zone, end=chosen.end)
     except SchemaError:
         if len(count_currencies(history.payments)) > 1:
             raise build_currencies_error(history, options, what=name) from None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from p2p_analytics.analyses.catalogue import prepare
+from p2p_analytics.analyses.build import prepare
 from support.analyses.cases import CASES, compare, pick
 from support.analyses.containers import ENGINES, LAYOUTS
 from support.analyses.records import HOSTILE

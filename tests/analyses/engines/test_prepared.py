@@ -10,7 +10,7 @@ import pytest
 
 from p2p_analytics.analyses import categorise, monthly_flow, spend_by_friend, status_mix, unusual
 from p2p_analytics.analyses._engine import _columns
-from p2p_analytics.analyses.catalogue import prepare
+from p2p_analytics.analyses.build import prepare
 from p2p_analytics.errors import SchemaError
 from support.analyses.containers import LAYOUTS, to_pandas
 from support.analyses.records import make_town

@@ -16,7 +16,8 @@ from matplotlib.text import Text
 
 import p2p_analytics as p2p
 from p2p_analytics import plots
-from p2p_analytics.analyses import catalogue
+from p2p_analytics.analyses.build import build_table
+from p2p_analytics.catalogue import ANALYSES
 from support.privacy.exports import export_all
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def tables_of(history: p2p.History) -> dict[str, pd.DataFrame]:
         "friends": history.friends,
         "people": history.people,
         "problems": history.problems,
-        **{name: catalogue.build_table(name, payments, history, as_of=AS_OF) for name in catalogue.CATALOGUE},
+        **{name: build_table(name, payments, history, as_of=AS_OF) for name in ANALYSES},
         "status_mix by direction": p2p.status_mix(payments, by="direction"),
         "spending_over_time by person": p2p.spending_over_time(payments, by="counterparty"),
     }
@@ -201,7 +202,7 @@ def artefacts_of(history: p2p.History, folder: Path) -> dict[str, bytes]:
         p2p.to_csv(table, folder / f"{name}.csv")
         p2p.to_parquet(table, folder / f"{name}.parquet")
         made[f"{name} unpacked"] = render_table(p2p.read_parquet(folder / f"{name}.parquet"))
-        if name in plots.__all__:
+        if hasattr(plots, name):
             made |= draw_table(name, table)
     made |= explore_history(history, folder)
     export_all(history, folder, as_of=AS_OF)
