@@ -6,7 +6,6 @@ import inspect
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from p2p_analytics import analyses
-from p2p_analytics.analyses._engine import PreparedPandas
 from p2p_analytics.analyses._parts.rules import UNCATEGORISED
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 from p2p_analytics.times import EPOCH, MICROSECOND, parse_as_of
@@ -27,7 +26,6 @@ __all__ = [
     "HistoryParts",
     "build_table",
     "list_hidden",
-    "prepare",
     "takes",
 ]
 
@@ -78,27 +76,22 @@ class HistoryParts(Protocol):
         """Whether dates are months."""
 
 
-def prepare(payments: pd.DataFrame) -> PreparedPandas:
-    """Return payments for several tables, of which each column is read once; they must not change meanwhile."""
-    return PreparedPandas(payments)
-
-
 def build_table(  # noqa: PLR0913 - what analyses take
     name: str,
-    payments: pd.DataFrame | PreparedPandas,
+    payments: pd.DataFrame,
     history: HistoryParts,
     *,
     as_of: datetime | date | str,
     tz: str | ZoneInfo = "UTC",
     end: datetime | None = None,
-    **options: Any,  # noqa: ANN401 - those of the analysis
+    **options: Any,  # noqa: ANN401 - of each analysis
 ) -> pd.DataFrame:
-    """Return the table of the analysis of a name, with those of the arguments that it takes.
+    """Run the named analysis with the arguments it accepts, and return its table.
 
     Parameters
     ----------
     name : str
-    payments : DataFrame or PreparedPandas
+    payments : DataFrame
         Rows of the history.
     history : HistoryParts
     as_of : datetime, date or str

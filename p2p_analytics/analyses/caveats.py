@@ -61,7 +61,7 @@ def describe_caveat(name: str, payments: pd.DataFrame) -> str:
 
 
 def lacks_audiences(name: str, payments: pd.DataFrame) -> bool:
-    """Return whether an analysis is about audiences, but that of no payment is known, although there are payments."""
+    """Return whether an analysis is about audiences, there are payments, and the audience of none is known."""
     if name not in _OF_AUDIENCES:
         return False
     rows = select_payments(payments)

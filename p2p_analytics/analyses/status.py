@@ -29,7 +29,7 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
     """Return the number of payments and the amount of money per status.
 
     One row per value of ``by`` and status that occur together. Unknown statuses are kept, and null
-    is a value of its own.
+    is a separate value.
 
     Columns
     -------
@@ -50,14 +50,14 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
     by : str
         A text column, such as ``"action"``, ``"direction"``, ``"audience"``, ``"medium"``.
     by_account : bool, optional
-        Whether each account has a table of its own, one below another in the order of ``account_id``, which is then the
-        first column and has to be one of ``payments``, as `Archives.scan` returns them: the
-        shares are then those of the account.
+        Whether each account has a separate table, one below another in the order of ``account_id``. It is then the
+        first column, and has to be a column of ``payments``, as `Archives.scan` returns them: the
+        shares then refer to the account.
 
     Returns
     -------
     frame
-        By ``by``, then most payments first, then by status; nulls last. Without payments there are no rows.
+        By ``by``, then most payments first, then by status; nulls last. Empty without payments.
 
     Raises
     ------

@@ -75,7 +75,7 @@ def analyse(
     import pandas as pd
 
     # It takes longer to import than other files need.
-    from p2p_analytics.analyses.catalogue import CATALOGUE, build_table, prepare
+    from p2p_analytics.analyses.catalogue import CATALOGUE, build_table
 
     zone = find_zone(tz)
     payments = find_payments(source)
@@ -91,11 +91,11 @@ def analyse(
     if not is_frame and not hasattr(source, "people"):
         raise SchemaError(f"{what} needs a History or a pandas frame, not a {name_type(source)}: convert it first.")
     parts: Any = _Parts(payments.head(0).reindex(columns=list(FRIENDS))) if is_frame else source
-    tables, descriptions, prepared = {}, {}, prepare(payments)
+    tables, descriptions = {}, {}
     for name, entry in CATALOGUE.items():
         descriptions[name] = entry.title
         try:
-            tables[name] = build_table(name, prepared, parts, as_of=moment, tz=zone, end=last)
+            tables[name] = build_table(name, payments, parts, as_of=moment, tz=zone, end=last)
         except SchemaError as error:
             descriptions[name] += f"; not here: {error}"
     people = None if is_frame else parts.people

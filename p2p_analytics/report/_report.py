@@ -112,8 +112,7 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     currency = find_currency(
         history.payments, what="render_report", advice="choose one, like history.select_currency({})"
     )
-    prepared = catalogue.prepare(payments)
-    build = partial(catalogue.build_table, payments=prepared, history=history, as_of=as_of, tz=zone, end=end)
+    build = partial(catalogue.build_table, payments=payments, history=history, as_of=as_of, tz=zone, end=end)
     people, flow, ages, requests = map(build, ("spend_by_friend", "monthly_flow", "pending_ageing", "pending_requests"))
     own = (
         _build_header(history, payments, as_instant(as_of))

@@ -111,9 +111,7 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
     )
     money = partial(display.format_money, currency=currency)
     payments, before = select_payments(history.payments), select_payments(chosen.before.payments)
-    build = partial(
-        catalogue.build_table, payments=catalogue.prepare(payments), history=history, as_of=chosen.end, tz=zone
-    )
+    build = partial(catalogue.build_table, payments=payments, history=history, as_of=chosen.end, tz=zone)
     tables = {name: build(name) for name in ("spend_by_friend", "monthly_flow", "request_outcomes", "time_to_settle")}
     compared = before[is_in_currency(before, currency)]
     flow = build("monthly_flow", payments=compared)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from spark.calls import CALLS, list_columns
 
 import p2p_analytics as p2p
@@ -14,6 +15,7 @@ import p2p_analytics as p2p
 SECONDS = 240
 
 
+@pytest.mark.spark
 def test_tables_of_a_cluster(pyspark: None, tmp_path: Path, history_of, payment) -> None:
     """They equal those of pandas, though the executor has no Python: expressions run in its Java."""
     archive = p2p.open_archive(tmp_path / "archive")

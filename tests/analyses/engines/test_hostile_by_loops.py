@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from p2p_analytics.analyses.catalogue import prepare
 from support.analyses.cases import CASES, compare, pick
 from support.analyses.containers import ENGINES, LAYOUTS
 from support.analyses.records import HOSTILE
@@ -53,15 +52,6 @@ def test_hostile(name: str, engine: str, record_property: Any) -> None:
     layout = CHOSEN[name]
     runs = [each for each in find_expected(name) if is_comparable(each[0], layout)]
     compare(engine, ENGINES[engine](LAYOUTS[layout](HOSTILE[name]())), runs, record_property, ("hostile", "hostile"))
-
-
-@pytest.mark.parametrize("name", list(CHOSEN))
-def test_prepared(name: str) -> None:
-    """A pandas frame that is prepared for several analyses gives each its table."""
-    layout = CHOSEN[name]
-    runs = [each for each in find_expected(name) if is_comparable(each[0], layout)]
-    frame = prepare(ENGINES["pandas"](LAYOUTS[layout](HOSTILE[name]())))
-    compare("pandas", frame, runs, lambda *_: None, ("hostile", "hostile"))
 
 
 def is_comparable(case: Case, layout: str) -> bool:
