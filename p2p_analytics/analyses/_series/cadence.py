@@ -64,7 +64,7 @@ CADENCES: Final = (
 def add_periods(day: int, number: int, cadence: Cadence, day_of_month: int | None = None) -> int:
     """Return the day some periods after a day, both counted from 1970-01-01.
 
-    Months are those of the calendar: the day of the month stays, or is the last one of a shorter month.
+    Months are calendar months: the day of the month stays, or is the last one of a shorter month.
     """
     if cadence.days:
         return day + number * cadence.days
