@@ -7,10 +7,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
-from p2p_analytics.analyses._series import cadence
+from p2p_analytics.analyses._series import cadence, chains
 from p2p_analytics.analyses._series.candidate_sets import FEWEST, number_payments
 from p2p_analytics.times import DAY_US, END_US, FIRST_US, find_zone, parse_as_of, to_microseconds
 from p2p_analytics.vocabulary import Status
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from zoneinfo import ZoneInfo
 
-    import numpy as np
-    import polars as pl
     from narwhals.stable.v2.typing import IntoFrameT
 
 _COLUMNS: Final = {
@@ -163,11 +163,6 @@ def _find_day(moment: int, zone: ZoneInfo) -> int:
 
 def _describe_series(events: pl.DataFrame, today: int) -> Iterator[dict[str, Any]]:
     """Yield the rows of the result, in any order."""
-    import numpy as np
-    import polars as pl
-
-    from p2p_analytics.analyses._series import chains
-
     col = pl.col
     rows = events.filter(col("payments").sum().over("person", "direction") >= FEWEST)
     keys, words = (rows[name].unique().sort() for name in ("person", "note"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw
+import polars as pl
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.accounts import add_account, list_keys
@@ -13,7 +14,6 @@ from p2p_analytics.analyses._parts.by import GROUP, check_by
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
     from narwhals.stable.v2.typing import IntoFrameT
 
 _COLUMNS: Final = {
@@ -104,8 +104,6 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
 
 def _add_shares(sums: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """Return sums with their shares, in order; in Polars alone, which takes half as long to plan."""
-    import polars as pl
-
     cents, number = pl.col("amount_cents"), pl.col("payments")
     # Columns, for exact division: Polars multiplies by the inverse of one number, as a sum over one group is.
     all_cents, everything = (each * 0 + each.sum().over(*keys, GROUP) for each in (cents, number))

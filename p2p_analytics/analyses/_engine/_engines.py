@@ -59,8 +59,8 @@ class Engine(Protocol):
     def add_quotient(self, frame: nw.LazyFrame[Any], name: str, dividend: nw.Expr, divisor: int) -> nw.LazyFrame[Any]:
         """Return a frame with one more column: whole numbers divided by a number above 0, rounded down."""
 
-    def find_unusual(self, frame: nw.LazyFrame[Any], usual: Mapping[str, Usual]) -> tuple[int, set[str]]:
-        """Return the number of rows, and the columns with an unusual value."""
+    def find_unusual(self, frame: nw.LazyFrame[Any], usual: Mapping[str, Usual], what: str) -> tuple[int, set[str]]:
+        """Return the number of rows, and the columns with an unusual value; check the session as `check` does."""
 
     def find_ranked(self, frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[Any]:
         """Return one row per group, with values at ranks."""

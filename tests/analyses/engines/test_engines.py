@@ -114,8 +114,9 @@ def test_duckdb_reads_only_some_columns_before_a_lazy_result(build: Callable[...
     pending_requests(payments, "2024-06-30")
     logged = connection.execute("SELECT message FROM duckdb_logs WHERE type = 'QueryLog'").fetchall()
     (check,) = (text for (text,) in logged if "WHERE" in text and "duckdb_logs" not in text)
-    names = [name for name in payments.columns if f'"{name}"' in check.partition("WHERE")[2]]
-    assert sorted(names) == ["amount_cents", "currency", "date_created", "kind"]
+    conditions = "".join(part.partition("\n")[0] for part in check.split("WHERE")[1:])
+    names = [name for name in payments.columns if f'"{name}"' in conditions]
+    assert names == ["amount_cents", "date_created", "currency"]
 
 
 def test_a_connection_that_may_not_read_python(build: Callable[..., pd.DataFrame]) -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses._engine import _kinds
-from p2p_analytics.analyses._engine._duckdb.queries import quote
-from p2p_analytics.errors import SchemaError
+from p2p_analytics.analyses._engine._duckdb.queries import ZONE, quote, refuse_other_zone
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
@@ -18,17 +17,12 @@ if TYPE_CHECKING:
 _INSTANTS: Final = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
 _DATES: Final = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", *_INSTANTS})
 _NULL: Final = '"NULL"'
-_ZONE: Final = "if(count(*) >= 0, current_setting('TimeZone'), '') AS zone"  # also without rows
 
 
 def check(native: DuckDBPyRelation, what: str) -> None:
     """Raise a SchemaError if the connection is in another zone than UTC: it would show the dates of results in it."""
-    (zone,) = native.limit(0).aggregate(_ZONE).fetchall()[0]
-    if zone not in {"UTC", "Etc/UTC"}:
-        raise SchemaError(
-            f"{what}: DuckDB's connection is in the time zone {zone}, in which dates would be shown shifted: "
-            """run connection.execute("SET TimeZone = 'UTC'") first (duckdb.execute, without a connection)."""
-        )
+    (zone,) = native.limit(0).aggregate(ZONE).fetchall()[0]
+    refuse_other_zone(zone, what)
 
 
 def read_names(native: DuckDBPyRelation) -> list[str]:

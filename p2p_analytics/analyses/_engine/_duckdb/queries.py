@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses._engine._ranks import LARGEST, find_share
+from p2p_analytics.errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from duckdb import DuckDBPyRelation
+
     from p2p_analytics.analyses._engine._kinds import Usual
     from p2p_analytics.analyses._engine._ranks import Ranked
 
-_ROWS: Final = "p2p_rows"  # within a query
+ZONE: Final = "if(count(*) >= 0, current_setting('TimeZone'), '') AS zone"  # also without rows
 
 
 def add_quotient(frame: nw.LazyFrame[Any], name: str, dividend: nw.Expr, divisor: int) -> nw.LazyFrame[Any]:
@@ -30,20 +34,34 @@ def add_quotient(frame: nw.LazyFrame[Any], name: str, dividend: nw.Expr, divisor
     return found
 
 
-def find_unusual(frame: nw.LazyFrame[Any], usual: Mapping[str, Usual]) -> tuple[int, set[str]]:
-    """Return the number of rows, and the columns with an unusual value.
+def find_unusual(frame: nw.LazyFrame[Any], usual: Mapping[str, Usual], what: str) -> tuple[int, set[str]]:
+    """Return the number of rows, and all columns if one has an unusual value; the session is checked by the same query.
 
-    Each column has a query: DuckDB does not compare conditions on several columns with statistics. They are one SQL
-    text, because each step of a relation takes about a millisecond.
+    Kinds are always unusual here, because to filter by them is quicker than to look at them. Each other column has a
+    filter: DuckDB does not compare conditions on several columns with statistics. A step of a relation takes up to a
+    millisecond, so there are as few as possible.
     """
-    queries = [f"SELECT '' AS name, count(*) AS number FROM {_ROWS}"]  # noqa: S608 - no value of a user
+    relation: DuckDBPyRelation = frame.to_native()
+    parts = []
     for name, (first, last, with_null) in usual.items():
         column, dtype = quote(name), "TIMESTAMPTZ " if isinstance(first, datetime) else ""
         outside = f"{column} < {dtype}'{first}' OR {column} > {dtype}'{last}'"
         outside += "" if with_null else f" OR {column} IS NULL"
-        queries.append(f"SELECT '{name}', count(*) FROM {_ROWS} WHERE {outside}")  # noqa: S608 - quoted
-    counts = dict(frame.to_native().query(_ROWS, " UNION ALL ".join(queries)).fetchall())
-    return counts.pop(""), {name for name, number in counts.items() if number}
+        if name != "kind":
+            parts.append(relation.filter(outside))
+    number = reduce(type(relation).union, parts or [relation.limit(0)]).aggregate(f"{ZONE}, count(*) AS number")
+    zone, found, rows = number.cross(relation.aggregate("count(*) AS every")).fetchall()[0]
+    refuse_other_zone(zone, what)
+    return rows, {*usual} if found else {*usual} & {"kind"}
+
+
+def refuse_other_zone(zone: str, what: str) -> None:
+    """Raise a SchemaError if a connection is in another zone than UTC: it would show the dates of results in it."""
+    if zone not in {"UTC", "Etc/UTC"}:
+        raise SchemaError(
+            f"{what}: DuckDB's connection is in the time zone {zone}, in which dates would be shown shifted: "
+            """run connection.execute("SET TimeZone = 'UTC'") first (duckdb.execute, without a connection)."""
+        )
 
 
 def find_ranked(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[Any]:

@@ -21,8 +21,9 @@ def add_quotient(frame: nw.LazyFrame[Any], name: str, dividend: nw.Expr, divisor
     return frame.with_columns((dividend // divisor).alias(name))
 
 
-def find_unusual(frame: nw.LazyFrame[Any], usual: Mapping[str, Usual]) -> tuple[int, set[str]]:
+def find_unusual(frame: nw.LazyFrame[Any], usual: Mapping[str, Usual], what: str) -> tuple[int, set[str]]:
     """Return the number of rows, and the columns with an unusual value."""
+    _ = what
     native: pl.LazyFrame = frame.to_native()
     conditions = {}
     for name, (first, last, with_null) in usual.items():

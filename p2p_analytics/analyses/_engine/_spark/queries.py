@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions
 
 from p2p_analytics.analyses._engine._ranks import count_ranked
-from p2p_analytics.analyses._engine._spark.frames import quote
+from p2p_analytics.analyses._engine._spark.frames import check, quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,9 +25,10 @@ def add_quotient(frame: nw.LazyFrame[Any], name: str, dividend: nw.Expr, divisor
     return frame.with_columns((dividend // divisor).alias(name))
 
 
-def find_unusual(frame: nw.LazyFrame[Any], usual: Mapping[str, Usual]) -> tuple[int, set[str]]:
-    """Return the number of rows, and the columns with an unusual value."""
+def find_unusual(frame: nw.LazyFrame[Any], usual: Mapping[str, Usual], what: str) -> tuple[int, set[str]]:
+    """Return the number of rows, and the columns with an unusual value; the session is checked, too."""
     native: DataFrame = frame.to_native()
+    check(native, what)
     counts = {"": functions.count("*").alias("rows")}
     for name, (first, last, with_null) in usual.items():
         column = functions.col(quote(name))
