@@ -6,7 +6,6 @@ import inspect
 from typing import TYPE_CHECKING, Any, Protocol
 
 from p2p_analytics import analyses
-from p2p_analytics.analyses._engine import PreparedPandas
 from p2p_analytics.analyses._parts.rules import UNCATEGORISED
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 from p2p_analytics.catalogue import ANALYSES
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["UNCATEGORISED", "HistoryParts", "build_table", "prepare", "takes"]
+__all__ = ["UNCATEGORISED", "HistoryParts", "build_table", "takes"]
 
 
 class HistoryParts(Protocol):
@@ -33,14 +32,9 @@ class HistoryParts(Protocol):
         """Whether dates are months."""
 
 
-def prepare(payments: pd.DataFrame) -> PreparedPandas:
-    """Return payments for several tables, which read each column once; the frame must not change meanwhile."""
-    return PreparedPandas(payments)
-
-
 def build_table(  # noqa: PLR0913 - what analyses take
     name: str,
-    payments: pd.DataFrame | PreparedPandas,
+    payments: pd.DataFrame,
     history: HistoryParts,
     *,
     as_of: datetime | date | str,
@@ -53,7 +47,7 @@ def build_table(  # noqa: PLR0913 - what analyses take
     Parameters
     ----------
     name : str
-    payments : DataFrame or PreparedPandas
+    payments : DataFrame
         Rows of the history.
     history : HistoryParts
     as_of : datetime, date or str

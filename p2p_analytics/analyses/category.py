@@ -24,9 +24,9 @@ _CENTS: Final = ["flow_cents", "received_cents", "payments"]
 def categorise(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> Any:  # noqa: ANN401 - a Series or a frame
     """Return the category of each payment, by words and emoji in its note, or by the person.
 
-    Upper and lower case and white space do not matter. A word or phrase matches between characters that are no letters
+    Upper and lower case and white space do not matter. A word or phrase matches between characters that are not letters
     and digits. An emoji matches anywhere, in any skin tone, gender and style, but not as a part of another emoji: a
-    woman who cooks is no food.
+    woman who cooks is not food.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def categorise(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> Any: 
         The rules are not such a table: a column is missing, or a row holds something else than text, no category, or
         neither a pattern nor a person.
     SchemaError
-        The input is no frame of an engine that works, or holds other types.
+        The input is not a frame of an engine that works, or holds other types.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
     Returns
     -------
     frame
-        Largest ``sent`` first, then by name, ``uncategorised`` last; without rows if there are no settled payments.
+        Largest ``sent`` first, then by name, ``uncategorised`` last; empty without settled payments.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
     opened = _engine.open_frame(
         payments, ["direction", "flow_cents", *category_rules.READ], status=Status.SETTLED, what="categories"
     )
-    # Each note once: to look for words takes longer than to compare notes, of which many are alike.
+    # Each note once: to look for words takes longer than to compare notes, and many are alike.
     notes = (
         opened.frame.with_columns(
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),

@@ -29,7 +29,7 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC", *, by_account
     """Return the money sent and received in each calendar month, in settled payments.
 
     One row per month of the zone, from the first to the last month with a payment; months between
-    them without payments hold zeros. Money moves when a payment completes, so the month is that of
+    them without payments hold zeros. Money moves when a payment completes, so the month is taken from
     date_completed, or of date_created where date_completed is null. Settled payments without either
     date, or with a date before 1970 or after 2199 (UTC), form one last row with a null month.
 
@@ -52,19 +52,19 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC", *, by_account
     tz : str or ZoneInfo
         Time zone of the months, such as ``America/New_York``.
     by_account : bool, optional
-        Whether each account has a table of its own, one below another in the order of ``account_id``, which is then the
-        first column and has to be one of ``payments``, as `Archives.scan` returns them: each
+        Whether each account has a separate table, one below another in the order of ``account_id``. It is then the
+        first column, and has to be a column of ``payments``, as `Archives.scan` returns them: each
         with its own range of months. One row per account and month is then read into memory.
 
     Returns
     -------
     frame
-        In order of time; without rows if there are no settled payments.
+        In order of time; empty without settled payments.
 
     Raises
     ------
     ConfigurationError
-        There is no such zone.
+        The zone does not exist.
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.

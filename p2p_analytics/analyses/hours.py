@@ -55,7 +55,7 @@ def activity(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
     Raises
     ------
     ConfigurationError
-        There is no such zone.
+        The zone does not exist.
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.

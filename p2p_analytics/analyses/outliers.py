@@ -15,14 +15,12 @@ from p2p_analytics.times import DAY_US, MICROSECOND
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import timedelta
 
     from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 _COLUMNS: Final = declare_columns("unusual", usual=_engine.units("twice_usual", times=2))
-_ROWS_AT_ONCE: Final = 3_000_000  # payments, of which Polars takes 1 GB in one query
-_ROWS_OF_SLICE: Final = 12_000_000  # payments, of which Polars takes 1 GB in a query for one of the small tables
+_ROWS_AT_ONCE: Final = 3_000_000  # payments that count; Polars takes 0.4 GB for each million of them
 _LONGEST: Final = 10_000 * 366 * DAY_US  # microseconds; no two dates are further apart
 _GAPS_IN_STRETCH: Final = 20  # of the longest, they fit into 64 bits
 _LARGE: Final = 5  # times the median
@@ -30,7 +28,6 @@ _FEWEST: Final = 5  # payments that make a median usual
 _MIDDLE: Final = {"lower": _engine.Rank(50), "upper": _engine.Rank(50, from_largest=True)}  # the median is their mean
 _SIDES: Final = ["person", "direction"]
 _ALIKE: Final = [*_SIDES, "amount_cents", "stretch"]
-_TEXTS: Final = ["payment_id", "note", "counterparty_id", "person"]
 _FOUND: Final = [
     "payment_id", "reason", "other_id", "amount_cents", "twice_usual", "counterparty_id", "person",
     "date_created", "note",
@@ -71,8 +68,8 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
         PAYMENTS. Rows that are not settled, or have no direction or amount, are excluded, for duplicates also those
         without date_created; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. A lazy
         frame is queried at the call, for the checks, and on DuckDB for the medians, which are kept: read the result
-        before rows change. One of Polars with more than three million rows that count is read several times, above
-        twelve million in parts, and the rows found are kept. Settled requests of statements have the date of their
+        before rows change. One of Polars with more than three million rows that count is read in parts, and the
+        rows found are kept. Settled requests of statements have the date of their
         payment.
     within : timedelta or str, optional
         Text like ``"90s"``, ``"10min"``, ``"6h"``.
@@ -80,7 +77,7 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
     Returns
     -------
     frame
-        Newest first, then by id and reason; rows without a date last. Without unusual payments there are no rows.
+        Newest first, then by id and reason; rows without a date last. Empty without unusual payments.
 
     Raises
     ------
@@ -120,48 +117,33 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
         what="unusual",
     )
     directed = opened.frame.with_columns(col("amount_cents").abs(), person=_engine.person_key())
-    rows = _engine.count_rows(directed, payments, what="unusual")
-    table = _find_unusual(directed, payments, gap, rows)
-    sorted_table = _engine.sort_in_slices(table, payments, _IN_ORDER, slices=-(-rows // _ROWS_OF_SLICE), what="unusual")
-    return _engine.to_result(sorted_table, payments, _COLUMNS, opened.currency)
+    found = _engine.build_in_parts(
+        directed,
+        payments,
+        lambda part: _find_unusual(part, payments, gap),
+        by=["person"],
+        rows=_ROWS_AT_ONCE,
+        what="unusual",
+    )
+    descending = [name == "date_created" for name in _IN_ORDER]
+    table = found.sort(*_IN_ORDER, descending=descending, nulls_last=True)
+    return _engine.to_result(table, payments, _COLUMNS, opened.currency)
 
 
-def _find_unusual(payments: nw.LazyFrame[Any], native: IntoFrame, gap: int, rows: int) -> nw.LazyFrame[Any]:
-    """Return the unusual payments with the name of the person.
-
-    Rows are compared with small tables. For a large query of Polars, a query of its own finds each of them, because one
-    query would keep the rows in memory for several uses; and a very large one is read in parts for them.
-    """
+def _find_unusual(payments: nw.LazyFrame[Any], native: IntoFrame, gap: int) -> nw.LazyFrame[Any]:
+    """Return the unusual payments with the name of the person; payments of one person depend on no others."""
     col = nw.col
     settled = payments.filter(~col("amount_cents").is_null()).drop("counterparty_name")
-
-    def keep(table: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-        return table if rows <= _ROWS_AT_ONCE else _engine.keep(table, native, what="unusual")
-
-    def find(build: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]], frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-        found: nw.LazyFrame[Any] = nw.concat(
-            [keep(build(part)) for part in _engine.cut_by_hash(frame, ["person"], -(-rows // _ROWS_OF_SLICE))]
-        )
-        return found
-
-    medians = _engine.keep_small(find(_find_medians, payments), native, what="unusual")
-    # What rows share is of a slice: Polars takes more memory to look for that of all slices.
-    duplicates = find(lambda part: _find_duplicates(part, keep(_find_several(part, gap)), gap), settled)
-    large = find(lambda part: _find_large(part, medians), settled)
+    medians = _engine.keep_small(_find_medians(payments), native, what="unusual")
+    found = nw.concat([_find_duplicates(settled, gap), _find_large(settled, medians)])
     names = medians.group_by("person").agg(col("counterparty_name").max())
-    return nw.concat([duplicates, large]).join(names, on="person", how="left")
+    return found.join(names, on="person", how="left")
 
 
 def _find_medians(payments: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """Return the middle amounts of each person and direction; payments without an amount have the name, too."""
     wanted = _engine.Ranked(_SIDES, "amount_cents", _MIDDLE, last=["counterparty_name"])
     return _engine.find_ranked(payments, wanted).with_columns(nw.col(*_MIDDLE).cast(nw.Int64()))
-
-
-def _find_several(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
-    """Return what several rows share; only these are worth a comparison in order, for which engines sort."""
-    rows, shared = _engine.add_group(_repeat_rows(settled, gap), _ALIKE)
-    return rows.group_by(*shared).agg(number=nw.len()).filter(nw.col("number") > 1)
 
 
 def _repeat_rows(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
@@ -179,13 +161,15 @@ def _repeat_rows(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
     return nw.concat([rows, repeated])
 
 
-def _find_duplicates(settled: nw.LazyFrame[Any], several: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
+def _find_duplicates(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
     col = nw.col
     in_order = {"order_by": ["date_created", "payment_id", "note"]}
-    rows, shared = _engine.add_group(_repeat_rows(settled, gap), _ALIKE)
-    candidates = _engine.copy_texts(rows.join(several, on=shared, how="semi"), _TEXTS)
+    rows = _repeat_rows(settled, gap)
+    # Only rows that share these are worth a comparison in order, for which engines sort.
+    several = rows.group_by(*_ALIKE).agg(number=nw.len()).filter(col("number") > 1)
     return (
-        _engine.encode(candidates.with_columns(text=_engine.normalise("note")), [*_SIDES, "text"])
+        rows.join(several, on=_ALIKE, how="semi")
+        .with_columns(text=_engine.normalise("note"))
         .with_columns(
             before=col("date_created").shift(1).over(*_ALIKE, "text", **in_order),
             other_id=col("payment_id").shift(1).over(*_ALIKE, "text", **in_order),
@@ -194,13 +178,12 @@ def _find_duplicates(settled: nw.LazyFrame[Any], several: nw.LazyFrame[Any], gap
         )
         .filter(col("date_created") - col("before") <= gap, ~col("is_repeated"))
         .select(*_FOUND)
-        .with_columns(col("person").cast(nw.String()))
     )
 
 
 def _find_large(settled: nw.LazyFrame[Any], medians: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     col = nw.col
-    found = (
+    return (
         settled.join(medians, on=_SIDES, how="inner")
         .with_columns(
             twice_usual=(col("lower") + col("upper")).cast(nw.Int64()),
@@ -210,4 +193,3 @@ def _find_large(settled: nw.LazyFrame[Any], medians: nw.LazyFrame[Any]) -> nw.La
         .filter(col("values") >= _FEWEST, col("amount_cents") * 2 >= col("twice_usual") * _LARGE)
         .select(*_FOUND)
     )
-    return _engine.copy_texts(found, _TEXTS)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NO_DATE: Final = "no date"
 EDGES: Final = (1, 7, 30, 90)
-MONTH_EDGES: Final = (31, 61, 92, 184)  # for payments of which only the month is known
+MONTH_EDGES: Final = (31, 61, 92, 184)  # for payments with a known month and an unknown day
 _EARLIEST: Final = -(2**63) + 1  # microseconds in 64 bits; no date is as early
 _DIRECTIONS: Final = ("in", "out")
 _AGES: Final = declare_columns("pending_ageing", amount=_engine.NUMBER, oldest_days=_engine.WHOLE)
@@ -74,8 +74,8 @@ def pending_ageing(
     edges : iterable of int
         Ages in days at which a new band begins, ascending, from 1.
     by_account : bool, optional
-        Whether each account has a table of its own, one below another in the order of ``account_id``, which is then the
-        first column and has to be one of ``payments``, as `Archives.scan` returns them: an
+        Whether each account has a separate table, one below another in the order of ``account_id``. It is then the
+        first column, and has to be a column of ``payments``, as `Archives.scan` returns them: an
         account without pending payments has zeros.
 
     Returns
@@ -165,7 +165,7 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
     Returns
     -------
     frame
-        Oldest first, then by id; rows without a date last. Without pending payments there are no rows.
+        Oldest first, then by id; rows without a date last. Empty without pending payments.
 
     Raises
     ------
@@ -213,12 +213,12 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
         nw.col("amount_cents").abs(),
         age_us=nw.when(age < 0).then(0).otherwise(age),  # 0 for a later payment
     )
-    in_order = _engine.sort(table, payments, _IN_ORDER, what="pending_requests")
+    in_order = table.sort(*_IN_ORDER, nulls_last=True)
     return _engine.to_result(in_order, payments, _REQUESTS, opened.currency)
 
 
 def _list_accounts(payments: IntoFrame) -> list[str | None]:
-    """Return all accounts in order, by a query of its own: within another, Polars keeps all rows for both."""
+    """Return all accounts in order, by a separate query: within another, Polars keeps all rows for both."""
     opened = _engine.open_frame(payments, [ACCOUNT], every_kind=True, what="pending_ageing", by_currency=True)
     found = opened.frame.group_by(ACCOUNT).agg(rows=nw.len()).select(ACCOUNT)
     accounts = _engine.collect(found, payments, what="pending_ageing")[ACCOUNT].to_list()

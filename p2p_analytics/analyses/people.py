@@ -30,7 +30,7 @@ def people_by_year(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoF
 
     One row per year of the zone, from the first to the last with a settled payment; years between them without
     payments hold zeros. A person is known by id, or without one by name. Money moves when a payment completes, so the
-    year is that of date_completed, or of date_created where date_completed is null.
+    year is taken from date_completed, or of date_created where date_completed is null.
 
     Columns
     -------
@@ -42,7 +42,7 @@ def people_by_year(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoF
     lost : count
         With a settled payment in the year before, and none in this one.
     top_person_share, top_5_share : fraction
-        Of the money sent and received, that of the person with the most, and of the five with the most; 0 if no money
+        The part of the money sent and received of the person with the most, or of the five with the most; 0 if no money
         moved.
     payments : count
     sent, received : currency units
@@ -61,12 +61,12 @@ def people_by_year(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoF
     Returns
     -------
     frame
-        In order of time; without rows if there are no settled payments.
+        In order of time; empty without settled payments.
 
     Raises
     ------
     ConfigurationError
-        There is no such zone.
+        The zone does not exist.
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.

@@ -62,7 +62,7 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
     Returns
     -------
     frame
-        Largest ``asked`` first, then by id, name and direction; without rows if there are no requests.
+        Largest ``asked`` first, then by id, name and direction; empty without requests.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
 def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT:
     """Return how long settled requests took.
 
-    One row per value of ``by``; null is a value of its own.
+    One row per value of ``by``; null is a separate value.
 
     Columns
     -------
@@ -168,7 +168,7 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
     Returns
     -------
     frame
-        By ``by``, nulls last; without rows if there are no such requests.
+        By ``by``, nulls last; empty without such requests.
 
     Raises
     ------
@@ -226,5 +226,5 @@ def _find_wait() -> nw.Expr:
 
 
 def _has_both() -> nw.Expr:
-    """Return whether both dates are known: a row of a statement has one, that of the payment, in both columns."""
+    """Return whether both dates are known: a row of a statement has the date of the payment in both columns."""
     return nw.coalesce(nw.col("source"), nw.lit(SOURCE_API)) != SOURCE_STATEMENT

@@ -61,14 +61,14 @@ def spend_by_friend(
     top : int, optional
         Maximum number of rows. The shares still refer to all counterparties.
     by_account : bool, optional
-        Whether each account has a table of its own, one below another in the order of ``account_id``, which is then the
-        first column and has to be one of ``payments``, as `Archives.scan` returns them: ``top``
-        and the shares are then those of the account.
+        Whether each account has a separate table, one below another in the order of ``account_id``. It is then the
+        first column, and has to be a column of ``payments``, as `Archives.scan` returns them: ``top``
+        and the shares then refer to the account.
 
     Returns
     -------
     frame
-        Largest ``sent`` first, then by id and name; without rows if there are no settled payments.
+        Largest ``sent`` first, then by id and name; empty without settled payments.
 
     Raises
     ------

@@ -46,7 +46,7 @@ def spending_over_time(
     """Return the money sent and received in each period, in settled payments.
 
     One row per period, from the first to the last with a payment, without gaps; with ``by``, one row per period and
-    value that occurs at all. Money moves when a payment completes, so the period is that of date_completed, or of
+    value that occurs at all. Money moves when a payment completes, so the period is taken from date_completed, or of
     date_created where date_completed is null. Settled payments without either date, or with a date before 1970 or after
     2199 (UTC), are in last rows with a null period.
 
@@ -78,12 +78,12 @@ def spending_over_time(
     -------
     frame
         In order of time; in a period, people with the most sent first, then by id and name, and other values in
-        alphabetical order, ``uncategorised`` and nulls last. Without rows if there are no settled payments.
+        alphabetical order, ``uncategorised`` and nulls last. Empty without settled payments.
 
     Raises
     ------
     ConfigurationError
-        There is no such zone, period, or value of ``by``, or the rules are not as `categorise` needs them.
+        The zone, period, or value of ``by`` does not exist, or the rules are not as `categorise` needs them.
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
@@ -177,7 +177,7 @@ def _fill_gaps(sums: nw.LazyFrame[Any], every: calendar.Every, columns: list[str
     periods = _engine.build_rows(sums.to_native(), rows, {"number": _engine.COUNT, "period": _engine.DATE})
     groups = sums.group_by("group").agg(*(col(name).max() for name in columns))
     numbered = sums.join(periods, left_on="first_day", right_on="period", how="left").with_columns(
-        number=col("number").fill_null(len(days) - 1)  # a null day is that of the last period
+        number=col("number").fill_null(len(days) - 1)  # a null day belongs to the last period
     )
     order, descending = ["number"], [False]
     if "counterparty_id" in columns:

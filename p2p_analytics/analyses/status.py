@@ -7,6 +7,7 @@ __all__ = ["status_mix"]
 from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw
+import polars as pl
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.accounts import add_account, list_keys
@@ -16,7 +17,6 @@ from p2p_analytics.analyses._parts.columns import declare_columns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
     from narwhals.stable.v2.typing import IntoFrameT
 
 _COLUMNS: Final = declare_columns("status_mix", without=["action"])
@@ -26,7 +26,7 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
     """Return the number of payments and the amount of money per status.
 
     One row per value of ``by`` and status that occur together. Unknown statuses are kept, and null
-    is a value of its own.
+    is a separate value.
 
     Columns
     -------
@@ -47,14 +47,14 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
     by : str
         A text column, such as ``"action"``, ``"direction"``, ``"audience"``, ``"medium"``.
     by_account : bool, optional
-        Whether each account has a table of its own, one below another in the order of ``account_id``, which is then the
-        first column and has to be one of ``payments``, as `Archives.scan` returns them: the
-        shares are then those of the account.
+        Whether each account has a separate table, one below another in the order of ``account_id``. It is then the
+        first column, and has to be a column of ``payments``, as `Archives.scan` returns them: the
+        shares then refer to the account.
 
     Returns
     -------
     frame
-        By ``by``, then most payments first, then by status; nulls last. Without payments there are no rows.
+        By ``by``, then most payments first, then by status; nulls last. Empty without payments.
 
     Raises
     ------
@@ -101,8 +101,6 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
 
 def _add_shares(sums: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """Return sums with their shares, in order; in Polars alone, which takes half as long to plan."""
-    import polars as pl
-
     cents, number = pl.col("amount_cents"), pl.col("payments")
     # Columns, for exact division: Polars multiplies by the inverse of one number, as a sum over one group is.
     all_cents, everything = (each * 0 + each.sum().over(*keys, GROUP) for each in (cents, number))

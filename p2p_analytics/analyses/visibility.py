@@ -32,7 +32,7 @@ def exposure(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
     """Return the number of payments in each calendar month by the audience that can see them.
 
     One row per month of the zone, from the first to the last month with a payment; months between them without payments
-    hold zeros. The month is that of date_created. Payments without that date, or with one before 1970 or after 2199
+    hold zeros. The month is taken from date_created. Payments without that date, or with one before 1970 or after 2199
     (UTC), form one last row with a null month.
 
     Columns
@@ -61,12 +61,12 @@ def exposure(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
     Returns
     -------
     frame
-        In order of time; without rows if there are no payments.
+        In order of time; empty without payments.
 
     Raises
     ------
     ConfigurationError
-        There is no such zone.
+        The zone does not exist.
     SchemaError
         The frame lacks a column or holds other types.
 
@@ -117,7 +117,7 @@ def sensitive_notes(payments: IntoFrameT) -> IntoFrameT:
 
     One row per payment. The words, phrases and emoji that are looked for are in a file of the package; addresses and
     numbers are recognised by their form. Upper and lower case, accents and white space in notes do not matter. The
-    lists cannot find everything, and find some that is harmless. Payments of an unknown audience, such as those of
+    lists cannot find everything, and find some that is harmless. Payments of an unknown audience, such as rows of
     statements, are excluded, although they may be public.
 
     Columns
@@ -135,14 +135,14 @@ def sensitive_notes(payments: IntoFrameT) -> IntoFrameT:
     Parameters
     ----------
     payments : frame
-        PAYMENTS, of any status, direction and currency, of which the public ones count. Rows of another ``kind`` than
+        PAYMENTS, of any status, direction and currency. Only public ones count. Rows of another ``kind`` than
         payments are excluded. Datetimes without a zone are UTC. A lazy frame is queried at the call; each distinct note
         of public payments is read into memory.
 
     Returns
     -------
     frame
-        Newest first, then by id; rows without a date last. Without such notes there are no rows.
+        Newest first, then by id; rows without a date last. Empty without such notes.
 
     Raises
     ------

@@ -74,7 +74,7 @@ def analyse(
         A frame is given without ``as_of``, ``as_of`` or ``end`` is not an instant, or the zone is unknown.
     """
     # It takes longer to import than other files need.
-    from p2p_analytics.analyses.build import build_table, prepare
+    from p2p_analytics.analyses.build import build_table
 
     zone = find_zone(tz)
     payments = find_payments(source)
@@ -90,11 +90,11 @@ def analyse(
     if not is_frame and not hasattr(source, "people"):
         raise SchemaError(f"{what} needs a History or a pandas frame, not a {name_type(source)}: convert it first.")
     parts: Any = _Parts(payments.head(0).reindex(columns=list(FRIENDS))) if is_frame else source
-    tables, descriptions, prepared = {}, {}, prepare(payments)
+    tables, descriptions = {}, {}
     for name, analysis in ANALYSES.items():
         descriptions[name] = analysis.title
         try:
-            tables[name] = build_table(name, prepared, parts, as_of=moment, tz=zone, end=last)
+            tables[name] = build_table(name, payments, parts, as_of=moment, tz=zone, end=last)
         except SchemaError as error:
             descriptions[name] += f"; not here: {error}"
     people = None if is_frame else parts.people

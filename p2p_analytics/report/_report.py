@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from p2p_analytics import catalogue, display, plots
-from p2p_analytics.analyses.build import build_table, prepare
+from p2p_analytics.analyses.build import build_table
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.frames.row_currencies import find_currency
 from p2p_analytics.frames.schema import (
@@ -122,7 +122,7 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     currency = find_currency(
         history.payments, what="render_report", advice="choose one, like history.select_currency({})"
     )
-    build = partial(build_table, payments=prepare(payments), history=history, as_of=as_of, tz=zone, end=end)
+    build = partial(build_table, payments=payments, history=history, as_of=as_of, tz=zone, end=end)
     shown = list_shown(chosen, history)
     tables = _build_tables(build, shown)
     rows = {name: select_rows(catalogue.ANALYSES[name], table, payments) for name, table in tables.items()}

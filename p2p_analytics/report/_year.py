@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, SupportsIndex
 
 from p2p_analytics import display
-from p2p_analytics.analyses.build import build_table, prepare
+from p2p_analytics.analyses.build import build_table
 from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.frames.row_currencies import find_currency, is_in_currency
@@ -103,7 +103,7 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
         history.payments, what="render_year", advice="choose one, like history.select_currency({})"
     )
     payments, before = select_payments(history.payments), select_payments(chosen.before.payments)
-    build = partial(build_table, payments=prepare(payments), history=history, as_of=chosen.end, tz=zone)
+    build = partial(build_table, payments=payments, history=history, as_of=chosen.end, tz=zone)
     analyses = choose_sections(_SECTIONS)
     shown = list_shown(analyses, history)
     names = {*(analysis.name for analysis in shown), "request_outcomes", "time_to_settle"}

@@ -97,7 +97,12 @@ def read_rows(table: pd.DataFrame | pl.DataFrame | pl.LazyFrame | duckdb.DuckDBP
     return rows
 
 
-@pytest.fixture(params=list(KINDS))
+# The other kinds are other dtypes of these; `make test-all` runs them.
+USUAL = {"pandas", "polars", "polars lazy", "duckdb"}
+PARAMS = [kind if kind in USUAL else pytest.param(kind, marks=pytest.mark.all_frames) for kind in KINDS]
+
+
+@pytest.fixture(params=PARAMS)
 def convert(request: pytest.FixtureRequest) -> Callable[[pd.DataFrame], Any]:
     """Return a function that converts a pandas frame; parametrized over the kinds of frames."""
     return KINDS[request.param]

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     Build = Callable[[list[dict[str, Any]]], pd.DataFrame]
     ToSpark = Callable[[pd.DataFrame], Any]
 
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,10 @@
-"""Expressions that several analyses share, and quotients, which take DuckDB a step of its own."""
+"""Expressions that several analyses share."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw
-
-from p2p_analytics.analyses._engine._duckdb import quote, write_quotient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,18 +22,6 @@ def integers(names: Iterable[str]) -> nw.Expr:
     return nw.col(*names).fill_null(0).cast(nw.Int64())
 
 
-def add_quotient(frame: nw.LazyFrame[Any], name: str, dividend: nw.Expr, divisor: int) -> nw.LazyFrame[Any]:
-    """Return a frame with a column of whole numbers divided by a number above 0, rounded down; null stays null."""
-    if not frame.implementation.is_duckdb():
-        return frame.with_columns((dividend // divisor).alias(name))
-    column = quote(name)
-    relation = frame.with_columns(dividend.alias(name)).to_native()
-    divided: nw.LazyFrame[Any] = nw.from_native(
-        relation.project(f"* REPLACE ({write_quotient(column, divisor)} AS {column})")
-    )
-    return divided
-
-
 def share(part: str, whole: nw.Expr) -> nw.Expr:
     """Return a column as a fraction of a whole, 0 where the whole is 0."""
     # Polars multiplies by the inverse of a scalar divisor, which is inexact; division by a column is exact.
@@ -49,7 +35,7 @@ def text_key(name: str) -> nw.Expr:
 
 
 def person_key() -> nw.Expr:
-    """Return a text for each counterparty that joins can compare: the id, else the name; it is never null.
+    """Return a text for each counterparty that joins can compare: the id, else the name; never null.
 
     For few rows: engines take longer to write it than to group by the id and the name.
     """

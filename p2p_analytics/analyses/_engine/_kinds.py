@@ -1,18 +1,26 @@
-"""Columns that are read of a frame, and kinds of columns of results."""
+"""Kinds of columns: of the frames that are read, and of results."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from p2p_analytics.errors import SchemaError
+from p2p_analytics.frames import schema as frames
 from p2p_analytics.times import DAY_US
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import narwhals.stable.v2 as nw
-    from narwhals.dtypes import DType
+    from collections.abc import Collection, Sequence
+    from datetime import datetime
 
     from p2p_analytics.vocabulary import Status
+
+CSV_ADVICE: Final = "pandas.read_csv guesses types, p2p.read_csv keeps them"
+_WORDS: Final = {
+    frames.TEXT: "text", frames.WHOLE: "whole cents", frames.INSTANT: "datetimes", frames.FLAG: "true or false",
+}  # fmt: skip
+TOO_LARGE: Final = (
+    "amounts of 2**53 cents or more, one or all together, too many to be exact: correct or drop the largest"
+)
 
 
 class Selection(NamedTuple):
@@ -20,18 +28,30 @@ class Selection(NamedTuple):
 
     Attributes
     ----------
-    names : list of str
+    names : sequence of str
         Columns of the frame.
-    wanted : set of str
-        Those of them that the analysis needs. The others say which rows count: one of which every row has the usual
-        value may be left out.
+    wanted : collection of str
+        The columns that the analysis needs. The others decide which rows count: an engine may leave out one with only
+        usual values.
     status : Status, optional
-        The only one that counts: rows of another may be left out.
+        The only status that counts: an engine may leave out rows with another one.
     """
 
-    names: list[str]
-    wanted: frozenset[str]
+    names: Sequence[str]
+    wanted: Collection[str]
     status: Status | None = None
+
+
+class Usual(NamedTuple):
+    """The smallest and the largest usual value of a column, and whether a null is usual.
+
+    Rows with only usual values need no further check, and the statistics of Parquet files prove it without reading the
+    columns: a query for the extremes of a million rows takes as long as a small analysis.
+    """
+
+    first: int | str | datetime
+    last: int | str | datetime
+    with_null: bool = True
 
 
 class Kind(NamedTuple):
@@ -87,7 +107,18 @@ def whole_days(microseconds: str) -> Kind:
     return WHOLE._replace(column=microseconds, per=DAY_US)
 
 
-def read_dtypes(frame: nw.LazyFrame[Any], names: Sequence[str]) -> dict[str, DType]:
-    """Return the dtypes of those columns that a frame has."""
-    schema = frame.collect_schema()
-    return {name: schema[name] for name in names if name in schema}
+def find_kind(name: str) -> str:
+    """Return the dtype of a column in the frames that a load gives; a column of the user's own is text."""
+    return frames.PAYMENTS.get(name) or frames.PEOPLE.get(name, frames.TEXT)
+
+
+def build_error(what: str, name: str, kind: str, found: str, advice: str = CSV_ADVICE) -> SchemaError:
+    """Return the error for a column that holds something else than its kind."""
+    return SchemaError(f"{what} needs {_WORDS[kind]} in the column {name}, not {found}; {advice}.")
+
+
+def is_instant(name: str, dtype: object, *, is_date: bool, what: str) -> bool:
+    """Return whether a column holds instants; one that should, and has another dtype, is refused."""
+    if is_date or find_kind(name) != frames.INSTANT:
+        return is_date and find_kind(name) == frames.INSTANT
+    raise build_error(what, name, frames.INSTANT, str(dtype), "cast it")

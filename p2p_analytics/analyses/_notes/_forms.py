@@ -15,7 +15,7 @@ _EMAIL: Final = re.compile(
 )
 _DIGIT: Final = re.compile(r"[0-9]")
 
-# An order, an account or an amount before a number says that it is no phone number.
+# After an order, an account or an amount, a number is not a phone number.
 _NO_PHONE: Final = re.compile(
     r"(?:order|invoice|inv|receipt|conf|confirmation|booking|ticket|ref|reference|case|claim|acct|account|tracking|"
     r"serial|isbn|policy|member|id|no|nr|code|sku|item|po|check|routing|iban)[ .:#]{0,3}$|[$€£¥#]\s?$"

@@ -75,7 +75,7 @@ class Lists:
             self._add_row(row)
 
     def find(self, batches: Iterable[list[str]]) -> set[str]:
-        """Return the reasons of the patterns in a note, of which the words come in batches."""
+        """Return the reasons of the patterns in a note; its words come in batches."""
         found: set[Pattern] = set()
         count = covered = 0
         kept: list[str] = []

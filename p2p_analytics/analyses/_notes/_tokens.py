@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _SKIN_TONES: Final = range(0x1F3FB, 0x1F400)
 _DROPPED: Final = frozenset({"Mn", "Me", "Cf"})  # accents, key caps, variation selectors, joiners
 _QUOTES: Final = dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'")
-# An amount is no token. A flag is a pair of letters of its own; other symbols are one token each.
+# An amount is not a token. A flag is a pair of special letters; each other symbol is one token.
 _TOKEN: Final = re.compile(r"[$€£¥]\s?\d[\d.,]*|([^\W_]+|[\U0001F1E6-\U0001F1FF]{2}|[^\w\s\x00-\xbf\u2000-\u206f])")
 _AT: Final = re.compile(r"(?<!\S)@(?!\S)")
 _REPEATED: Final = re.compile(r"(.)\1{2,}")

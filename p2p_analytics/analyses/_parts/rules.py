@@ -27,7 +27,7 @@ _NO_LETTER: Final = "(?:[^\\p{L}\\p{M}\\p{N}\u200c\u200d]|[\ufe0e\ufe0f\u20e3])"
 _STYLES: Final = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"  # variation selectors and skin tones
 _GENDER: Final = f"{_JOINER}[\u2640\u2642]"
 _STYLE: Final = re.compile(f"[{_STYLES}]|{_GENDER}")
-_TAGS: Final = "\U000e0020-\U000e007f"  # after a black flag they make that of a region
+_TAGS: Final = "\U000e0020-\U000e007f"  # after a black flag they make the flag of a region
 _LETTERS: Final = "\U0001f1e6-\U0001f1ff"  # two of them make a flag
 _BEFORE: Final = {
     "word": f"(?:^|{_NO_LETTER})",

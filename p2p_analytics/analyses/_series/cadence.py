@@ -8,10 +8,10 @@ from calendar import monthrange
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy as np
 
 ACTIVE: Final = "active"
 LATE: Final = "late"
@@ -64,7 +64,7 @@ CADENCES: Final = (
 def add_periods(day: int, number: int, cadence: Cadence, day_of_month: int | None = None) -> int:
     """Return the day some periods after a day, both counted from 1970-01-01.
 
-    Months are those of the calendar: the day of the month stays, or is the last one of a shorter month.
+    Months are calendar months: the day of the month stays, or is the last one of a shorter month.
     """
     if cadence.days:
         return day + number * cadence.days
@@ -77,8 +77,6 @@ def add_periods(day: int, number: int, cadence: Cadence, day_of_month: int | Non
 
 def add_to_each(days: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any], cadence: Cadence) -> np.ndarray[Any, Any]:
     """Return the days numbers of periods after days, as `add_periods` does for one."""
-    import numpy as np
-
     if cadence.days:
         weeks_later: np.ndarray[Any, Any] = days + numbers * cadence.days
         return weeks_later
@@ -144,7 +142,5 @@ def _start_months() -> list[int]:
 @cache
 def _start_months_array() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the first days of all months, and the number of the month of each day from the first one."""
-    import numpy as np
-
     starts = np.array(_start_months(), dtype=np.int32)
     return starts, np.arange(len(starts) - 1, dtype=np.int32).repeat(np.diff(starts))

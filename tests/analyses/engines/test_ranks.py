@@ -13,10 +13,12 @@ import polars as pl
 import pytest
 
 from p2p_analytics.analyses import _engine, request_outcomes, time_to_settle
+from p2p_analytics.analyses._engine import _ranks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+FIND = {"polars": _engine.find_ranked, "duckdb": _engine.find_ranked, "counts": _ranks.count_ranked}
 SIZES = range(1, 41)
 PERCENTS = (1, 10, 50, 90, 99, 100)
 BUILDERS: dict[str, Callable[[pl.DataFrame], Any]] = {
@@ -35,7 +37,7 @@ def test_ranks_from_both_ends(builder: str) -> None:
     ranks = {
         f"{side}{percent}": _engine.Rank(percent, side == "last") for percent in PERCENTS for side in ("first", "last")
     }
-    table = _engine.find_ranked(frame, _engine.Ranked(["size"], "value", ranks)).collect()
+    table = FIND[builder](frame, _engine.Ranked(["size"], "value", ranks)).collect()
     found = {int(row["size"]): row for row in table.iter_rows(named=True)}
     assert sorted(found) == list(SIZES)
     for size, row in found.items():
@@ -52,7 +54,7 @@ def test_a_group_without_values(builder: str) -> None:
     """It has null at each rank."""
     rows = pl.DataFrame({"size": ["0"], "value": [None]}, schema={"size": pl.String, "value": pl.Int64})
     wanted = _engine.Ranked(["size"], "value", {"first": _engine.Rank(50), "last": _engine.Rank(50, from_largest=True)})
-    (row,) = _engine.find_ranked(nw.from_native(BUILDERS[builder](rows)).lazy(), wanted).collect().iter_rows(named=True)
+    (row,) = FIND[builder](nw.from_native(BUILDERS[builder](rows)).lazy(), wanted).collect().iter_rows(named=True)
     assert row["values"] == 0
     assert [None if row[name] != row[name] else row[name] for name in ("first", "last")] == [None, None]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from p2p_analytics.analyses._series import _candidates
+from p2p_analytics.analyses._series import chains
 from p2p_analytics.analyses.series import recurring
 from p2p_analytics.sandbox.town import build
 from support.analyses.towns import FEWEST, judge_town, view_payments
@@ -66,5 +66,5 @@ def test_threads_and_the_order_of_rows_change_nothing(monkeypatch: pytest.Monkey
     assert len(one_by_one) > FEWEST
     mixed = payments.sample(frac=1, random_state=1)
     pd.testing.assert_frame_equal(recurring(mixed, as_of="2026-01-01"), one_by_one)
-    monkeypatch.setattr(_candidates, "_FEWEST_IN_THREADS", 0)
+    monkeypatch.setattr(chains, "_FEWEST_IN_THREADS", 0)
     pd.testing.assert_frame_equal(recurring(payments, as_of="2026-01-01"), one_by_one)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from p2p_analytics.analyses._series import _search, _views
+from p2p_analytics.analyses._series import chains
 from p2p_analytics.analyses.series import recurring
 
 if TYPE_CHECKING:
@@ -83,18 +83,18 @@ def test_the_work_is_linear(
 ) -> None:
     """Four times the payments are at most five times the compared steps; a payment has at most some hundred."""
     work: dict[str, int] = {}
-    follow, list_views = _search._follow_steps, _views.list_views
+    follow, list_sets = chains._follow_steps, chains.list_candidate_sets
 
     def count_steps(table: Any, *args: Any) -> Any:
-        work["steps"] += int(table.sizes.sum()) * _search.REACH
+        work["steps"] += int(table.sizes.sum()) * chains._REACH
         return follow(table, *args)
 
     def count_payments(payments: Any) -> Any:
         work["payments"] += len(payments.days)
-        return list_views(payments)
+        return list_sets(payments)
 
-    monkeypatch.setattr(_search, "_follow_steps", count_steps)
-    monkeypatch.setattr(_views, "list_views", count_payments)
+    monkeypatch.setattr(chains, "_follow_steps", count_steps)
+    monkeypatch.setattr(chains, "list_candidate_sets", count_payments)
     done = []
     for number in (4_500, 18_000):
         work |= {"steps": 0, "payments": 0}

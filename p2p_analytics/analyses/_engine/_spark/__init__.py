@@ -1,0 +1,26 @@
+"""PySpark DataFrames: results are DataFrames of the same session."""
+
+from p2p_analytics.analyses._engine._spark.frames import (
+    check,
+    convert_instants,
+    is_text_column,
+    read,
+    read_names,
+)
+from p2p_analytics.analyses._engine._spark.queries import add_quotient, cut, find_ranked, find_unusual
+from p2p_analytics.analyses._engine._spark.results import ON_POLARS, load_table, to_result
+
+__all__ = [
+    "ON_POLARS",
+    "add_quotient",
+    "check",
+    "convert_instants",
+    "cut",
+    "find_ranked",
+    "find_unusual",
+    "is_text_column",
+    "load_table",
+    "read",
+    "read_names",
+    "to_result",
+]
