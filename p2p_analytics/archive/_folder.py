@@ -63,6 +63,7 @@ class ArchiveFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.derived: tuple[str, object] | None = None  # the view that an import has derived, and its key
         try:
             if path.exists() and not path.is_dir():
                 raise ArchiveError(f"{path} is a file: an archive is a folder, so name another path.")

@@ -424,7 +424,7 @@ def _select_payments(view: View, ids: pl.Series) -> pd.DataFrame:
 def _select_problems(before: pd.DataFrame, after: pd.DataFrame, files: Collection[str]) -> pd.DataFrame:
     """Return the problems of files, and the other ones that were not there before."""
     if before.empty:
-        return after
+        return after.copy()
     known = set(_list_rows(before, [*PROBLEMS]))
     is_shown = [
         row not in known or file in files or other in files

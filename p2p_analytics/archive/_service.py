@@ -257,15 +257,7 @@ def _write_payments(
         elif part.num_rows or len(starts) == 1:
             pieces = split_rows(part, start)
             payments += [folder.write("payments", piece, account, start=first) for first, piece in pieces]
-    # Payments that were added, and payments with another status.
-    states = [
-        pc.binary_join_element_wise(each["payment_id"], pc.fill_null(each["status"], ""), "\n") for each in (old, new)
-    ]
-    added, unlike = (
-        int(pc.sum(pc.invert(pc.is_in(after, value_set=before))).as_py() or 0)
-        for before, after in ((old["payment_id"], new["payment_id"]), states)
-    )
-    return payments, Changes(added, unlike - added)
+    return payments, Changes(*_count_changes(old, new))
 
 
 def write_table(folder: ArchiveFolder, kind: str, frame: pd.DataFrame, old: Entry | None, account: str) -> Entry:
@@ -302,6 +294,18 @@ def _limit_fetched_at(rows: pa.Table, moment: datetime) -> pa.Table:
     place = rows.column_names.index(FETCHED_AT)
     fetched = rows[FETCHED_AT]
     return rows.set_column(place, FETCHED_AT, pc.if_else(pc.greater(fetched, latest), latest, fetched))
+
+
+def _count_changes(old: pa.Table, new: pa.Table) -> tuple[int, int]:
+    """Return the number of added payments, and the number of payments with another status."""
+    ids = (old["payment_id"], new["payment_id"])
+    states = (
+        pc.binary_join_element_wise(rows["payment_id"], pc.fill_null(rows["status"], ""), "\n") for rows in (old, new)
+    )
+    added, unlike = (
+        int(pc.sum(pc.invert(pc.is_in(after, value_set=before))).as_py() or 0) for before, after in (ids, states)
+    )
+    return added, unlike - added
 
 
 def _assign_files(rows: pa.Table, starts: Sequence[date | None]) -> np.ndarray[Any, Any]:

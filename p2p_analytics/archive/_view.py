@@ -76,6 +76,7 @@ NOT_COMPARED: Final = frozenset({
     "payment_id", "file", "line", "account_id", "actor_id", "actor_username", "target_user_id", "target_user_username",
 })  # fmt: skip
 PEOPLE_LINE: Final = "people_line"  # the code of a line of people.csv that is left out
+_FEW_ROWS: Final = 10_000  # payments of a view that is kept in memory
 _VERSION: Final = b"2"  # of the derivation: another one derives again
 _COLUMNS: Final = {**schema.PAYMENTS, **schema.STATEMENT}
 _MERGED: Final = {**_COLUMNS, MATCHED: schema.TEXT}
@@ -140,7 +141,11 @@ def read_view(folder: ArchiveFolder, manifest: Manifest) -> View:
         names = {kind: [name for name in SCHEMAS[f"view_{kind}"] if name not in MICROSECONDS] for kind in _TABLES}
         frames = {kind: frame_of(file.read(columns=names[kind])) for kind, file in cached.items()}
         return View(holder.me, holder.fetched_at, **frames)
-    view = derive_view(folder, manifest, derive_statements(folder, manifest, read_rows(folder, manifest)))
+    (kept, derived), folder.derived = folder.derived or (None, None), None
+    if kept == key and isinstance(derived, View) and all(map(folder.is_sound, manifest.entries)):
+        view = derived
+    else:
+        view = derive_view(folder, manifest, derive_statements(folder, manifest, read_rows(folder, manifest)))
     if find_key(folder, manifest) == key:  # the user may change people.csv at any time
         with contextlib.suppress(OSError, ConfigurationError):  # a folder that cannot be written is read all the same
             _write_tables(folder, key, view, _TABLES)
@@ -183,7 +188,11 @@ def complete_columns(payments: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_outline(folder: ArchiveFolder, key: str, view: View, payments: pl.DataFrame) -> None:
-    """Write the outline of a view as files that are read until one of its inputs changes."""
+    """Write the outline of a view as files that are read until one of its inputs changes; a small view is kept.
+
+    The next reader of the folder takes it, and writes its tables.
+    """
+    folder.derived = (key, view) if len(view.payments) <= _FEW_ROWS else None
     folder.write("view_outline", payments.to_arrow(), str(view.me.user.id), key=key)
     _write_tables(folder, key, view, ["problems"])
 
@@ -198,7 +207,9 @@ def find_key(folder: ArchiveFolder, manifest: Manifest) -> str:
     """Return the digest of everything that a view is derived from."""
     rows = [(batch.rows, batch.edits) for batch in manifest.batches]
     stored = msgspec.json.encode((manifest.service, rows, manifest.edits, manifest.problems))
-    return sha256(b"\0".join((_VERSION, stored, folder.read_bytes(PEOPLE_FILE) or b""))).hexdigest()[:32]
+    people = folder.read_bytes(PEOPLE_FILE)
+    parts = (_VERSION, stored) if people is None else (_VERSION, stored, people)  # an empty file is not usable
+    return sha256(b"\0".join(parts)).hexdigest()[:32]
 
 
 def derive_statements(
