@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 HERE = Path(__file__).parent
-FULL = {"browser", "fuzz", "package", "peers", "spark"}  # folders whose tests only `make test-all` runs
+FULL = {"browser", "fuzz", "package", "peers", "spark"}  # only `make test-all` runs the tests of these folders
 
 pytest.register_assert_rewrite("support")
 settings.register_profile("untimed", deadline=None)  # a loaded machine is no failure
