@@ -95,7 +95,7 @@ test-all: .venv/.all .venv/.clean .venv/.peers .venv/.peers-node .venv/.spark
 	$(if $(NOTEBOOKS),$(RUN)/python -m pytest $(SIDE_BY_SIDE) $(NOTEBOOKS) $(NBVAL))
 
 quick: .venv/.all
-	@$(RUN)/python tests/support/quick.py "$(FAST)" $(PATHS)
+	@$(RUN)/python tests/quick.py "$(FAST)" $(PATHS)
 
 lab: .venv/.all
 	$(RUN)/python -m jupyterlab notebooks $(LAB_ARGS)

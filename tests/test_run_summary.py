@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from quick import mirror
 from support.analyses.equality_table import describe_equality
-from support.quick import mirror
 from support.summary import describe_skips
 
 

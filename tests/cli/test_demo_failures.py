@@ -47,6 +47,7 @@ def test_a_file_system_that_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.startswith("p2p-analytics: Cannot write into /proc/self/out: ")
 
 
+@pytest.mark.full
 def test_ctrl_c_stops_the_demo(tmp_path: Path, start: Callable[..., subprocess.Popen[str]]) -> None:
     """Ctrl-C in the middle of the load: exit code 130, one line, no traceback, no file."""
     process = start("demo", "--out", str(tmp_path), "--people", "60", "--years", "20")

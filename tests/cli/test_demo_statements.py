@@ -47,7 +47,7 @@ def test_files_and_list_give_the_same_sums(
     assert {stat.S_IMODE(path.stat().st_mode) for path in (out / "statements").iterdir()} == {0o600}
 
 
-@pytest.mark.parametrize("mode", [(), ("strict",)])
+@pytest.mark.parametrize("mode", [pytest.param((), marks=pytest.mark.full), ("strict",)])
 def test_privacy_keeps_no_statement_file(
     tmp_path: Path, mode: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:

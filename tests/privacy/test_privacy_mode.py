@@ -157,8 +157,7 @@ def test_strict_mode_shows_months_in_all_that_is_made(service, tmp_path: Path) -
     assert {secret for _, secret in find_secrets({"report": ordinary.encode()}, days)} >= {"4 May 2024", "5 May 2024"}
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize("way", ["argument", "environment"])
+@pytest.mark.parametrize(("kind", "way"), [("csv", "argument"), ("parquet", "environment")])
 def test_reading_a_file_masks_it(service, tmp_path: Path, monkeypatch, kind: str, way: str) -> None:
     """Each table of a real history, read in privacy mode: nothing private is in it, and payments are as loaded."""
     history = load(service)

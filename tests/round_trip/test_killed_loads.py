@@ -18,7 +18,7 @@ NURSERY = """
 import os, signal, sys, threading
 from p2p_analytics.client import Client
 for line in sys.stdin:
-    base_url, token, folder, seconds = line.split()
+    base_url, token, folder, seconds = line.split("\\t")
     pid = os.fork()
     if pid == 0:
         threading.Timer(float(seconds), os.kill, (os.getpid(), signal.SIGKILL)).start()
@@ -65,7 +65,7 @@ def test_no_payment_is_lost_or_doubled_by_kills(slow_sandbox, tmp_path, kills: i
             end, length = "killed", 0
             while end == "killed" and length < MOST_IN_A_CHAIN:
                 seconds = chance.uniform(0.02, 0.3)
-                nursery.stdin.write(f"{server.base_url} {token} {folder} {seconds}\n")
+                nursery.stdin.write(f"{server.base_url}\t{token}\t{folder}\t{seconds}\n")
                 nursery.stdin.flush()
                 end = nursery.stdout.readline().strip()
                 length += end == "killed"

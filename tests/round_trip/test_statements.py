@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 GENERATIONS = ("A", "B", "C", "D", "D2025", "E", "E-full", "JSON")
 WITH_BALANCES = ("B", "C", "D", "D2025", "E-full", "JSON")
-SEEDS = (1, 2)
+SEEDS = (1, pytest.param(2, marks=pytest.mark.full))
 SOAK_SEEDS = tuple(range(3, 21))
 
 
@@ -165,7 +165,9 @@ def flows(history: p2p.History) -> Any:
     return rows["flow_cents"].astype(int).groupby([months, rows["counterparty_name"]]).sum().to_dict()
 
 
-@pytest.mark.parametrize("generation", ["A", "D", "E", "JSON"])
+@pytest.mark.parametrize(
+    "generation", [pytest.param("A", marks=pytest.mark.full), "D", pytest.param("E", marks=pytest.mark.full), "JSON"]
+)
 def test_list_and_files_agree(town: SandboxServer, tmp_path: Path, generation: str) -> None:
     """The same flow per month and person, the same months, and the same requests that wait, to the cent."""
     for person in town.people[:3]:

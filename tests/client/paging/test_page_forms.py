@@ -96,7 +96,9 @@ def client_of(start_service: Callable[..., object], answer: Callable[..., object
     return Client("token", base_url=start_service(answer).base_url, cache_dir=False, **options)
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize(
+    "setting", ["documented", *(pytest.param(name, marks=pytest.mark.full) for name in (*SETTINGS,)[1:])]
+)
 @pytest.mark.parametrize(("form", "count"), [(form, count) for form in FORMS for count in COUNTS[form]])
 def test_every_form_of_a_list_is_read_to_its_end(start_service, form: str, count: int, setting: str) -> None:
     """All payments, once, in order, by pagination and by a load, even if the last page has a next link."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.full  # a history of 200,000 payments
+
 ME = 10**18
 PEOPLE = 60
 SIZES = (10_000, 200_000)
