@@ -68,29 +68,6 @@ def test_another_program_s_database_under_our_name_is_not_used(tmp_path, caplog)
     assert "another program's database" in caplog.text
 
 
-def test_a_cache_of_the_version_before_is_emptied_and_marked(tmp_path) -> None:
-    """The completeness rules of the earlier version were too weak to trust its windows."""
-    path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").storage.path
-    with sqlite3.connect(path) as database:
-        database.executescript("""
-CREATE TABLE IF NOT EXISTS answers (
-    key TEXT PRIMARY KEY, given REAL NOT NULL, expires REAL NOT NULL, body BLOB NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS windows (
-    end_us INTEGER PRIMARY KEY, start_us INTEGER NOT NULL
-);
-INSERT INTO windows VALUES (1700000000000000, 1600000000000000);
-INSERT INTO answers VALUES ('brief x', 1, 9e9, x'00');
-""")
-    database.close()
-    cache = AccountCache(tmp_path, "https://pay.invalid/v1", "7")
-    assert cache.storage.read_windows() == []
-    assert len(cache.storage) == 0
-    assert not cache.storage.disabled
-    cache.storage.close()
-    assert int.from_bytes(path.read_bytes()[68:72], "big") != 0
-
-
 def test_damaged_files_are_set_aside_under_names_of_their_own(tmp_path) -> None:
     """The second one replaces neither the first nor a file of the user."""
     path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").storage.path

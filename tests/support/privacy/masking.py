@@ -202,7 +202,7 @@ def artefacts_of(history: p2p.History, folder: Path) -> dict[str, bytes]:
         p2p.to_csv(table, folder / f"{name}.csv")
         p2p.to_parquet(table, folder / f"{name}.parquet")
         made[f"{name} unpacked"] = render_table(p2p.read_parquet(folder / f"{name}.parquet"))
-        if hasattr(plots, name):
+        if name in ANALYSES:
             made |= draw_table(name, table)
     made |= explore_history(history, folder)
     export_all(history, folder, as_of=AS_OF)
