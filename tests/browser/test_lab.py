@@ -113,7 +113,7 @@ def test_from_the_link_to_a_saved_plot(jupyter: Any, lab_server: SandboxServer, 
     shoot(notebook.page, "explorer")
     notebook.change_theme("JupyterLab Dark")
     explorer.get_by_label("Show").press("Space")  # JupyterLab handles the arrow keys of a closed list itself
-    for _ in range(2):
+    for _ in range(3):
         notebook.page.keyboard.press("ArrowDown")
     notebook.page.keyboard.press("Enter")
     expect(explorer.get_by_label("Show")).to_have_value("Month by month")
