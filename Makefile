@@ -11,6 +11,7 @@ DEMO_ARGS ?=
 LAB_ARGS ?=
 BENCH ?=
 PATHS ?=
+MUTATE ?=
 UV_VERSION := 0.13.8
 
 RUN := .venv/bin
@@ -40,8 +41,8 @@ export UV_NO_PROGRESS := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo sandbox lab install test test-all quick lint types contracts tests notebooks docs pictures bench soak format \
-	clean
+.PHONY: help demo sandbox lab install test test-all quick lint types contracts tests notebooks docs pictures bench soak mutate \
+	format clean
 
 help:
 	@echo "make demo        run the sandbox, load its payments, write $(OUT)/report.html, CSV files and plots"
@@ -56,6 +57,7 @@ help:
 	@echo "make pictures    draw the pictures of the documentation"
 	@echo "make lint | types | contracts | tests    one part of make test"
 	@echo "make bench | soak                        measurements (BENCH=\"frames paging\" for parts); long load and fault runs"
+	@echo "make mutate      change the code at random places, and show the changes that no test notices (MUTATE=\"--count 9 frames\")"
 	@echo "make format | clean                      format the code; remove build results"
 
 demo: .venv/.package
@@ -118,6 +120,9 @@ bench: .venv/.all .venv/.peers-bench .venv/.profiling .venv/.spark
 
 soak: .venv/.all .venv/.lowest
 	$(RUN)/python -m pytest -m soak -s tests
+
+mutate: .venv/.all
+	$(RUN)/python tests/mutation/mutate.py $(MUTATE)
 
 format: .venv/.all
 	$(RUN)/ruff format $(RUFF)
