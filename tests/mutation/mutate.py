@@ -31,17 +31,10 @@ ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = "p2p_analytics"
 LIMIT_SECONDS: Final = 600  # of the tests of one mutant; an endless loop is noticed by it
 NOT_SELECTED: Final = "not (full or all_frames or full_fuzz or soak)"
+# Folders without tests of the product, and folders that need a build or other programs.
 NO_TESTS: Final = {
-    "architecture",
-    "benchmarks",
-    "mutation",
-    "support",
-    "typing",
-    "peers",
-    "notebooks",
-    "package",
-    "__pycache__",
-}
+    "architecture", "benchmarks", "mutation", "notebooks", "package", "peers", "support", "typing", "__pycache__",
+}  # fmt: skip
 COMPARISONS: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -125,19 +118,8 @@ def find_mirror(path: Path) -> list[str]:
 
 def list_others(mirror: list[str]) -> list[str]:
     """Return the other folders with tests of the product."""
-    apart = {
-        "architecture",
-        "benchmarks",
-        "mutation",
-        "support",
-        "typing",
-        "peers",
-        "notebooks",
-        "__pycache__",
-        *mirror,
-    }
-    folders = sorted(path for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name not in apart)
-    return [f"tests/{path.name}" for path in folders if f"tests/{path.name}" not in mirror]
+    folders = [path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name not in NO_TESTS]
+    return sorted({f"tests/{name}" for name in folders} - {*mirror})
 
 
 def passes(checkout: Path, tests: list[str]) -> bool:
