@@ -23,8 +23,9 @@ __version__ = "0.1.0"
 
 def _read_names() -> dict[str, str]:
     """Return the module of each public name, by the imports of the stub file."""
-    with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as stub:  # noqa: PTH123 - pathlib takes longer to import
-        imports = [line.split() for line in stub if line.startswith("from ")]  # from MODULE import NAME as NAME
+    stub = __spec__.loader.get_data(f"{__path__[0]}/__init__.pyi").decode()  # the package may be in a zip file
+    imports = [line.split() for line in stub.splitlines() if line.startswith("from ")]
+    # Each is: from MODULE import NAME as NAME
     names = {name: module for _, module, _, name, *_ in imports if name != "*"}
     return names | dict.fromkeys(ANALYSES, "p2p_analytics.analyses")
 

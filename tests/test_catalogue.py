@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -57,3 +61,24 @@ def test_what_privacy_mode_hides() -> None:
     assert list_hidden("recurring", private=True, strict=False) == []
     assert list_hidden("recurring", private=True, strict=True) == ["days"]
     assert list_hidden("activity", private=False, strict=False) == []
+
+
+@pytest.mark.parametrize("package", ["analyses", "plots"])
+def test_a_star_import_brings_functions_only(package: str) -> None:
+    """It does not replace names of the caller, such as the library ``requests``, by modules of this package."""
+    names: dict[str, object] = {}
+    exec(f"from p2p_analytics.{package} import *", names)  # noqa: S102 - a function cannot hold a star import
+    assert {*ANALYSES} <= {*names}
+    assert [name for name, value in names.items() if inspect.ismodule(value)] == []
+
+
+def test_the_package_works_in_a_zip_file(tmp_path: Path) -> None:
+    """The list of public names is found there, too."""
+    root = Path(p2p.__file__).parent
+    with zipfile.ZipFile(tmp_path / "p.zip", "w") as archive:
+        for path in [*root.glob("*.py"), *root.glob("*.pyi")]:
+            archive.write(path, f"p2p_analytics/{path.name}")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path / 'p.zip')!r}); import p2p_analytics as p; print(p.__all__)"
+    command = [sys.executable, "-P", "-c", code]
+    shown = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60)  # noqa: S603
+    assert shown.stdout == f"{p2p.__all__}\n"

@@ -6,6 +6,8 @@ Polars frames, including lazy ones.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from p2p_analytics.analyses._parts.rules import default_rules as default_rules
 from p2p_analytics.analyses.bills import *
 from p2p_analytics.analyses.category import *
@@ -20,3 +22,7 @@ from p2p_analytics.analyses.spend import *
 from p2p_analytics.analyses.spending import *
 from p2p_analytics.analyses.status import *
 from p2p_analytics.analyses.visibility import *
+from p2p_analytics.catalogue import ANALYSES
+
+if not TYPE_CHECKING:  # type checkers take every imported name
+    __all__ = sorted(["categorise", "default_rules", *ANALYSES])  # noqa: PLE0605 - a list all the same

@@ -76,6 +76,10 @@ class ArchiveFolder:
                 "empty folder."
             )
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return what another process needs: the folder, without the payments of a view."""
+        return {**vars(self), "derived": None}
+
     def read_manifest(self) -> Manifest | None:
         """Return the current manifest, or None if nothing has been written yet."""
         body = self.read_bytes(_manifest.NAME)

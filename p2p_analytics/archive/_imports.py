@@ -173,7 +173,9 @@ def write_planned(folder: ArchiveFolder, statements: Statements, planned: Planne
             batch = replace(batch, edits=_batches.write_edits(folder, planned.edits, holder, number))
         named = before.account if before.service else account
         after = replace(before, batches=(*before.batches, batch), account=named)
-        _view.write_outline(folder, find_key(folder, after), view, planned.outline)
+        key = find_key(folder, after)
+        if find_key(folder, before) == planned.key:  # else people.csv has changed since the view was derived
+            _view.write_outline(folder, key, view, planned.outline)
         folder.commit(after, before)
     except BaseException:  # as on a full disk: the files that were written are removed
         with contextlib.suppress(OSError):

@@ -5,6 +5,9 @@ A plot displays and saves nothing, and adds up only what it does not show one by
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.plots._parts.others import count_shown as count_shown
 from p2p_analytics.plots._parts.others import sum_other_people as sum_other_people
 from p2p_analytics.plots._parts.others import sum_other_requests as sum_other_requests
@@ -28,3 +31,10 @@ from p2p_analytics.plots.spend import *
 from p2p_analytics.plots.spending import *
 from p2p_analytics.plots.status import *
 from p2p_analytics.plots.visibility import *
+
+if not TYPE_CHECKING:  # type checkers take every imported name
+    _for_pages = (
+        "build_period_table", "choose_period", "count_shown", "mark_private", "name_people", "reconciliation",
+        "sum_other_people", "sum_other_requests", "theme", "to_image",
+    )  # fmt: skip
+    __all__ = sorted([*ANALYSES, *_for_pages])  # noqa: PLE0605 - a list all the same

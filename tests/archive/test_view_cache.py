@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -134,3 +135,10 @@ def test_a_forked_process_reads_no_statements(archive, monkeypatch) -> None:
     for call in (lambda: archive.people, lambda: archive.merge(history), archive.history, archive.write_people):
         with pytest.raises(ConfigurationError, match="forked"):
             call()
+
+
+def test_a_pickled_archive_holds_no_payments(archive) -> None:
+    """Also while the view of the last import is kept for its next reader."""
+    assert archive._folder.derived is not None
+    assert pickle.loads(pickle.dumps(archive))._folder.derived is None  # noqa: S301 - of this test
+    assert len(pickle.dumps(archive)) < 1_000

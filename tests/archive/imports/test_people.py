@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import p2p_analytics as p2p
 from p2p_analytics import cli
+from p2p_analytics.archive import _batches
 from p2p_analytics.archive import _people as people_module
 from p2p_analytics.archive._people import Alias, PeopleFile, read_aliases, write_aliases
 from p2p_analytics.errors import ArchiveError, ConfigurationError
@@ -17,6 +19,9 @@ from p2p_analytics.frames.schema import PEOPLE
 from support.archives.statements import row, statements_of
 from support.frames import frame_from_rows, list_values
 from support.hostile_texts import TRIGGERS
+
+if TYPE_CHECKING:
+    from p2p_analytics.archive._manifest import Batch
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
     [f"{each}1+1" for each in TRIGGERS]
@@ -91,6 +96,21 @@ def test_the_only_person_of_a_name_is_a_suggestion(archive, history_of, payment)
     assert (
         archive.write_people().read_text("utf-8-sig").endswith('"Bo","user:bo","Bo is the only person of this name"\n')
     )
+
+
+def test_people_that_change_during_an_import(archive, history_of, payment, monkeypatch) -> None:
+    """The user saves people.csv while the batch is written: the view that was derived before is not shown."""
+    archive.merge(history_of(payment(1, target=BO), friends=0))
+    write = _batches.write_import
+
+    def write_late(*arguments: Any) -> Batch:
+        (archive.path / "people.csv").write_text("alias,person,evidence\nBo,,\n")
+        return write(*arguments)
+
+    monkeypatch.setattr(_batches, "write_import", write_late)
+    archive.import_(statements_of(seen(1), seen(2), account="7"))
+    assert ids(archive)["2"] is None
+    assert ids(p2p.open_archive(archive.path))["2"] is None
 
 
 @pytest.mark.parametrize(
