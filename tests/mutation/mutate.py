@@ -56,7 +56,7 @@ class Mutant(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Which tests noticed a mutant: those of its "mirror", of the "rest", or none."""
+    """The tests that noticed a mutant: "mirror", "rest" or None."""
 
     mutant: Mutant
     noticed_by: str | None
