@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from importlib import import_module
 
 from p2p_analytics.errors import P2PAnalyticsError
 
@@ -30,47 +31,24 @@ class WrongUseError(P2PAnalyticsError):
     """Options that do not go together, with the exit code of wrong use."""
 
 
-def add_archive_command(
-    add_parser: Callable[..., argparse.ArgumentParser], name: str, summary: str, description: str
-) -> argparse.ArgumentParser:
-    """Add a command that works with an archive, and return its parser."""
-    parser = add_parser(name, help=summary, description=description, allow_abbrev=False)
+# ---- options
+
+
+def add_archive(parser: argparse.ArgumentParser) -> None:
+    """Add the archive of a command that works with one."""
     parser.add_argument("archive", metavar="ARCHIVE", help="the archive's folder")
-    return parser
 
 
-def add_archives_command(
-    add_parser: Callable[..., argparse.ArgumentParser], name: str, summary: str, description: str
-) -> argparse.ArgumentParser:
-    """Add a command that shows one or more archives of one person together, and return its parser."""
-    parser = add_parser(name, help=summary, description=description, allow_abbrev=False)
-    parser.add_argument(
-        "archives",
-        metavar="ARCHIVE",
-        nargs="+",
-        action=_StoreArchives,
-        help="the archive's folder; several, such as those of two services, are shown together",
-    )
-    return parser
-
-
-class _StoreArchives(argparse.Action):
-    """Argument of one or more archives: ``archives``, and ``archive``, their names for messages."""
-
-    def __call__(
-        self,
-        _parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,  # noqa: ANN401 - as argparse has it
-        _option: object = None,
-    ) -> None:
-        """Store the folders, and their names as one text."""
-        namespace.archives, namespace.archive = values, ", ".join(values)
+def add_archives(parser: argparse.ArgumentParser) -> None:
+    """Add the archives of a command that shows one or more of a person together."""
+    folders = "the archive's folder; several, such as those of two services, are shown together"
+    parser.add_argument("archives", metavar="ARCHIVE", nargs="+", help=folders)
 
 
 def add_service(parser: argparse.ArgumentParser, default: str = "P2P_BASE_URL, or that of the last login") -> None:
     """Add ``--base-url`` to a command that sends requests to the service."""
-    parser.add_argument("--base-url", metavar="URL", type=_parse_base_url, help=f"the service ({default})")
+    kind = parse_with("p2p_analytics.settings", "base_url")
+    parser.add_argument("--base-url", metavar="URL", type=kind, help=f"the service ({default})")
 
 
 def add_progress(parser: argparse.ArgumentParser) -> None:
@@ -88,18 +66,42 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the summary as one line of JSON")
 
 
+def add_privacy(parser: argparse.ArgumentParser, summary: str) -> None:
+    """Add ``--privacy`` and ``--privacy strict`` to a command."""
+    parser.add_argument(_PRIVACY, metavar=_STRICT, nargs="?", type=parse_privacy, const=_ON, help=summary)
+
+
 def add_view(parser: argparse.ArgumentParser) -> None:
     """Add the options of a command that shows an archive: ``--tz``, ``--as-of`` and ``--privacy``."""
-    parser.add_argument(
-        "--tz", metavar="ZONE", type=parse_zone, default="UTC", help="the zone of months and dates (UTC)"
-    )
-    parser.add_argument(
-        "--as-of",
-        metavar="DATE",
-        type=parse_date,
-        help="the moment to which ages are counted (the last sync, or the last row of statements)",
-    )
+    add = parser.add_argument
+    add("--tz", metavar="ZONE", type=parse_zone, default="UTC", help="the zone of months and dates (UTC)")
+    ages = "the moment to which ages are counted (the last sync, or the last row of statements)"
+    add("--as-of", metavar="DATE", type=parse_date, help=ages)
     add_privacy(parser, "invent names and amounts and show days only, as P2P_PRIVACY=1 does; strict shows months only")
+
+
+def add_currency(parser: argparse.ArgumentParser) -> None:
+    """Add ``--currency`` to a command."""
+    one = "of payments in several currencies, only those in this one: GBP"
+    parser.add_argument("--currency", metavar="CODE", type=str.upper, help=one)
+
+
+def add_days(parser: argparse.ArgumentParser) -> None:
+    """Add ``--since`` and ``--until`` to a command."""
+    add = parser.add_argument
+    add("--since", metavar="DAY", type=parse_day, help="only payments from this day on: 2024-01-01")
+    add("--until", metavar="DAY", type=parse_day, help="only payments until the end of this day")
+
+
+def add_town(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a command that builds a town: ``--people``, ``--years`` and ``--seed``."""
+    add, number = parser.add_argument, number_between
+    add("--people", metavar="N", type=number(int, 3, 2_000), help="how many live in the town (12)")
+    add("--years", metavar="N", type=number(int, 1, 20), help="how many years they have been paying (4)")
+    add("--seed", metavar="N", type=number(int, 0, 2**63 - 1), default=7, help="another number, another town (7)")
+
+
+# ---- words of the command line, and of messages
 
 
 def refuse_json(options: argparse.Namespace, what: str) -> None:
@@ -111,23 +113,6 @@ def refuse_json(options: argparse.Namespace, what: str) -> None:
 def name_options(message: str) -> str:
     """Return a message with options as they are typed: ``account="ada" (--account ada)`` is ``--account ada``."""
     return re.sub(r"""\b[a-z_]+=(?:"[^"]*"|'[^']*'|[\w.]+) \((--[^()]+)\)""", r"\1", message)
-
-
-def add_town(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a command that builds a town: ``--people``, ``--years`` and ``--seed``."""
-    number = number_between
-    parser.add_argument("--people", metavar="N", type=number(int, 3, 2_000), help="how many live in the town (12)")
-    parser.add_argument(
-        "--years", metavar="N", type=number(int, 1, 20), help="how many years they have been paying (4)"
-    )
-    parser.add_argument(
-        "--seed", metavar="N", type=number(int, 0, 2**63 - 1), default=7, help="another number, another town (7)"
-    )
-
-
-def add_privacy(parser: argparse.ArgumentParser, summary: str) -> None:
-    """Add ``--privacy`` and ``--privacy strict`` to a command."""
-    parser.add_argument(_PRIVACY, metavar=_STRICT, nargs="?", type=parse_privacy, const=_ON, help=summary)
 
 
 def join_privacy(words: Sequence[str]) -> list[str]:
@@ -146,6 +131,33 @@ def join_privacy(words: Sequence[str]) -> list[str]:
     return joined
 
 
+# ---- types of arguments
+
+
+def parse_with(module: str, function: str) -> Callable[[str], Any]:
+    """Return an argparse type that imports a function for the first value; its error is the message."""
+
+    def parse(text: str) -> Any:  # noqa: ANN401 - as the function returns it
+        try:
+            return getattr(import_module(module), function)(text)
+        except P2PAnalyticsError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse
+
+
+def number_between(kind: type[int | float], low: float, high: float) -> Callable[[str], float]:
+    """Return an argparse type for numbers from ``low`` to ``high``, both included."""
+
+    def number(text: str) -> float:  # argparse shows the function's name for text that is not a number
+        value = kind(text)
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text} is not between {low} and {high}")
+        return value
+
+    return number
+
+
 def parse_privacy(text: str) -> Privacy:
     """Return the privacy mode of a ``--privacy`` value, which does not weaken the strict mode of ``P2P_PRIVACY``."""
     from p2p_analytics import settings
@@ -160,28 +172,12 @@ def parse_privacy(text: str) -> Privacy:
     return _STRICT if is_strict else True
 
 
-def _parse_base_url(text: str) -> str:
-    """Return the base URL of a service; the message of an invalid one does not quote it."""
-    from p2p_analytics import settings
-    from p2p_analytics.errors import ConfigurationError
-
-    try:
-        return settings.base_url(text)
-    except ConfigurationError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
 def parse_folder(text: str) -> Path:
     """Return the path of a folder; an empty value is an error."""
-    if not text.strip():
-        raise argparse.ArgumentTypeError("name a folder")
-    return parse_path(text)
-
-
-def parse_path(text: str) -> Path:
-    """Return a value as a path."""
     from pathlib import Path
 
+    if not text.strip():
+        raise argparse.ArgumentTypeError("name a folder")
     return Path(text)
 
 
@@ -225,15 +221,3 @@ def parse_day(text: str) -> date:
         is_year = len(text) == len("2024") and text.isdecimal()
         advice = f": write {text}-01-01 or {text}-12-31" if is_year else ", such as 2024-05-31"
         raise argparse.ArgumentTypeError(f"{text} is no day{advice}") from None
-
-
-def number_between(kind: type[int | float], low: float, high: float) -> Callable[[str], float]:
-    """Return an argparse type for numbers from ``low`` to ``high``, both included."""
-
-    def number(text: str) -> float:  # argparse shows the function's name for text that is not a number
-        value = kind(text)
-        if not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{text} is not between {low} and {high}")
-        return value
-
-    return number

@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -38,89 +38,48 @@ _STATEMENT_FOLDER: Final = "statements"
 
 
 def run_command(options: argparse.Namespace) -> None:
-    run(
-        options.out,
-        people=options.people,
-        years=options.years,
-        seed=options.seed,
-        person=options.person,
-        statements=options.statements,
-        privacy=options.privacy,
-        progress=options.progress,
-        interrupted=options.interrupted,
-    )
-
-
-def run(  # noqa: PLR0913 - each is one option of the command
-    out: Path,
-    *,
-    people: int | None = None,
-    years: int | None = None,
-    seed: int = 7,
-    person: str | None = None,
-    statements: bool = False,
-    privacy: Privacy | None = None,
-    progress: str = "bar",
-    interrupted: Callable[[], bool] = lambda: False,
-) -> None:
     """Write one person's report, CSV files and plots into a folder, and print a short summary.
 
-    Parameters
-    ----------
-    out : Path
-        The folder; a new one is private to its owner, an existing one keeps its mode. Each file is replaced
-        atomically, and only its owner can read it.
-    people, years, seed : int, optional
-        The number of people, the length of their history, and the random seed of the town.
-    person : str, optional
-        A username of the town, with or without a leading ``@``; its main person by default.
-    statements : bool
-        Whether the payments come from the person's statement files, without signing in. The files stay in the folder
-        ``statements`` of `out`, except in privacy mode, because they show real names and amounts of the town.
-    privacy : bool or "strict", optional
-        As for `p2p_analytics.load_history`.
-    progress : {"bar", "log", "none"}
-        The form of progress on standard error: a bar in a terminal and a line for each step, lines only, or nothing.
-    interrupted : callable, optional
-        Called between the steps; returns whether Ctrl-C was pressed. Python swallows the exception of a Ctrl-C that
-        comes while an object is being finalized.
-
-    Raises
-    ------
-    ConfigurationError
-        The folder cannot be written to, or ``P2P_PRIVACY`` is invalid; raised before the work begins.
-    UnknownPersonError
-        The town has no such username.
+    A new folder is private to its owner, an existing one keeps its mode. Each file is replaced atomically, and only its
+    owner can read it. Statement files stay in the folder, except in privacy mode, because they show real names and
+    amounts of the town.
     """
-    privacy = settings.privacy(privacy)
+    privacy = settings.privacy(options.privacy)
+    out = options.out
     is_new = not out.exists()
     _make_writable(out)
 
     def check_interrupt() -> None:
-        if interrupted():
+        if options.interrupted():  # Python swallows the exception of a Ctrl-C while an object is being finalized
             raise KeyboardInterrupt
 
-    say = _output.Progress("none" if progress == "none" else "log").log
+    say = _output.Progress("none" if options.progress == "none" else "log").log
     try:
         say("Building a town of invented people and starting its sandbox ...")
-        with SandboxServer(seed, people=people, years=years) as server:
-            person = server.viewer if person is None else person.removeprefix("@")
+        with SandboxServer(options.seed, people=options.people, years=options.years) as server:
+            person = server.viewer if options.person is None else options.person.removeprefix("@")
             tables: dict[str, pd.DataFrame] = {}
             kept = 0
-            if statements:
+            if options.statements:
                 say("Writing and reading statement files ...")
                 reading = _read_statements(server, person, out, privacy=privacy)
                 history, tables = reading.history(), {"reconciliation": reading.reconciliation}
                 kept = 0 if privacy else int(reading.files["file"].nunique())
             else:
-                with _show_progress(progress, check_interrupt) as on_progress:
-                    history = _load(
-                        server.base_url,
-                        server.client_id,
-                        lambda url: server.sign_in(url, person),
-                        on_progress,
-                        privacy=privacy,
-                    )
+                shows_bar = options.progress == "bar" and is_interactive()
+                if not shows_bar:
+                    say("Loading payments ...")
+                count = _output.Progress(options.progress).callback
+                with loading_bar(delay=0) if shows_bar else contextlib.nullcontext() as bar:
+
+                    def on_progress(payments: int) -> None:
+                        check_interrupt()
+                        if bar is not None:
+                            bar(payments, 0)
+                        elif count:
+                            count(payments)
+
+                    history = _load(server, person, on_progress, privacy=privacy)
             as_of = server.now
         check_interrupt()
         say("Drawing and writing ...")
@@ -147,25 +106,18 @@ def _make_writable(out: Path) -> None:
         raise ConfigurationError(f"Cannot write into {out}: {reason}; name another folder with --out.") from None
 
 
-def _load(
-    base_url: str,
-    client_id: str,
-    sign_in: Callable[[str], str],
-    on_progress: Callable[[int], object],
-    *,
-    privacy: Privacy | None,
-) -> History:
+def _load(server: SandboxServer, person: str, on_progress: Callable[[int], object], *, privacy: Privacy) -> History:
     """Sign in by the document's client-side flow, and load everything that the token allows."""
     scopes = (Scope.PROFILE, Scope.EMAIL, Scope.PHONE, Scope.BALANCE, Scope.FRIENDS)
-    token = token_from_redirect(sign_in(authorize_url(base_url, client_id, scopes)))
+    address = server.sign_in(authorize_url(server.base_url, server.client_id, scopes), person)
     with (
         tempfile.TemporaryDirectory(prefix="p2p-demo-") as cache,
-        Client(token, base_url=base_url, cache_dir=cache) as client,
+        Client(token_from_redirect(address), base_url=server.base_url, cache_dir=cache) as client,
     ):
         return load_history(client, progress=on_progress, privacy=privacy)
 
 
-def _read_statements(server: SandboxServer, person: str, out: Path, *, privacy: Privacy | None) -> Statements:
+def _read_statements(server: SandboxServer, person: str, out: Path, *, privacy: Privacy) -> Statements:
     """Write the statement files of a person, and read them."""
     with contextlib.ExitStack() as stack:
         folder = out / _STATEMENT_FOLDER
@@ -174,26 +126,6 @@ def _read_statements(server: SandboxServer, person: str, out: Path, *, privacy: 
         paths = _statement_files.write_statement_files(server, folder, person, DEFAULT_GENERATION)
         reading = read_statements(paths)
     return reading.masked(strict=privacy == STRICT) if privacy else reading
-
-
-@contextlib.contextmanager
-def _show_progress(way: str, check_interrupt: Callable[[], None]) -> Iterator[Callable[[int], object]]:
-    """Show the number of payments so far, and check for Ctrl-C: a bar in a terminal, a single line elsewhere."""
-    progress = _output.Progress("log" if way == "bar" and not is_interactive() else way)
-    progress.log("Loading payments ...")
-    with loading_bar(delay=0) if way == "bar" else contextlib.nullcontext() as bar:
-
-        def on_progress(count: int) -> None:
-            check_interrupt()
-            if bar is not None:
-                bar(count, 0)
-            elif progress.callback:
-                progress.callback(count)
-
-        yield on_progress
-
-
-# ---- files
 
 
 def _write(
@@ -234,9 +166,6 @@ def _build_tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
         ),
         "monthly_flow": analyses.monthly_flow(payments),
     }
-
-
-# ---- summary
 
 
 def _summarize(history: History, as_of: datetime, files: list[Path], out: Path, statement_files: int) -> str:

@@ -50,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser = build_parser()
             options = parser.parse_args(_arguments.join_privacy(words))
             options.parser, options.interrupted = parser, interrupted
+            if "archives" in options:  # for messages
+                options.archive = ", ".join(options.archives)
             return _run(options)
         except KeyboardInterrupt as interrupt:
             # A load adds a note on the data that it keeps.
@@ -80,8 +82,7 @@ def _catch_interrupts() -> Iterator[Callable[[], bool]]:
 def _run(options: argparse.Namespace) -> int:
     try:
         module, _, function = options.command.partition(":")
-        command = getattr(import_module(f"p2p_analytics.cli.{module}"), function)
-        code: int = command(options) or 0
+        code: int = getattr(import_module(f"p2p_analytics.cli.{module}"), function)(options) or 0
         sys.stdout.flush()
     except BrokenPipeError:  # the reader closed the pipe, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,8 +6,10 @@ import argparse
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Literal
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, Final, Literal
+
+import pandas as pd
 
 from p2p_analytics import display
 from p2p_analytics.display import clean_line
@@ -35,6 +37,11 @@ def privacy_mode(history: History) -> Privacy:
 def describe_privacy(history: History) -> str:
     """Return a line break and a line about the history's privacy mode; empty without one."""
     return f"\n{display.STRICT if history.strict else display.PRIVATE}." if history.private else ""
+
+
+def list_records(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:
+    """Return the rows of a frame with None for null."""
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 def align_rows(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -76,8 +83,7 @@ class Progress:
     def log(self, line: str) -> None:
         """Write a line about the next step of the command, if progress is logged."""
         if self._way == "log":
-            sys.stderr.write(line + "\n")
-            sys.stderr.flush()
+            self.note(line)
 
     def note(self, line: str) -> None:
         """Write a line that the user should see before the next step, unless progress is switched off."""

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TypeVar
+from pathlib import Path
 
 from p2p_analytics.cli import _arguments, _statement_files
 from p2p_analytics.cli._commands import DEFAULT_GENERATION, RATE_LIMIT_STATUSES
 from p2p_analytics.files import refuse_archive
 from p2p_analytics.sandbox import SandboxServer, serve
 
-Value = TypeVar("Value")
-
 
 def run_command(options: argparse.Namespace) -> None:
     if options.db is not None:
-        refuse_archive(options.db.parent)
+        refuse_archive(Path(options.db).parent)
+    town = {name: getattr(options, name) for name in ("seed", "people", "years", "db")}
     if options.statements is not None:
         generation = options.generation or DEFAULT_GENERATION
-        with SandboxServer(options.seed, people=options.people, years=options.years, db=options.db) as server:
+        with SandboxServer(**town) as server:
             for username in dict.fromkeys(name.removeprefix("@") for name in options.person or [server.viewer]):
                 paths = _statement_files.write_statement_files(server, options.statements, username, generation)
                 sys.stdout.write(f"{len(paths)} statement files of {username} in {options.statements}\n")
@@ -31,17 +30,6 @@ def run_command(options: argparse.Namespace) -> None:
         raise _arguments.WrongUseError(
             f"--rate-limit-status {options.rate_limit_status} needs --dialect observed: leave it out, or add that."
         )
-
-    serve(
-        port=options.port,
-        db=options.db,
-        seed=options.seed,
-        people=options.people,
-        years=options.years,
-        latency=options.latency / 1000,
-        dialect=options.dialect,
-        strict_redirect=options.strict_redirect,
-        rate_limit=options.rate_limit,
-        faults=options.faults,
-        rate_limit_status=options.rate_limit_status,
-    )
+    names = ("port", "dialect", "strict_redirect", "rate_limit", "rate_limit_status")
+    behaviour = {name: getattr(options, name) for name in names}
+    serve(**town, **behaviour, latency=options.latency / 1000, faults=options.faults.spec)

@@ -10,7 +10,7 @@ from p2p_analytics.cli import _output
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError, describe_os_error
 from p2p_analytics.records import User
-from p2p_analytics.sandbox.town.crowd import Crowd, CrowdPerson
+from p2p_analytics.sandbox.town.crowd import Crowd
 
 
 def run_command(options: argparse.Namespace) -> None:
@@ -24,14 +24,19 @@ def run_command(options: argparse.Namespace) -> None:
         raise ArchiveError(f"{folder} cannot be used ({describe_os_error(error)}): name another folder.") from None
     if is_used:
         raise ArchiveError(f"{folder} holds something already: name a new or empty folder.")
-    progress = _output.Progress(options.progress)
     rows = size = 0
-    with progress.count_parts("archives", crowd.accounts) as show:
+    with _output.Progress(options.progress).count_parts("archives", crowd.accounts) as show:
         for number in range(crowd.accounts):
             account = crowd.make_account(number)
-            people = [_to_user(person) for person in account.people]
+            people = []
+            for person in account.people:
+                fields = person._asdict()
+                user_id = fields.pop("user_id")
+                if user_id is not None:  # the service shows email and phone of no other person
+                    fields |= {"email": None, "phone": None}
+                people.append(User(id=user_id, **fields))
             written = write_archive(
-                options.folder / str(people[0].username),
+                folder / str(people[0].username),
                 PaymentColumns(people, *account.payments),
                 friends=[people[place] for place in account.friends],
                 fetched_at=crowd.now,
@@ -39,23 +44,9 @@ def run_command(options: argparse.Namespace) -> None:
             rows, size = rows + written[0], size + written[1]
             show(number + 1)
     text = (
-        f"{format_count(crowd.accounts, 'archive', 'archives')} in {options.folder}: "
+        f"{format_count(crowd.accounts, 'archive', 'archives')} in {folder}: "
         f"{format_count(crowd.payments, 'payment', 'payments')} in {format_count(rows, 'row', 'rows')}, "
         f"{size / 1e6:,.1f} MB"
     )
     values = {"archives": crowd.accounts, "payments": crowd.payments, "rows": rows, "bytes": size}
     _output.print_summary(options, text, **values)
-
-
-def _to_user(person: CrowdPerson) -> User:
-    is_address = person.user_id is None  # the service shows email and phone of no other person
-    return User(
-        id=person.user_id,
-        username=person.username,
-        first_name=person.first_name,
-        last_name=person.last_name,
-        display_name=person.display_name,
-        date_joined=person.date_joined,
-        email=person.email if is_address else None,
-        phone=person.phone if is_address else None,
-    )

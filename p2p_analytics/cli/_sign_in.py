@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from p2p_analytics import auth, display, settings
-from p2p_analytics.auth import AccessToken, Owner, Secret, SignIn, hide_frames
+from p2p_analytics.auth import AccessToken, Owner, SignIn, hide_frames
 from p2p_analytics.cli import _sign_in_prompt
 from p2p_analytics.cli._arguments import WrongUseError
 from p2p_analytics.cli._output import print_summary
@@ -36,7 +36,7 @@ def login(options: argparse.Namespace) -> None:
         chosen.save(sign_in)
         with contextlib.suppress(auth.KeyringUnavailableError):
             other.delete()  # otherwise its older token could be found first
-    _say(f"{_describe_owner(owner)} {_describe_token(sign_in.token)}")
+    sys.stdout.write(f"{_describe_owner(owner)} {_describe_token(sign_in.token)}\n")
 
 
 @hide_frames
@@ -54,23 +54,22 @@ def _authorize(options: argparse.Namespace, base_url: str) -> SignIn:
     wait = partial(_sign_in_prompt.wait_for_redirect, listen=not options.paste, open_browser=not options.no_browser)
     address = partial(auth.authorize_url, base_url, client_id, scopes)
     if not options.server_flow:
-        from_redirect, from_text = (
-            partial(read, scopes=scopes) for read in (auth.token_from_redirect, auth.token_from_text)
-        )
-        token, _ = wait(address, from_redirect, from_text)
+        readers = (partial(read, scopes=scopes) for read in (auth.token_from_redirect, auth.token_from_text))
+        token, _ = wait(address, *readers)
         return auth.SignIn(base_url, token, client_id)
-    secret = auth.find_client_secret() or _read_secret()
+    secret = auth.find_client_secret()
+    if secret is None:
+        try:
+            secret = auth.Secret(_sign_in_prompt.read_hidden_line("The application's secret: ").strip())
+        except NotSignedIn:  # its message mentions a token
+            raise NotSignedIn(
+                f"No secret of the application: set {auth.CLIENT_SECRET_VARIABLE}, or give it on standard input."
+            ) from None
     read = auth.code_from_redirect
     code, redirect_uri = wait(partial(address, response_type="code"), read, read)
     return oauth.exchange(
         code, base_url=base_url, client_id=client_id, secret=secret, redirect_uri=redirect_uri, scopes=scopes
     )
-
-
-def _read_secret() -> Secret:
-    with contextlib.suppress(NotSignedIn):  # its message mentions a token
-        return auth.Secret(_sign_in_prompt.read_hidden_line("The application's secret: ").strip())
-    raise NotSignedIn(f"No secret of the application: set {auth.CLIENT_SECRET_VARIABLE}, or give it on standard input.")
 
 
 def whoami(options: argparse.Namespace) -> int:
@@ -124,11 +123,12 @@ def logout(_options: argparse.Namespace) -> None:
         for store in (auth.FileStore(), auth.KeyringStore()):
             with contextlib.suppress(auth.KeyringUnavailableError):
                 deleted += [store.name] if store.delete() else []
-    _say(
+    gone = (
         f"Signed out: deleted from {' and '.join(deleted)}." if deleted else "Nothing was kept, so nothing is deleted."
     )
+    sys.stdout.write(f"{gone}\n")
     if os.environ.get(auth.TOKEN_VARIABLE):
-        _say(f"The environment variable {auth.TOKEN_VARIABLE} is still set.")
+        sys.stdout.write(f"The environment variable {auth.TOKEN_VARIABLE} is still set.\n")
 
 
 def _ask_for_owner(token: AccessToken | None, base_url: str, **settings: Any) -> Owner | None:  # noqa: ANN401 - Client's
@@ -159,7 +159,3 @@ def _describe_token(token: AccessToken) -> str:
         return f"with a token that expired at {ends:%Y-%m-%d %H:%M} UTC; scopes: {scopes}."
     day = "" if left < timedelta(days=1) else "%Y-%m-%d "
     return f"until {ends:{day}%H:%M} UTC; scopes: {scopes}."
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")

@@ -13,13 +13,12 @@ from typing import Any, Final
 
 from p2p_analytics.auth import ConsentDenied, Listener, hide_frames
 from p2p_analytics.auth.browser import in_browser
+from p2p_analytics.cli import _output
 from p2p_analytics.errors import ConfigurationError, NotSignedIn, TokenError
 
 _LARGEST_INPUT: Final = 2**14
 _ATTEMPTS: Final = 5  # to paste, where nothing else can end the wait
-_AGAIN: Final = "Paste the whole address again (it is not shown):"
 _EMPTY: Final = "The input is empty: start the sign-in again and enter the requested text."
-_OPENED: Final = "If the browser shows no page to sign in at, open the address above yourself."
 
 
 @hide_frames
@@ -48,11 +47,18 @@ def wait_for_redirect(
         The user declined, or the sign-in took too long.
     """
     with contextlib.ExitStack() as stack:
-        mailbox = stack.enter_context(_open_mailbox())
+        received: list[Any] = []  # a secret, or the error of the listener
+        reading, writing = map(stack.enter_context, socket.socketpair())
+
+        def receive(outcome: Any) -> None:  # noqa: ANN401 - a secret
+            received.append(outcome)
+            with contextlib.suppress(OSError):  # the waiting side has closed
+                writing.send(b"!")
+
         listener = None
         if listen:
             try:
-                listener = stack.enter_context(Listener(mailbox.put, read=read_redirect))
+                listener = stack.enter_context(Listener(receive, read=read_redirect))
             except ConfigurationError as error:
                 _say(str(error))
         redirect_uri = None if listener is None else listener.redirect_uri
@@ -60,11 +66,19 @@ def wait_for_redirect(
         _say(f"Sign in and agree at this address:\n\n  {url}\n")
         if open_browser:
             opened = stack.enter_context(in_browser(url))
-            _say(_OPENED if opened else "No browser can be opened from here: open the address yourself.")
-        if listener is None and not _is_terminal():
+            _say(
+                "If the browser shows no page to sign in at, open the address above yourself."
+                if opened
+                else "No browser can be opened from here: open the address yourself."
+            )
+        if listener is None and not _output.is_terminal():
             return _read_piped(read_pasted), redirect_uri
-        secret = _wait_for_first(mailbox, read_pasted, listens=listener is not None)
-        if listener is not None and not mailbox.empty:
+        secret = _wait_for_first(None if listener is None else reading, read_pasted)
+        if secret is None:
+            (secret,) = received
+            if isinstance(secret, TokenError):
+                raise secret
+        if listener is not None and received:
             listener.wait()  # until the browser has loaded its last page
         return secret, redirect_uri
 
@@ -75,7 +89,7 @@ def _read_piped(read_pasted: Callable[[str], Any]) -> Any:  # noqa: ANN401 - a s
     failure: TokenError | None = None
     for _ in range(_ATTEMPTS):
         try:
-            text = _read_line()
+            text = read_hidden_line("")
         except NotSignedIn:
             break
         if failure is not None:
@@ -91,58 +105,47 @@ def _read_piped(read_pasted: Callable[[str], Any]) -> Any:  # noqa: ANN401 - a s
 
 @hide_frames
 def read_hidden_line(prompt: str) -> str:
-    """Return a line typed in the terminal without echo, or a line of standard input if that is not a terminal."""
-    if not _is_terminal():
-        return _read_line()
+    """Return a line typed in the terminal without echo, or a line of standard input if that is not a terminal.
 
-    return _require_text(lambda: getpass.getpass(prompt))
-
-
-class _Mailbox:
-    """The listener's result, with a socket that wakes a select() on it."""
-
-    def __init__(self, reading: socket.socket, writing: socket.socket) -> None:
-        self.reading, self._writing = reading, writing
-        self._content: list[Any] = []
-
-    @property
-    def empty(self) -> bool:
-        return not self._content
-
-    def put(self, outcome: Any) -> None:  # noqa: ANN401 - whatever secret the listener read
-        self._content.append(outcome)
-        with contextlib.suppress(OSError):  # the waiting side has closed
-            self._writing.send(b"!")
-
-    def open(self) -> Any:  # noqa: ANN401 - whatever secret the listener read
-        (outcome,) = self._content
-        if isinstance(outcome, TokenError):
-            raise outcome
-        return outcome
+    Raises
+    ------
+    TokenError
+        The line is empty, or its bytes are not text.
+    """
+    text = ""
+    try:
+        if _output.is_terminal():
+            text = getpass.getpass(prompt)
+        elif sys.stdin is not None:
+            text = sys.stdin.readline(_LARGEST_INPUT)
+    except EOFError:  # Ctrl-D at a prompt
+        pass
+    except UnicodeDecodeError:
+        raise TokenError("The input is not text: start the sign-in again and enter the requested text.") from None
+    if not text.strip():
+        raise NotSignedIn(_EMPTY)
+    return text
 
 
-@contextlib.contextmanager
-def _open_mailbox() -> Iterator[_Mailbox]:
-    reading, writing = socket.socketpair()
-    with reading, writing:
-        yield _Mailbox(reading, writing)
-
-
-def _wait_for_first(mailbox: _Mailbox, read_pasted: Callable[[str], Any], *, listens: bool) -> Any:  # noqa: ANN401 - a secret
-    terminal = sys.stdin.fileno() if _is_terminal() else None
+def _wait_for_first(redirect: socket.socket | None, read_pasted: Callable[[str], Any]) -> Any:  # noqa: ANN401 - a secret
+    """Return the secret from pasted text; None when a redirect comes first, which ``redirect`` announces."""
+    terminal = sys.stdin.fileno() if _output.is_terminal() else None
     if terminal is not None:
-        invitation = "Or paste" if listens else "Paste"
+        invitation = "Paste" if redirect is None else "Or paste"
         _say(f"{invitation} the address that the browser ended at, even of a page that did not load (it is not shown):")
     attempts = 0
     with _without_echo(terminal):
         while True:
-            watched = ([mailbox.reading] if listens else []) + ([] if terminal is None else [terminal])
+            watched = [each for each in (redirect, terminal) if each is not None]
             if not watched:
                 raise NotSignedIn("Nothing was pasted: start the sign-in again.")
             ready, _, _ = select.select(watched, [], [])
-            if mailbox.reading in ready:
-                return mailbox.open()
-            text = _read_typed(terminal)
+            if terminal is None or redirect in ready:
+                return None
+            try:
+                text = os.read(terminal, _LARGEST_INPUT).decode("utf-8", "replace")
+            except OSError:  # the terminal is gone
+                text = ""
             if not text:
                 terminal = None
                 continue
@@ -152,17 +155,9 @@ def _wait_for_first(mailbox: _Mailbox, read_pasted: Callable[[str], Any], *, lis
                 raise
             except TokenError as error:
                 attempts += 1
-                if attempts >= _ATTEMPTS and not listens:
+                if attempts >= _ATTEMPTS and redirect is None:
                     raise
-                _say(f"{error}\n{_AGAIN}")
-
-
-def _read_typed(terminal: int | None) -> str:
-    """Return the line that was typed in the terminal; empty at its end."""
-    try:
-        return "" if terminal is None else os.read(terminal, _LARGEST_INPUT).decode("utf-8", "replace")
-    except OSError:  # the terminal is gone
-        return ""
+                _say(f"{error}\nPaste the whole address again (it is not shown):")
 
 
 @contextlib.contextmanager
@@ -182,28 +177,6 @@ def _without_echo(terminal: int | None) -> Iterator[None]:
     finally:
         with contextlib.suppress(termios.error):  # the terminal is gone
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-
-
-def _is_terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
-
-
-def _read_line() -> str:
-    return _require_text(lambda: "" if sys.stdin is None else sys.stdin.readline(_LARGEST_INPUT))
-
-
-def _require_text(read: Callable[[], str]) -> str:
-    """Return a line of input; raise a TokenError for an empty line and for bytes that are not text."""
-    text = ""
-    try:
-        text = read()
-    except EOFError:  # Ctrl-D at a prompt
-        pass
-    except UnicodeDecodeError:
-        raise TokenError("The input is not text: start the sign-in again and enter the requested text.") from None
-    if not text.strip():
-        raise NotSignedIn(_EMPTY)
-    return text
 
 
 def _say(text: str) -> None:

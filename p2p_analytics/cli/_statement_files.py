@@ -14,13 +14,6 @@ def write_statement_files(server: SandboxServer, folder: Path, username: str, ge
     """Write the files of one person's history, each of at most 90 days, and return their paths in order.
 
     A new folder is private to its owner, and only the owner can read the files. Existing files are replaced.
-
-    Raises
-    ------
-    ConfigurationError
-        The folder cannot be written to.
-    UnknownPersonError
-        The town has no such username.
     """
     ending = "json" if generation == "JSON" else "csv"
     texts = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
@@ -40,18 +40,9 @@ def sync(options: argparse.Namespace) -> None:
         )
         sys.stderr.write(f"{name} was broken: it is set aside, and {loaded}.\n")
     reloaded = f"{changes.loaded:,} payments reloaded: " if options.refresh else ""
-    _output.print_summary(
-        options,
-        f"{reloaded}{changes.added:,} new payments, {changes.changed:,} with another status, in {options.archive}"
-        f"{_describe_start(archive)}",
-        archive=options.archive,
-        refresh=options.refresh,
-        since=_format_start(archive),
-        loaded=changes.loaded,
-        added=changes.added,
-        changed=changes.changed,
-        set_aside=list(changes.set_aside),
-    )
+    text = f"{reloaded}{changes.added:,} new payments, {changes.changed:,} with another status, in {options.archive}"
+    counts = {name: getattr(changes, name) for name in ("loaded", "added", "changed")}
+    _print_summary(options, archive, text, refresh=options.refresh, **counts, set_aside=list(changes.set_aside))
 
 
 def verify(options: argparse.Namespace) -> int:
@@ -64,12 +55,22 @@ def verify(options: argparse.Namespace) -> int:
     counts = pd.crosstab(found["month"].fillna(_NO_DATE), found["difference"]).reindex(
         columns=[*_DIFFERENCES], fill_value=0
     )
-    _output.print_summary(
+    lines = [f"{options.archive} and the service agree."]
+    if not found.empty:
+        lines = [
+            f"{month}: {', '.join(f'{row[kind]:,} {words}' for kind, words in _DIFFERENCES.items() if row[kind])}"
+            for month, row in counts.iterrows()
+        ]
+        is_in_archive = (found["difference"] == "extra").all()
+        kept, refresh = "the archive keeps what the service does not list any more", "run p2p-analytics sync --refresh"
+        differ = format_count(len(found), "payment differs", "payments differ")
+        months = format_count(len(counts), "month", "months")
+        lines.append(f"{differ} in {months}: {kept if is_in_archive else f'{refresh} {options.archive}'}.")
+    _print_summary(
         options,
-        _describe_differences(counts, options.archive) + _describe_start(archive),
-        archive=options.archive,
+        archive,
+        "\n".join(lines),
         agrees=found.empty,
-        since=_format_start(archive),
         **{kind: int(counts[kind].sum()) for kind in _DIFFERENCES},
         months=[
             {"month": None if month == _NO_DATE else month} | {kind: int(row[kind]) for kind in _DIFFERENCES}
@@ -79,30 +80,9 @@ def verify(options: argparse.Namespace) -> int:
     return 0 if found.empty else 1
 
 
-def _format_start(archive: Archive) -> str | None:
-    """Return the date before which payments are not loaded, as text; None without one."""
-    return None if archive.since is None else f"{archive.since:%Y-%m-%dT%H:%M:%SZ}"
-
-
-def _describe_start(archive: Archive) -> str:
-    """Return a line break and a line about payments that are not loaded; empty if all are."""
-    return "" if archive.since is None else f"\n{describe_start(archive.since)}"
-
-
-def _describe_differences(counts: pd.DataFrame, archive: str) -> str:
-    """Return a line for each month with its differences, and one with advice."""
-    if counts.empty:
-        return f"{archive} and the service agree."
-    lines = []
-    for month, row in counts.iterrows():
-        parts = [f"{row[kind]:,} {words}" for kind, words in _DIFFERENCES.items() if row[kind]]
-        lines.append(f"{month}: {', '.join(parts)}")
-    total = int(counts.to_numpy().sum())
-    advice = (
-        "the archive keeps what the service does not list any more"
-        if counts["extra"].sum() == total
-        else f"run p2p-analytics sync --refresh {archive}"
-    )
-    differ = format_count(total, "payment differs", "payments differ")
-    lines.append(f"{differ} in {format_count(len(counts), 'month', 'months')}: {advice}.")
-    return "\n".join(lines)
+def _print_summary(options: argparse.Namespace, archive: Archive, text: str, **values: Any) -> None:  # noqa: ANN401 - JSON
+    """Print a summary, and from which date on payments are loaded."""
+    since = archive.since
+    start = "" if since is None else f"\n{describe_start(since)}"
+    day = None if since is None else f"{since:%Y-%m-%dT%H:%M:%SZ}"
+    _output.print_summary(options, text + start, archive=options.archive, since=day, **values)

@@ -1,4 +1,4 @@
-"""An archive, and processes of the command line, for the tests of the commands."""
+"""The command line in this process and in others, and an archive, in a folder of the test."""
 
 from __future__ import annotations
 
@@ -6,21 +6,51 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 import p2p_analytics as p2p
+from p2p_analytics import cli
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
 # A shell that runs jobs in the background makes them ignore Ctrl-C, and children inherit that.
-_WITH_CTRL_C = (
+WITH_CTRL_C = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
     "from p2p_analytics.cli import main; sys.exit(main())"
 )
+
+
+class Printed(NamedTuple):
+    """Exit code, standard output and standard error of a command."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path, monkeypatch) -> None:
+    """Make the folder of the test the current one."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Printed]:
+    """Return a function that runs a command line, words of which may follow the text."""
+
+    def run(line: str, *words: object) -> Printed:
+        capsys.readouterr()
+        try:
+            code = cli.main([*line.split(), *map(str, words)])
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        return Printed(code, *capsys.readouterr())
+
+    return run
 
 
 @pytest.fixture
@@ -28,14 +58,11 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Give a function that starts the command line as a terminal would; its processes end with the test."""
     processes: list[subprocess.Popen[str]] = []
 
-    def start(*arguments: str) -> subprocess.Popen[str]:
+    def start(*arguments: str, **options: object) -> subprocess.Popen[str]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("P2P_")}
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and words
-            [sys.executable, "-u", "-c", _WITH_CTRL_C, *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
+            [sys.executable, "-u", "-c", WITH_CTRL_C, *arguments],
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment} | options,
         )
         processes.append(process)
         return process
@@ -48,7 +75,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 @pytest.fixture(scope="session")
 def _two_payments(tmp_path_factory, history_of, payment) -> Path:
-    """Return an archive of two payments, which tests copy."""
+    """Return an archive of a settled and a pending payment, which tests copy."""
     folder = tmp_path_factory.mktemp("two-payments") / "a"
     pending = payment(2, status="pending", action="charge", date_created="2024-05-31T23:30:00", note="rent")
     p2p.open_archive(folder).merge(history_of(payment(1), pending))
@@ -56,6 +83,6 @@ def _two_payments(tmp_path_factory, history_of, payment) -> Path:
 
 
 @pytest.fixture
-def archive_path(tmp_path, _two_payments) -> str:
-    """Return the path of an archive of two payments."""
-    return str(shutil.copytree(_two_payments, tmp_path / "a"))
+def archive(tmp_path, _two_payments) -> Path:
+    """Return the folder ``a`` of an archive of two payments."""
+    return shutil.copytree(_two_payments, tmp_path / "a")

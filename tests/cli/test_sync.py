@@ -10,74 +10,54 @@ from pathlib import Path
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics import cli
+
+NEW = "There is no archive in a yet: this sync starts a new one there.\n"
 
 
 @pytest.fixture
-def town(monkeypatch):
+def town(monkeypatch: pytest.MonkeyPatch):
     """Serve a town, with the viewer's token in the environment."""
-    with p2p.sandbox.SandboxServer(seed=7) as server:
+    with p2p.sandbox.SandboxServer(seed=7, people=4, years=2) as server:
         monkeypatch.setenv("P2P_BASE_URL", server.base_url)
         monkeypatch.setenv("P2P_ACCESS_TOKEN", server.token(server.viewer))
         yield server
 
 
-def start_note(folder: Path) -> str:
-    """Return the line that a first sync into a folder writes."""
-    return f"There is no archive in {folder} yet: this sync starts a new one there.\n"
-
-
-def test_a_new_archive_is_announced(town, tmp_path, capsys) -> None:
-    """A mistyped name starts a new archive: standard error says so, and where; a later sync is quiet."""
-    assert cli.main(["sync", str(tmp_path / "payments")]) == 0
-    assert capsys.readouterr().err == start_note(tmp_path / "payments")
-    assert cli.main(["sync", str(tmp_path / "payments")]) == 0
-    assert capsys.readouterr().err == ""
-    assert cli.main(["sync", str(tmp_path / "paymnets")]) == 0
-    assert capsys.readouterr().err == start_note(tmp_path / "paymnets")
+def test_sync_and_sync_again(town, run) -> None:
+    """The first sync is announced, because a mistyped name looks like one; a refresh says how much it reloaded."""
+    code, out, err = run("sync a")
+    count = len(p2p.open_archive("a").history().payments)
+    assert (code, out, err) == (0, f"{count} new payments, 0 with another status, in a\n", NEW)
+    assert run("sync a") == (0, "0 new payments, 0 with another status, in a\n", "")
+    reloaded = f"{count} payments reloaded: 0 new payments, 0 with another status, in a\n"
+    assert run("sync a --refresh") == (0, reloaded, "")
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"{")], ids=["lost", "broken"])
-def test_an_archive_with_a_damaged_manifest_is_not_new(town, tmp_path, capsys, damage) -> None:
-    """Its payments are recovered from its files."""
-    assert cli.main(["sync", str(tmp_path / "a")]) == 0
-    capsys.readouterr()
-    damage(tmp_path / "a" / "manifest.json")
-    assert not p2p.open_archive(tmp_path / "a").is_new
-    assert cli.main(["sync", str(tmp_path / "a")]) == 0
-    assert "starts a new one" not in capsys.readouterr().err
+def test_damaged_files(town, run, damage) -> None:
+    """A damaged manifest does not make an archive new; broken tables are named, set aside and loaded again."""
+    run("sync a")
+    damage(Path("a/manifest.json"))
+    assert not p2p.open_archive("a").is_new
+    code, _, err = run("sync a")
+    assert (code, "starts a new one" in err) == (0, False)
+    (payments,), (people,) = Path("a").glob("payments-*"), Path("a").glob("people-*")
+    count = len(p2p.open_archive("a").history().payments)
+    for file, loss in (
+        (payments, "its payments are loaded again"),
+        (people, "all payments are loaded again; the earlier names of people (also_named) are lost"),
+    ):
+        file.write_bytes(b"")
+        code, out, err = run("sync a")
+        assert err.splitlines()[-1] == f"{file.name} was broken: it is set aside, and {loss}."
+        assert out.startswith(f"{count} new payments") == (file is payments)
 
 
-def test_sync_and_sync_again(town, tmp_path, capsys) -> None:
-    """The command prints the number of new payments, and the names of corrupt files."""
-    folder = str(tmp_path / "a")
-    assert cli.main(["sync", folder]) == 0
-    count = len(p2p.open_archive(folder).history().payments)
-    assert capsys.readouterr().out == f"{count} new payments, 0 with another status, in {folder}\n"
-    (file,) = (tmp_path / "a").glob("payments-*")
-    file.write_bytes(b"")
-    assert cli.main(["sync", folder]) == 0
-    said = capsys.readouterr()
-    assert f"{file.name} was broken" in said.err
-    assert said.out.startswith(f"{count} new payments")
-
-
-def test_a_broken_file_of_people_loses_earlier_names(town, tmp_path, capsys, caplog) -> None:
-    """The service shows present names only, so the sync reports the loss."""
-    assert cli.main(["sync", str(tmp_path / "a")]) == 0
-    (file,) = (tmp_path / "a").glob("people-*")
-    file.write_bytes(b"")
-    capsys.readouterr()
-    assert cli.main(["sync", str(tmp_path / "a")]) == 0
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        f"{file.name} was broken: it is set aside, and all payments are loaded again; the earlier names of people "
-        "(also_named) are lost."
-    )
-    assert caplog.messages[-1].endswith("is set aside; the earlier names of people (also_named) are lost.")
-
-
-def test_an_interrupted_sync_prints_the_note_of_the_load(tmp_path, capsys, monkeypatch) -> None:
-    """Ctrl-C exits with 130 and prints the note of the load."""
+def test_an_interrupted_sync_prints_the_note_of_the_load(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C exits with 130 and prints the note of the load; without a token, nothing is made."""
+    monkeypatch.setenv("P2P_BASE_URL", "https://service.invalid/v1")
+    code, _, err = run("sync a")
+    assert (code, err.count("\n"), list(Path().iterdir())) == (1, 1, [])
 
     def interrupt(*_: object, **__: object) -> None:
         interrupt = KeyboardInterrupt()
@@ -85,76 +65,45 @@ def test_an_interrupted_sync_prints_the_note_of_the_load(tmp_path, capsys, monke
         raise interrupt
 
     monkeypatch.setattr("p2p_analytics.archive.Archive.sync", interrupt)
-    monkeypatch.setenv("P2P_BASE_URL", "https://service.invalid/v1")
     monkeypatch.setenv("P2P_ACCESS_TOKEN", "made-up")
-    assert cli.main(["sync", str(tmp_path / "a")]) == 130
     kept = "stopped. 272 payments are kept, and the next load goes on from there."
-    assert capsys.readouterr().err == f"{start_note(tmp_path / 'a')}\np2p-analytics: {kept}\n"
+    assert run("sync a") == (130, "", f"{NEW}\np2p-analytics: {kept}\n")
 
 
-def test_sync_without_a_token(tmp_path, capsys, monkeypatch) -> None:
-    """The error is one line, and no folder is created."""
-    monkeypatch.setenv("P2P_BASE_URL", "https://service.invalid/v1")
-    assert cli.main(["sync", str(tmp_path / "a")]) == 1
-    assert capsys.readouterr().err.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_refresh_says_how_much_it_reloaded(town, tmp_path, capsys) -> None:
-    """The summary of `--refresh` has the number of payments that the service listed."""
-    folder = str(tmp_path / "a")
-    assert cli.main(["sync", folder]) == 0
-    count = len(p2p.open_archive(folder).history().payments)
-    capsys.readouterr()
-    assert cli.main(["sync", folder, "--refresh"]) == 0
-    expected = f"{count} payments reloaded: 0 new payments, 0 with another status, in {folder}\n"
-    assert capsys.readouterr().out == expected
-
-
-def test_summaries_as_json(town, tmp_path, capsys) -> None:
+def test_summaries_as_json(town, run) -> None:
     """`--json` prints the documented keys of sync and verify, with the exit code of a difference."""
-    folder = str(tmp_path / "a")
-    assert cli.main(["sync", folder, "--json", "--progress", "none"]) == 0
-    count = len(p2p.open_archive(folder).history().payments)
-    printed = capsys.readouterr()
+    code, out, err = run("sync a --json --progress none")
+    count = len(p2p.open_archive("a").history().payments)
     counts = {"loaded": count, "added": count, "changed": 0}
-    assert json.loads(printed.out) == {"archive": folder, "refresh": False, "since": None, **counts, "set_aside": []}
-    assert printed.err == ""
-    assert cli.main(["verify", folder, "--json"]) == 0
-    agreement = {"archive": folder, "agrees": True, "since": None, "missing": 0, "extra": 0, "changed": 0, "months": []}
-    assert json.loads(capsys.readouterr().out) == agreement
-    town.add_payments(
-        town.viewer, [{"date_created": datetime(2025, 1, 15, 12, second, tzinfo=UTC)} for second in (1, 2)]
-    )
-    assert cli.main(["verify", folder, "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert (found["agrees"], found["missing"], found["extra"], found["changed"]) == (False, 2, 0, 0)
-    assert found["months"] == [{"month": "2025-01", "missing": 2, "extra": 0, "changed": 0}]
+    expected = {"archive": "a", "refresh": False, "since": None, **counts, "set_aside": []}
+    assert (code, json.loads(out), err) == (0, expected, "")
+    same = {"archive": "a", "agrees": True, "since": None, "missing": 0, "extra": 0, "changed": 0, "months": []}
+    code, out, _ = run("verify a --json")
+    assert (code, json.loads(out)) == (0, same)
+    later = [{"date_created": datetime(2025, 1, 15, 12, second, tzinfo=UTC)} for second in (1, 2)]
+    town.add_payments(town.viewer, later)
+    code, out, _ = run("verify a --json")
+    months = [{"month": "2025-01", "missing": 2, "extra": 0, "changed": 0}]
+    assert (code, json.loads(out)) == (1, same | {"agrees": False, "missing": 2, "months": months})
+    advice = "2 payments differ in 1 month: run p2p-analytics sync --refresh a."
+    assert run("verify a") == (1, f"2025-01: 2 missing from the archive\n{advice}\n", "")
 
 
-def test_progress_in_a_log(town, tmp_path, capsys, monkeypatch) -> None:
+def test_progress_in_a_log(town, run, monkeypatch: pytest.MonkeyPatch) -> None:
     """`--progress log` writes lines without control characters to standard error, `none` nothing."""
     monkeypatch.setattr("p2p_analytics.cli._output._STEPS_PER_LINE", 3)
-    assert cli.main(["sync", str(tmp_path / "a"), "--progress", "log"]) == 0
-    lines = capsys.readouterr().err
-    lines = lines.removeprefix(start_note(tmp_path / "a"))
-    assert re.fullmatch(rf"Loading payments into {tmp_path}/a \.\.\.\n(?:[\d,]+ payments loaded\n)+", lines)
-    assert cli.main(["sync", str(tmp_path / "b"), "--progress", "none"]) == 0
-    assert capsys.readouterr().err == ""
+    lines = run("sync a --progress log").err.removeprefix(NEW)
+    assert re.fullmatch(r"Loading payments into a \.\.\.\n(?:[\d,]+ payments loaded\n)+", lines)
+    assert run("sync b --progress none").err == ""
 
 
-def test_sync_since_a_date(town, tmp_path, capsys) -> None:
+def test_sync_since_a_date(town, run) -> None:
     """The summaries of sync and verify say which payments are not loaded, until a sync without a date loads them."""
-    folder = str(tmp_path / "a")
-    assert cli.main(["sync", folder, "--since", "2024-01-01"]) == 0
-    left_out = "Payments made before 2024-01-01 are not loaded, except pending ones."
-    assert capsys.readouterr().out.splitlines()[1] == left_out
-    assert cli.main(["verify", folder]) == 0
-    assert capsys.readouterr().out.splitlines() == [f"{folder} and the service agree.", left_out]
-    assert cli.main(["sync", folder, "--since", "2024-06-01", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["since"] == "2024-01-01T00:00:00Z"
-    assert cli.main(["sync", folder]) == 0
-    assert "not loaded" not in capsys.readouterr().out
-    assert p2p.open_archive(folder).history().payments["date_created"].min().year < 2024
-    assert cli.main(["sync", folder, "--since", "2024-01-01", "--refresh"]) == 2
-    assert "leave out --since, or --refresh" in capsys.readouterr().err
+    left_out = "Payments made before 2024-08-01 are not loaded, except pending ones."
+    assert run("sync a --since 2024-08-01").out.splitlines()[1] == left_out
+    assert run("verify a").out.splitlines() == ["a and the service agree.", left_out]
+    assert json.loads(run("sync a --since 2024-09-01 --json").out)["since"] == "2024-08-01T00:00:00Z"
+    assert "not loaded" not in run("sync a").out
+    assert p2p.open_archive("a").history().payments["date_created"].min().year < 2024
+    code, _, err = run("sync a --since 2024-01-01 --refresh")
+    assert (code, "leave out --since, or --refresh" in err) == (2, True)

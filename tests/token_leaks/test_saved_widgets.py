@@ -40,7 +40,7 @@ def until(happened):
             return
         time.sleep(0.02)
     raise TimeoutError
-def signed_in():
+def sign_in():
     form = new()
     form.take(address(form))
     form.token
@@ -64,18 +64,18 @@ ROUTES = {
     "nonsense pasted": "form = new(); form._box.value = 'http://127.0.0.1/?x=' + server.token(server.viewer); form",
     "browser came back": "form = new(); urllib.request.urlopen(address(form)); until(lambda: form._user_name); form",
     "declined": "form = new(); urllib.request.urlopen(address(form, False)); until(lambda: form._problem); form",
-    "new link while signed in": "form = signed_in(); form._link_button.click(); form",
-    "expired": "form = signed_in(); form.token.expires_at -= timedelta(1); until(lambda: form._token is None); form",
+    "new link while signed in": "form = sign_in(); form._link_button.click(); form",
+    "expired": "form = sign_in(); form.token.expires_at -= timedelta(1); until(lambda: form._token is None); form",
     "refused": "form = new(); t = server.token(server.viewer); server.expire(t); form.take(t); form",
-    "closed": "form = signed_in(); form.close(); form",
-    "never shown": "form = signed_in(); None",
+    "closed": "form = sign_in(); form.close(); form",
+    "never shown": "form = sign_in(); None",
     "prompt": "getpass.getpass = lambda _: server.token(server.viewer); form = new(how='prompt'); form.token; form",
-    "all that it holds": "form = signed_in(); form.token, vars(form), form.widget, dir(form)",
-    "explorer": "p2p.Explorer(p2p.load_history(client_of(signed_in())))",
-    "explorer of payments": "e = p2p.Explorer(p2p.load_history(client_of(signed_in())))\n"
+    "all that it holds": "form = sign_in(); form.token, vars(form), form.widget, dir(form)",
+    "explorer": "p2p.Explorer(p2p.load_history(client_of(sign_in())))",
+    "explorer of payments": "e = p2p.Explorer(p2p.load_history(client_of(sign_in())))\n"
     "e.analysis.value = 'payments'; e",
-    "verbose traceback": "get_ipython().run_line_magic('xmode', 'Verbose')\nform = signed_in(); form.take('x y')",
-    "traceback of a request": "client_of(signed_in()).payment('1')",
+    "verbose traceback": "get_ipython().run_line_magic('xmode', 'Verbose')\nform = sign_in(); form.take('x y')",
+    "traceback of a request": "client_of(sign_in()).payment('1')",
 }
 
 

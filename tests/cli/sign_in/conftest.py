@@ -1,22 +1,24 @@
-"""The environment of a sign-in: a sandbox, a browser, a keyring, and the command."""
+"""The environment of a sign-in: a sandbox, a browser and a keyring."""
 
 from __future__ import annotations
 
+import html
 import http.client
+import io
+import re
+import stat
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
-from p2p_analytics import cli
 from p2p_analytics.auth import KeyringStore, SignIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-from support.cli.sign_in import target_of
 
 
 @pytest.fixture(autouse=True)
@@ -29,12 +31,37 @@ def _surroundings(server, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def browser(server, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Put a person with a browser in the place of the browser; give the pages it ended at."""
-    pages: list[str] = []
+def address(server) -> str:
+    """Return the address at which a browser ends, with the token."""
+    return server.sign_in(server.authorize_url("access_profile"), server.viewer)
 
-    def follow(address: str) -> None:
-        redirect = urlsplit(server.sign_in(address, server.viewer))
+
+@pytest.fixture
+def open_pages(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], bool]], None]:
+    """Return a function that replaces the browser by a function of the address of the sign-in page."""
+
+    def replace(visit: Callable[[str], object]) -> None:
+        def open_(page: str) -> bool:
+            """Visit the address of a page that only its owner can read, in a folder that only they can enter."""
+            file = Path(urlsplit(page).path)
+            assert urlsplit(page).scheme == "file"
+            assert [stat.S_IMODE(path.stat().st_mode) for path in (file, file.parent)] == [0o600, 0o700]
+            (found,) = re.findall(r'http-equiv="refresh" content="0;url=([^"]*)"', file.read_text())
+            threading.Thread(target=visit, args=[html.unescape(found)]).start()
+            return True
+
+        monkeypatch.setenv("DISPLAY", ":0")
+        monkeypatch.setattr("webbrowser.open", open_)
+
+    return replace
+
+
+@pytest.fixture
+def follow_redirect() -> Callable[..., None]:
+    """Return a function that opens an address of the listener as a browser does, and adds the pages to a list."""
+
+    def follow(address: str, pages: list[str]) -> None:
+        redirect = urlsplit(address)
         for target in (f"{redirect.path}?{redirect.query}", "/done"):
             connection = http.client.HTTPConnection(redirect.netloc, timeout=10)
             connection.request("GET", target)
@@ -42,12 +69,14 @@ def browser(server, monkeypatch: pytest.MonkeyPatch) -> list[str]:
             connection.close()
             time.sleep(0.25)  # longer than the listener needs to end, without a slow request
 
-    def open_(address: str) -> bool:
-        threading.Thread(target=follow, args=[target_of(address)]).start()
-        return True
+    return follow
 
-    monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.setattr("webbrowser.open", open_)
+
+@pytest.fixture
+def browser(server, open_pages, follow_redirect) -> list[str]:
+    """Put a person with a browser in the place of the browser; give the pages it ended at."""
+    pages: list[str] = []
+    open_pages(lambda address: follow_redirect(server.sign_in(address, server.viewer), pages))
     return pages
 
 
@@ -62,11 +91,13 @@ def keyring(monkeypatch: pytest.MonkeyPatch) -> list[SignIn]:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Return a function that runs a command and gives its exit code and what it wrote."""
+def type_lines(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Return a function that sets standard input."""
+    return lambda text: monkeypatch.setattr("sys.stdin", io.StringIO(text))
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        status = cli.main(arguments)
-        return status, *capsys.readouterr()
 
-    return call
+@pytest.fixture
+def name(server) -> str:
+    """Return how the viewer is named: NAME (@handle)."""
+    person = next(person for person in server.people if person.username == server.viewer)
+    return f"{person.display_name} (@{person.username})"

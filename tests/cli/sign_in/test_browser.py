@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import html
-import io
 import json
 import os
 import re
 import subprocess
 import sys
 import urllib.request
+import webbrowser
 from pathlib import Path
 
 import pytest
@@ -37,8 +37,7 @@ record.with_suffix(".new").replace(record)
 """
 
 
-@pytest.mark.parametrize("mask", [0o000, 0o077])
-def test_no_process_list_shows_where_the_browser_is_sent(server, tmp_path, monkeypatch, mask: int) -> None:
+def test_no_process_list_shows_where_the_browser_is_sent(server, tmp_path, monkeypatch) -> None:
     """The browser is given a page that only its owner reads; the nonce is in no argument, the page gone at the end."""
     (tmp_path / "browser.py").write_text(BROWSER)
     record = tmp_path / "seen.json"
@@ -48,7 +47,7 @@ def test_no_process_list_shows_where_the_browser_is_sent(server, tmp_path, monke
     command = [sys.executable, "-m", "p2p_analytics", "login"]
     with (
         subprocess.Popen(  # noqa: S603 - our own interpreter and words
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, umask=mask
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, umask=0
         ) as process,
         contextlib.ExitStack() as stack,
     ):
@@ -92,7 +91,7 @@ def test_the_page_of_a_killed_sign_in_is_removed_by_the_next(
             os.utime(page, (0, 0), follow_symlinks=False)
     (tmp_path / "p2p-sign-in-more0000" / "notes.txt").write_text("mine")
     (tmp_path / "p2p-sign-in-linked00").symlink_to(tmp_path / "elsewhere")
-    assert run("login")[0] == 0
+    assert run("login").code == 0
     assert {path.name for path in tmp_path.glob("p2p-sign-in-*")} == kept
     assert (tmp_path / "elsewhere" / "sign-in.html").read_text() == own
 
@@ -100,22 +99,19 @@ def test_the_page_of_a_killed_sign_in_is_removed_by_the_next(
 def test_a_home_that_cannot_be_written(server, browser: list[str], run, tmp_path, monkeypatch) -> None:
     """The page is then made where temporary files are."""
     monkeypatch.setenv("HOME", str(tmp_path / "none"))
-    assert run("login")[0] == 0
+    assert run("login").code == 0
     assert "You are signed in" in browser[-1]
 
 
-def test_a_missing_browser(server, run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("display", ["", ":0"])
+def test_a_missing_browser(run, type_lines, monkeypatch: pytest.MonkeyPatch, display: str) -> None:
     """Without a display no browser is asked for, and one that fails is no error: the address is printed in any case."""
-    import webbrowser
 
     def fail(_address: str) -> bool:
         raise webbrowser.Error
 
     monkeypatch.setattr("webbrowser.open", fail)
-    for display in ("", ":0"):
-        monkeypatch.setenv("DISPLAY", display)
-        monkeypatch.setattr("sys.stdin", io.StringIO("nothing useful"))
-        status, _, err = run("login", "--paste")
-        assert status == 1
-        assert "No browser can be opened from here" in err
-        assert "/oauth/authorize?" in err
+    monkeypatch.setenv("DISPLAY", display)
+    type_lines("nothing useful")
+    code, _, err = run("login --paste")
+    assert (code, "No browser can be opened from here" in err, "/oauth/authorize?" in err) == (1, True, True)

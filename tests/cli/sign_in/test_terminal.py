@@ -9,179 +9,162 @@ import pty
 import re
 import signal
 import subprocess
-import sys
 import termios
+import threading
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import pytest
 
+from p2p_analytics import cli
 from p2p_analytics.auth import FileStore
 from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-from support.cli.sign_in import load_sign_in, name_of
-
-PROGRAM = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-PROGRAM += "from p2p_analytics.cli import main; sys.exit(main())"
+WRONG = "https://app.example/not-this-one"
 
 
-# ---- in a terminal
+class Login:
+    """A login in a thread of this process, with a terminal for its input."""
 
-
-class Terminal:
-    """A command in a process of its own, with a terminal for its input."""
-
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *words: str) -> None:
         self.screen, self.slave = pty.openpty()
-        self.said: list[str] = []
-        self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and words
-            [sys.executable, "-u", "-c", PROGRAM, *arguments],
-            stdin=self.slave,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        self.stdin, self.err = os.fdopen(os.dup(self.slave)), io.StringIO()
+        self.code: int | None = None
+        self._thread = threading.Thread(target=self._run, args=words, daemon=True)
 
-    def address(self) -> str:
-        """Wait for the invitation to paste, and return the address before it."""
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self.said.append(line)
-            if "paste the address" in line.lower():
-                wait_until(lambda: not self.echoes())  # The command hides the input next.
-                return re.search(r"http\S+/oauth/authorize\S+", "".join(self.said))[0]  # type: ignore[index]
-        raise AssertionError(self.said)
+    def _run(self, *words: str) -> None:
+        self.code = cli.main(["login", "--no-browser", *words])
+
+    def find_address(self) -> str:
+        """Start, wait until the terminal does not echo, and return the address to sign in at."""
+        self._thread.start()
+        wait_until(lambda: "paste the address" in self.err.getvalue().lower() and not self.echoes())
+        return re.search(r"http\S+/oauth/authorize\S+", self.err.getvalue())[0]
 
     def echoes(self) -> bool:
         """Return whether the terminal echoes."""
         return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
 
-    def type(self, text: str | bytes) -> None:
-        """Type a line, or the bytes of keys."""
-        os.write(self.screen, text if isinstance(text, bytes) else f"{text}\n".encode())
+    def type(self, text: str) -> None:
+        """Type a line."""
+        os.write(self.screen, f"{text}\n".encode())
 
-    def read_output(self) -> str:
-        """Return what the terminal has shown of what was typed."""
+    def end(self) -> tuple[int | None, str]:
+        """Wait for the end; return the exit code, and what the terminal has shown of what was typed."""
+        self._thread.join(timeout=30)
+        assert self.echoes()
         os.set_blocking(self.screen, False)
         try:
-            return os.read(self.screen, 2**16).decode()
+            return self.code, os.read(self.screen, 2**16).decode()
         except BlockingIOError:
-            return ""
-
-    def close(self) -> None:
-        """End the command and the terminal."""
-        self.process.kill()
-        self.process.communicate()
-        os.close(self.screen)
-        os.close(self.slave)
+            return self.code, ""
 
 
 @pytest.fixture
-def terminal() -> Iterator[Callable[..., Terminal]]:
-    """Return a function that starts a command in a terminal; all are ended after the test."""
-    terminals: list[Terminal] = []
+def login(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Login]]:
+    """Return a function that prepares a login in a terminal."""
+    logins: list[Login] = []
 
-    def start(*arguments: str) -> Terminal:
-        terminals.append(Terminal(*arguments))
-        return terminals[-1]
+    def prepare(*words: str) -> Login:
+        logins.append(one := Login(*words))
+        monkeypatch.setattr("sys.stdin", one.stdin)
+        monkeypatch.setattr("sys.stderr", one.err)
+        return one
 
-    yield start
-    for one in terminals:
-        one.close()
-
-
-def test_pasting_while_listening(server, terminal) -> None:
-    """A pasted address is taken and never shown; a useless one gets its sentence, and one may try again."""
-    login = terminal("login", "--no-browser")
-    redirect = server.sign_in(login.address(), server.viewer)
-    login.type("https://app.example/not-this-one")
-    login.type(redirect)
-    out, err = login.process.communicate(timeout=30)
-    assert login.process.returncode == 0
-    assert out.startswith(f"Signed in as {name_of(server)} until ")
-    assert "copy the whole address" in err
-    token = load_sign_in().token.reveal()
-    assert redirect.endswith(token)
-    assert token not in out + err + login.read_output()
-    assert login.echoes()
+    yield prepare
+    for one in logins:
+        os.close(one.screen)
+        os.close(one.slave)
+        one.stdin.close()
 
 
-def test_pasting_alone(server, terminal) -> None:
-    """Where nothing listens, to paste is no alternative."""
-    login = terminal("login", "--no-browser", "--paste")
-    login.type(server.sign_in(login.address(), server.viewer))
-    assert login.said[-1].startswith("Paste the address that the browser ended at")
-    assert login.process.wait(timeout=30) == 0
+@pytest.mark.parametrize("words", [[], ["--paste"]])
+def test_pasting(server, login, capsys, name: str, words: list[str]) -> None:
+    """A pasted address is taken and never shown, while listening or alone; a useless one may be tried again."""
+    one = login(*words)
+    redirect = server.sign_in(one.find_address(), server.viewer)
+    one.type(WRONG)
+    one.type(redirect)
+    code, shown = one.end()
+    out, err = capsys.readouterr().out, one.err.getvalue()
+    assert (code, out.startswith(f"Signed in as {name} until ")) == (0, True)
+    invitation = "Paste the address" if words else "Or paste the address"
+    assert f"\n{invitation} that the browser ended at" in err
+    assert err.count("copy the whole address") == err.count("Paste the whole address again (it is not shown):\n") == 1
+    token = FileStore().load().token.reveal()
+    assert token in redirect
+    assert token not in out + err + shown
 
 
-def test_pasting_a_wrong_line(server, terminal) -> None:
-    """Where nothing listens, a wrong line is asked for again; the fifth one ends the sign-in."""
-    login = terminal("login", "--no-browser", "--paste")
-    redirect = server.sign_in(login.address(), server.viewer)
-    login.type("https://app.example/not-this-one")
-    login.type(redirect)
-    out, err = login.process.communicate(timeout=30)
-    assert (login.process.returncode, out[:13]) == (0, "Signed in as ")
-    assert err.count("Paste the whole address again (it is not shown):\n") == 1
-    login = terminal("login", "--no-browser", "--paste")
-    login.address()
+def test_pasting_wrong_lines_only(login) -> None:
+    """Where nothing listens, the fifth one ends the sign-in."""
+    one = login("--paste")
+    one.find_address()
     for _ in range(5):
-        login.type("https://app.example/not-this-one")
-    out, err = login.process.communicate(timeout=30)
-    assert (login.process.returncode, out) == (1, "")
-    assert err.count("Paste the whole address again") == 4
-    assert login.echoes()
+        one.type(WRONG)
+    assert one.end()[0] == 1
+    assert one.err.getvalue().count("Paste the whole address again") == 4
 
 
-def test_the_redirect_while_a_terminal_waits(server, terminal) -> None:
+def test_the_redirect_while_a_terminal_waits(server, login, follow_redirect, capsys) -> None:
     """The redirect ends the wait for a pasted address, and the terminal echoes again."""
-    login = terminal("login", "--no-browser")
-    redirect = urlsplit(server.sign_in(login.address(), server.viewer))
-    for target in (f"{redirect.path}?{redirect.query}", "/done"):
-        connection = http.client.HTTPConnection(redirect.netloc, timeout=10)
-        connection.request("GET", target)
-        assert connection.getresponse().status in {200, 303}
-        connection.close()
-    out, _ = login.process.communicate(timeout=30)
-    assert out.startswith("Signed in as ")
-    assert login.echoes()
+    one = login()
+    follow_redirect(server.sign_in(one.find_address(), server.viewer), [])
+    assert one.end()[0] == 0
+    assert capsys.readouterr().out.startswith("Signed in as ")
 
 
-@pytest.mark.parametrize(
-    ("keys", "sentence"), [(b"\x04", "The input is empty"), (b"\xff\xfe\n", "The input is not text")]
-)
-def test_a_prompt_that_gets_no_text(terminal, monkeypatch: pytest.MonkeyPatch, keys: bytes, sentence: str) -> None:
-    """Ctrl-D at a hidden prompt, and bytes that are no text, are one sentence each, and no traceback."""
+# ---- in a process, which has no other terminal
+
+
+@pytest.fixture
+def terminal(start, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Return a function that starts a command in a terminal."""
+    screen, slave = pty.openpty()
     monkeypatch.setenv("PYTHONIOENCODING", "utf-8:strict")
+
+    def run(*words: str) -> subprocess.Popen[str]:
+        process = start(*words, stdin=slave, env=os.environ)
+        process.type = lambda keys: os.write(screen, keys)
+        process.echoes = lambda: bool(termios.tcgetattr(slave)[3] & termios.ECHO)
+        return process
+
+    yield run
+    os.close(screen)
+    os.close(slave)
+
+
+@pytest.mark.parametrize(("keys", "sentence"), [(b"\x04", "is empty"), (b"\xff\xfe\n", "is not text")])
+def test_a_prompt_that_gets_no_text(terminal, keys: bytes, sentence: str) -> None:
+    """Ctrl-D at a hidden prompt, and bytes that are no text, are one sentence each, and no traceback."""
     login = terminal("login", "--token-stdin")
     wait_until(lambda: not login.echoes())  # The prompt hides the input before it waits.
     login.type(keys)
-    out, err = login.process.communicate(timeout=30)
-    assert (login.process.returncode, out) == (1, "")
-    assert f"p2p-analytics: {sentence}: start the sign-in again" in err
-    assert "Traceback" not in err
-    assert login.echoes()
+    out, err = login.communicate(timeout=30)
+    assert (login.returncode, out, "Traceback" in err, login.echoes()) == (1, "", False, True)
+    assert f"p2p-analytics: The input {sentence}: start the sign-in again" in err
 
 
 def test_bytes_that_are_no_text_through_a_pipe(run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sentence is the same, and what was read does not hang on the error."""
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n"), encoding="utf-8"))
-    status, out, err = run("login", "--token-stdin")
-    assert (status, out, err.count("\n")) == (1, "", 1)
-    assert err.startswith("p2p-analytics: The input is not text: start the sign-in again")
+    said = "The input is not text: start the sign-in again and enter the requested text."
+    assert run("login --token-stdin") == (1, "", f"p2p-analytics: {said}\n")
 
 
 def test_ctrl_c(terminal) -> None:
     """Ctrl-C ends with 130 and one line; the terminal is as before, and no listener or sign-in is left."""
     login = terminal("login", "--no-browser")
-    address = login.address()
-    port = int(re.search(r"127\.0\.0\.1%3A(\d+)%2Fcallback", address)[1])  # type: ignore[index]
-    login.process.send_signal(signal.SIGINT)
-    out, err = login.process.communicate(timeout=30)
-    assert (login.process.returncode, out, err) == (130, "", "\np2p-analytics: stopped.\n")
+    said = ""
+    while "paste the address" not in said:
+        said += login.stderr.readline()
+    wait_until(lambda: not login.echoes())
+    port = int(re.search(r"127\.0\.0\.1%3A(\d+)%2Fcallback", said)[1])
+    login.send_signal(signal.SIGINT)
+    out, err = login.communicate(timeout=30)
+    assert (login.returncode, out, err) == (130, "", "\np2p-analytics: stopped.\n")
     assert login.echoes()
     with pytest.raises(ConnectionRefusedError):
         http.client.HTTPConnection("127.0.0.1", port, timeout=5).connect()

@@ -6,16 +6,15 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
 import pandas as pd
 
 from p2p_analytics.archive import Archive, ImportPlan, open_archive
-from p2p_analytics.cli import _arguments, _output
+from p2p_analytics.cli import _arguments, _output, _preview
 from p2p_analytics.cli._output import MOST_LINES
-from p2p_analytics.cli.statements import _preview
 from p2p_analytics.display import clean_line, describe_kinds, format_count, format_money, join_first
 from p2p_analytics.errors import ArchiveError, MemberNeededError
 from p2p_analytics.frames.schema import GAP, list_files_after_gaps, list_wrong_files
@@ -35,9 +34,7 @@ from p2p_analytics.statements import (
 
 _FEW_LINES: Final = 5  # of problems of rows, which a table of the archive lists
 _FORMATS: Final = " The known formats are "  # the end of a reason, which would be in each line
-_MOST_NAMED: Final = 3  # files in a command
-_NOUNS: Final = ("transaction", "transactions")
-_OUTCOMES: Final = ("new", "known", "changed", "refused")
+_OUTCOMES: Final = ("new", "known", "changed", "refused", "removed")
 _GONE: Final = "a newer export, or its file when it was read again, does not have it"  # of a removed transaction
 _MOST_SKIPPED: Final = 3  # files with a line each
 _SOME_REFUSED: Final = 3  # the exit code
@@ -46,51 +43,46 @@ _SERVICES: Final = {
     "statement": "Venmo", "cash_app": "Cash App", "paypal": "PayPal", "splitwise": "Splitwise", "revolut": "Revolut",
     "wise": "Wise", "monzo": "Monzo",
 }  # fmt: skip
-_MOST_PATHS: Final = 3
+_MOST_PATHS: Final = 3  # in a command
 
 
 def run_command(options: argparse.Namespace) -> int:
     """Add statement files to an archive (a dry run changes nothing), print the counts, and return the exit code."""
-    _refuse_file(options)
+    if os.path.isfile(options.archive):  # noqa: PTH113 - pathlib is slow to import
+        files = [options.archive, *options.files]
+        raise _arguments.WrongUseError(
+            f"{options.archive} is a file, and the first word is the folder in which payments are kept. Did you mean: "
+            f"p2p-analytics import mypayments {shlex.join(files) if len(files) <= _MOST_PATHS else 'YOUR-FILES'}"
+        )
     archive = open_archive(options.archive)
     progress = _output.Progress(options.progress)
-    own_formats = register_formats(archive, options)
+    for path in archive.formats:
+        register_format(read_format(path))
+    own_formats = {path: register_format(read_format(path)).name for path in options.format}
     progress.log(f"Reading {format_count(len(options.files), 'path', 'paths')} ...")
     statements = read_files(archive, options, progress)
     refuse_zone(statements, options)
     skipped, refused = list_skipped(statements.problems), list_refused(statements.problems)
     unnamed = statements.unnamed_accounts
     statements, left_out = choose_account(statements, options)
-    progress.log(f"Comparing {format_count(len(statements.payments), *_NOUNS)} with {options.archive} ...")
+    transactions = format_count(len(statements.payments), "transaction", "transactions")
+    progress.log(f"Comparing {transactions} with {options.archive} ...")
     plan = archive.import_(statements, dry_run=options.dry_run, repair=options.repair)
     if not options.dry_run:
         for path, name in own_formats.items():
             archive.keep_format(path, name)
-    services, found = _count_services(statements), len(plan.problems)
+    of_services = statements.files.drop_duplicates("file")["format"].map(find_service).value_counts()
+    services = {str(name): int(count) for name, count in of_services.items()}
     lines = [
-        _describe_counts(plan, options),
-        ", ".join(
-            [
-                *(format_count(count, *_name_files(service)) for service, count in services.items()),
-                describe_balances(statements.reconciliation),
-                format_count(found, "problem", "problems"),
-            ]
-        ),
+        *_describe_counts(plan, statements, services, options),
         *[f"refused: {clean_line(_arguments.name_options(reason))}" for _, reason in refused],
-        *_describe_skipped(skipped, options),
-        *_list_wrong_balances(statements),
-        *_list_gaps(plan.problems),
-        *describe_others(plan, statements, options.account),
-        *describe_left_out(left_out, unnamed),
-        *_describe_services(plan),
-        *_describe_details(plan, dry_run=options.dry_run),
+        *_describe_files(plan, statements, skipped, options),
+        *_describe_left_out(left_out, unnamed),
+        *_describe_transactions(plan, options),
         *_describe_problems(plan.problems, options),
-        *(
-            _preview.describe_payments(plan.payments, options.rows)
-            if options.dry_run and plan.payments is not None
-            else []
-        ),
     ]
+    if options.dry_run and plan.payments is not None:
+        lines += _preview.describe_payments(plan.payments, options.rows)
     checked = statements.reconciliation["reconciled"].dropna()
     _output.print_summary(
         options,
@@ -99,13 +91,13 @@ def run_command(options: argparse.Namespace) -> int:
         dry_run=options.dry_run,
         files=int(statements.files["file"].nunique()),
         services=services,
-        **{name: getattr(plan, name) for name in (*_OUTCOMES, "removed")},
+        **{name: getattr(plan, name) for name in _OUTCOMES},
         kinds=plan.kinds.set_index("kind").to_dict("index"),
         reconciled=int(checked.sum()),
         balances=len(checked),
         not_adding_up=list_wrong_files(statements.problems),
         after_gaps=list_files_after_gaps(plan.problems),
-        problems=found,
+        problems=len(plan.problems),
         possible_doubles=plan.problems.loc[plan.problems["code"].isin(_DOUBLES), "file"].tolist(),
         other_accounts=[other._asdict() for other in plan.other_accounts],
         left_out=left_out,
@@ -116,48 +108,58 @@ def run_command(options: argparse.Namespace) -> int:
     return _SOME_REFUSED if refused else 0
 
 
-def _refuse_file(options: argparse.Namespace) -> None:
-    """Raise a WrongUseError if the archive is a file: the user has left the folder out."""
-    if os.path.isfile(options.archive):  # noqa: PTH113 - pathlib is slow to import
-        files = [options.archive, *options.files]
-        meant = shlex.join(files) if len(files) <= _MOST_NAMED else "YOUR-FILES"
-        raise _arguments.WrongUseError(
-            f"{options.archive} is a file, and the first word is the folder in which payments are kept. Did you mean: "
-            f"p2p-analytics import mypayments {meant}"
-        )
+# ---- lines of the summary
 
 
-def _count_services(statements: Statements) -> dict[str, int]:
-    """Return the number of files of each service, the most frequent one first."""
-    services = statements.files.drop_duplicates("file")["format"].map(find_service)
-    return {str(name): int(count) for name, count in services.value_counts().items()}
-
-
-def _name_files(service: str) -> tuple[str, str]:
-    name = _name_service(service)
-    return f"{name} file", f"{name} files"
+def _describe_counts(
+    plan: ImportPlan, statements: Statements, services: dict[str, int], options: argparse.Namespace
+) -> list[str]:
+    """Return the counts of transactions that are not zero, and of files, balances and problems."""
+    new = zip(plan.kinds["kind"], plan.kinds["new"], strict=True)
+    kinds = describe_kinds({kind: count for kind, count in new if count})
+    counts = [
+        format_count(plan.new, "new transaction", "new transactions") + (f" ({kinds})" if kinds else ""),
+        *(f"{getattr(plan, name):,} {name}" for name in _OUTCOMES[1:] if getattr(plan, name)),
+    ]
+    names = {service: _name_service(service) for service in services}
+    found = [
+        *(format_count(count, f"{names[each]} file", f"{names[each]} files") for each, count in services.items()),
+        describe_balances(statements.reconciliation),
+        format_count(len(plan.problems), "problem", "problems"),
+    ]
+    return [f"{'Dry run: ' if options.dry_run else ''}{', '.join(counts)}, in {options.archive}", ", ".join(found)]
 
 
 def _name_service(service: str) -> str:
     return _SERVICES.get(service) or clean_line(service)
 
 
-def _describe_counts(plan: ImportPlan, options: argparse.Namespace) -> str:
-    """Return the counts of an import that are not zero, and the new transactions by kind."""
-    new = zip(plan.kinds["kind"], plan.kinds["new"], strict=True)
-    kinds = describe_kinds({kind: count for kind, count in new if count})
-    counts = [
-        format_count(plan.new, *(f"new {noun}" for noun in _NOUNS)) + (f" ({kinds})" if kinds else ""),
-        *(f"{getattr(plan, name):,} {name}" for name in (*_OUTCOMES[1:], "removed") if getattr(plan, name)),
+def _describe_files(
+    plan: ImportPlan, statements: Statements, skipped: Sequence[tuple[str, str]], options: argparse.Namespace
+) -> list[str]:
+    """Return lines for skipped files, wrong balances, gaps and files of other accounts; the first of many."""
+    if len(skipped) > _MOST_SKIPPED and not options.verbose:
+        lines = [f"{len(skipped):,} other files were skipped, because they are not statements; --verbose lists them"]
+    else:
+        lines = [f"skipped: {clean_line(reason.partition(_FORMATS)[0])}" for _, reason in skipped]
+    lines += _list_wrong_balances(statements)
+    gaps = plan.problems[plan.problems["code"] == GAP]
+    found = zip(gaps["file"].head(MOST_LINES), gaps["problem"].head(MOST_LINES), strict=True)
+    lines += _output.end_list([clean_line(f"{file}: {problem}") for file, problem in found], len(gaps))
+    one = statements.accounts[0] if len(statements.accounts) == 1 else "the archive's account"
+    others = [
+        f"{file} says that it is of {other}: "
+        + format_count(transactions, "transaction is counted as that", "transactions are counted as those")
+        + f" of {options.account or one}, as you asked"
+        for file, other, transactions in plan.other_accounts[:MOST_LINES]
     ]
-    return f"{'Dry run: ' if options.dry_run else ''}{', '.join(counts)}, in {options.archive}"
+    return [*lines, *_output.end_list([*map(clean_line, others)], len(plan.other_accounts))]
 
 
-def _list_wrong_balances(statements: Statements) -> list[str]:
-    """Return a line for each file with rows that do not add up; the first of many."""
+def _list_wrong_balances(statements: Statements) -> Iterator[str]:
+    """Yield a line for each file with rows that do not add up; the first of many."""
     rows = statements.reconciliation
     is_wrong = (~rows["reconciled"]).fillna(value=False) & rows["file"].isin(list_wrong_files(statements.problems))
-    lines = []
     for row in rows[is_wrong].head(MOST_LINES).to_dict("records"):
         found = []
         if row["difference_cents"]:
@@ -168,32 +170,29 @@ def _list_wrong_balances(statements: Statements) -> list[str]:
             found.append(f"which {row['suggestion']} would explain")
         if isinstance(row["note"], str):
             found.append(row["note"])
-        lines.append(clean_line(f"{row['file']}: {', '.join(found)}"))
-    return lines
+        yield clean_line(f"{row['file']}: {', '.join(found)}")
 
 
-def _list_gaps(problems: pd.DataFrame) -> list[str]:
-    """Return a line for each file before which something may be missing; the first of many."""
-    gaps = problems[problems["code"] == GAP]
-    found = zip(gaps["file"].head(MOST_LINES), gaps["problem"].head(MOST_LINES), strict=True)
-    lines = [clean_line(f"{file}: {problem}") for file, problem in found]
-    return _output.end_list(lines, len(gaps))
+def _describe_left_out(left_out: dict[str, list[str]], unnamed: list[str]) -> list[str]:
+    """Return a line for the files of each account that is not imported; some accounts only have a service's name."""
+    reasons = {name: f"of {clean_line(name)}" for name in left_out}
+    reasons |= {name: f"names no account: if it is yours, import it with --account NAME ({name})" for name in unnamed}
+    lines = [f"left out, {reasons[name]}: {join_first(files)}" for name, files in left_out.items() if files]
+    return _output.end_list(lines[:MOST_LINES], len(lines))
 
 
-def _describe_skipped(skipped: Sequence[tuple[str, str]], options: argparse.Namespace) -> list[str]:
-    """Return a line for each file that is skipped, with the reason; one line for many, which are not statements."""
-    if len(skipped) > _MOST_SKIPPED and not options.verbose:
-        return [f"{len(skipped):,} other files were skipped, because they are not statements; --verbose lists them"]
-    return [f"skipped: {clean_line(reason.partition(_FORMATS)[0])}" for _, reason in skipped]
-
-
-def _describe_services(plan: ImportPlan) -> list[str]:
-    """Return a line about services that are new to the archive."""
-    if not plan.new_services:
-        return []
+def _describe_transactions(plan: ImportPlan, options: argparse.Namespace) -> list[str]:
+    """Return lines for services new to the archive, refused payments and, for a dry run, changed ones."""
     names = ", ".join(map(_name_service, plan.new_services))
     advice = "they are counted together with those of other services; to keep them apart, give them another archive"
-    return [f"new to this archive: {names}: {advice}"]
+    shown = plan.details if options.dry_run else plan.details[plan.details["outcome"] == "refused"]
+    lines = [
+        clean_line(
+            f"{row['file']}, line {row['line']}: {row['payment_id']} is {row['outcome']} ({row['fields'] or _GONE})"
+        )
+        for row in shown.head(MOST_LINES).to_dict("records")
+    ]
+    return [f"new to this archive: {names}: {advice}"] * bool(names) + _output.end_list(lines, len(shown))
 
 
 def _describe_problems(problems: pd.DataFrame, options: argparse.Namespace) -> list[str]:
@@ -218,34 +217,15 @@ def _describe_problems(problems: pd.DataFrame, options: argparse.Namespace) -> l
 
 def _name_problems(problems: pd.DataFrame) -> list[str]:
     """Return the place and the sentence of each problem."""
-    rows = problems[["file", "line", "field", "value", "problem"]]
-    rows = rows.astype(object).where(rows.notna(), None)
-    return [
-        clean_line(f"{file}{f', line {line}' if line else ''}: {field}{f' {value!r}' if value else ':'} {problem}")
-        for file, line, field, value, problem in rows.itertuples(index=False, name=None)
-    ]
+    lines = []
+    for row in _output.list_records(problems):
+        place = f"{row['file']}, line {row['line']}" if row["line"] else row["file"]
+        value = f" {row['value']!r}" if row["value"] else ":"
+        lines.append(clean_line(f"{place}: {row['field']}{value} {row['problem']}"))
+    return lines
 
 
-def _describe_details(plan: ImportPlan, *, dry_run: bool) -> list[str]:
-    """Return a line for each refused payment and, for a dry run, for each changed one; the first of many."""
-    shown = plan.details if dry_run else plan.details[plan.details["outcome"] == "refused"]
-    lines = [
-        clean_line(
-            f"{row['file']}, line {row['line']}: {row['payment_id']} is {row['outcome']} ({row['fields'] or _GONE})"
-        )
-        for row in shown.head(MOST_LINES).to_dict("records")
-    ]
-    return _output.end_list(lines, len(shown))
-
-
-# ---- reading of the files: formats of the user's own, members of groups, and zones
-
-
-def register_formats(archive: Archive, options: argparse.Namespace) -> dict[str, str]:
-    """Register the formats that the archive keeps, then the given ones; return the paths and names of the latter."""
-    for path in archive.formats:
-        register_format(read_format(path))
-    return {path: register_format(read_format(path)).name for path in options.format}
+# ---- reading of the files: members of groups, and zones
 
 
 def read_files(archive: Archive, options: argparse.Namespace, progress: _output.Progress) -> Statements:
@@ -273,11 +253,9 @@ def read_files(archive: Archive, options: argparse.Namespace, progress: _output.
         return read(member)
     member = None
     if (statements.problems["field"] == "member").any() and not statements.private:
-        groups = [
-            each for each in statements.collect()[0].problems if each.code == "refused" and each.field == "member"
-        ]
-        for group in groups[:1]:
-            member = _choose_member(archive, options, group.file, group.details[1:])
+        problems = statements.collect()[0].problems
+        group = next((each for each in problems if each.code == "refused" and each.field == "member"), None)
+        member = group and _choose_member(archive, options, group.file, group.details[1:])
     return statements if member is None else read(member)
 
 
@@ -319,14 +297,7 @@ def refuse_zone(statements: Statements, options: argparse.Namespace) -> None:
 def choose_account(statements: Statements, options: argparse.Namespace) -> tuple[Statements, dict[str, list[str]]]:
     """Return the statements to import, and the files of each account that is left out.
 
-    Several accounts stay together if all belong to the archive.
-
-    Raises
-    ------
-    ArchiveError
-        The statements are of several accounts, and none is chosen.
-    ConfigurationError
-        The chosen account has no files.
+    Several accounts stay together if all belong to the archive. Without a choice, several others are an ArchiveError.
     """
     if statements.private:  # no archive takes them
         return statements, {}
@@ -338,24 +309,6 @@ def choose_account(statements: Statements, options: argparse.Namespace) -> tuple
     kept = set(chosen.files["file"])
     others = {name: _list_files(statements, name) for name in statements.accounts if name not in chosen.accounts}
     return chosen, {name: [file for file in files if file not in kept] for name, files in others.items()}
-
-
-def describe_others(plan: ImportPlan, statements: Statements, account: str | None) -> list[str]:
-    """Return a line for each file of another account than the named one."""
-    name = account or (statements.accounts[0] if len(statements.accounts) == 1 else "the archive's account")
-    lines = []
-    for file, other, transactions in plan.other_accounts[:MOST_LINES]:
-        count = format_count(transactions, "transaction is counted as that", "transactions are counted as those")
-        lines.append(clean_line(f"{file} says that it is of {other}: {count} of {name}, as you asked"))
-    return _output.end_list(lines, len(plan.other_accounts))
-
-
-def describe_left_out(left_out: dict[str, list[str]], unnamed: list[str]) -> list[str]:
-    """Return a line for the files of each account that are not imported; some accounts only have a service's name."""
-    reasons = {name: f"of {clean_line(name)}" for name in left_out}
-    reasons |= {name: f"names no account: if it is yours, import it with --account NAME ({name})" for name in unnamed}
-    lines = [f"left out, {reasons[name]}: {join_first(files)}" for name, files in left_out.items() if files]
-    return _output.end_list(lines[:MOST_LINES], len(lines))
 
 
 def _list_files(statements: Statements, account: str) -> list[str]:
@@ -376,41 +329,33 @@ def _refuse_accounts(statements: Statements, options: argparse.Namespace) -> Non
         for name in names
     )
     here = own if os.path.isdir(options.archive) else names[:1]  # noqa: PTH112 - pathlib is slow to import
-    archives = [
-        options.archive if name in here else (re.sub(r"[^\w]+", "-", name.casefold()).strip("-_") or "other-archive")
-        for name in names
-    ]
-    options_of = {
-        name: "--account YOUR-NAME" if name in unnamed else f"--only-account {shlex.quote(name)}" for name in names
-    }
-    paths = {name: _find_own_paths(options, files, name) if name in unnamed else options.files for name in names}
-    commands = " ; ".join(
-        f"p2p-analytics import {shlex.quote(archive)} {_join_paths(paths[name], options)} {options_of[name]}"
-        for archive, name in zip(archives, names, strict=True)
-    )
+    commands = []
+    for name in names:
+        folder = re.sub(r"[^\w]+", "-", name.casefold()).strip("-_") or "other-archive"
+        archive = shlex.quote(options.archive if name in here else folder)
+        if name in unnamed:
+            option, paths = "--account YOUR-NAME", _find_own_paths(options, files, name)
+        else:
+            option, paths = f"--only-account {shlex.quote(name)}", options.files
+        commands.append(f"p2p-analytics import {archive} {_join_paths(paths, options)} {option}")
+    advice = "Import"
+    if (handle := find_common_handle(statements)) is not None:  # one file can show only the handle, one only the name
+        given = _join_paths(options.files, options)
+        command = f"p2p-analytics import {shlex.quote(options.archive)} {given} --account {shlex.quote(handle)}"
+        advice = f"If they are one account: {clean_line(command)} ; if not, import"
     raise ArchiveError(
         f"The statements are of {len(files)} accounts, and an archive holds one account: {listed}. "
-        f"{_suggest_one(statements, options)} each into an archive of its own: {commands}"
+        f"{advice} each into an archive of its own: {' ; '.join(commands)}"
     )
-
-
-def _suggest_one(statements: Statements, options: argparse.Namespace) -> str:
-    """Return the begin of the advice; with a command if one file can show only the handle, one only the name."""
-    handle = find_common_handle(statements)
-    if handle is None:
-        return "Import"
-    paths = _join_paths(options.files, options)
-    command = f"p2p-analytics import {shlex.quote(options.archive)} {paths} --account {shlex.quote(handle)}"
-    return f"If they are one account: {clean_line(command)} ; if not, import"
 
 
 def _find_own_paths(options: argparse.Namespace, files: dict[str, list[str]], account: str) -> list[str] | None:
     """Return the paths of the files of an account; None if one is in a zip archive with files of other accounts."""
     known = find_paths(options.files)
+    others = [each for name, listed in files.items() if name != account for each in listed]
     paths: list[str] = []
     for file in files[account]:
         label = next((file[:end] for end in range(len(file), 0, -1) if file[:end] in known), None)
-        others = [each for name, listed in files.items() if name != account for each in listed]
         if label is None or any(each.startswith(label) for each in others):
             return None
         paths.append(known[label])

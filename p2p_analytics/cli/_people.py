@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +12,6 @@ from p2p_analytics.archive import open_archive
 from p2p_analytics.cli import _output
 from p2p_analytics.display import clean_line, format_count, join_first
 
-_HEADER: Final = ("Name", "Person", "Evidence")
 _MOST_OTHERS: Final = 10
 _MOST_ROWS: Final = 200
 
@@ -29,22 +27,20 @@ def run_command(options: argparse.Namespace) -> None:
     groups = {"matched": is_matched, "suggested": is_suggested, "others": ~is_matched & ~is_suggested & ~is_unused}
     counts = {name: int(people.loc[rows, "alias"].nunique()) for name, rows in groups.items()}
     rows = people[is_matched | is_suggested]
+    table = [("Name", "Person", "Evidence")]
+    for row in _output.list_records(rows.head(_MOST_ROWS)):
+        person = f"@{row['username']}" if row["username"] else row["person"]
+        table.append((row["alias"], person if row["matched"] else f"{person} ?", row["evidence"]))
     lines = [
-        *(_output.align_rows([_HEADER, *_describe_rows(rows.head(_MOST_ROWS))]) if len(rows) else []),
+        *(_output.align_rows(table) if len(rows) else []),
         *([f"... and {len(rows) - _MOST_ROWS:,} more, in {path}"] if len(rows) > _MOST_ROWS else []),
         *_describe_counts(people[groups["others"]], counts),
         *(f"Without effect: {why}" for why in people.loc[is_unused, "evidence"].head(_MOST_ROWS)),
         *_advise(counts, str(path)),
     ]
-    names = people.astype(object).where(people.notna(), None).to_dict("records")
-    _output.print_summary(options, "\n".join(lines), archive=options.archive, file=str(path), **counts, names=names)
-
-
-def _describe_rows(people: pd.DataFrame) -> Iterable[tuple[str, ...]]:
-    """Yield the cells of each name and person; a suggestion ends in a question mark."""
-    for row in people.astype(object).where(people.notna(), None).to_dict("records"):
-        person = f"@{row['username']}" if row["username"] else row["person"]
-        yield row["alias"], person if row["matched"] else f"{person} ?", row["evidence"]
+    _output.print_summary(
+        options, "\n".join(lines), archive=options.archive, file=str(path), **counts, names=_output.list_records(people)
+    )
 
 
 def _describe_counts(others: pd.DataFrame, counts: dict[str, int]) -> list[str]:

@@ -9,14 +9,7 @@ from pathlib import PurePath
 from typing import Final, Literal
 
 from p2p_analytics.cli import _arguments, _output
-from p2p_analytics.cli.views._history import (
-    list_archives,
-    read_history,
-    read_original,
-    require_currency,
-    select_range,
-    warn_of_people,
-)
+from p2p_analytics.cli._history import list_archives, read_history, require_currency, select_range
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.files import atomic_file
@@ -64,37 +57,33 @@ def run_command(options: argparse.Namespace) -> None:
 
 def _refuse_options(options: argparse.Namespace, *, is_year: bool) -> None:
     """Raise a WrongUseError for options of the other template, or that contradict each other."""
-    if options.no_privacy and options.privacy:
-        raise _arguments.WrongUseError("--privacy and --no-privacy exclude each other: leave one of them out.")
-    if options.out == "":
-        raise _arguments.WrongUseError("--out needs the name of a file, or - for standard output.")
+    day = "since" if options.since is not None else "until"
+    both = options.no_privacy and options.privacy
+    for is_wrong, sentence in (
+        (both, "--privacy and --no-privacy exclude each other: leave one of them out."),
+        (options.out == "", "--out needs the name of a file, or - for standard output."),
+        (not is_year and options.year is not None, "--year is for the year in review: add --template year."),
+        (is_year and options.only is not None, "--template year has its own analyses: leave out --only."),
+        (
+            is_year and getattr(options, day) is not None,
+            f"--template year shows one year: choose it with --year, not --{day}.",
+        ),
+    ):
+        if is_wrong:
+            raise _arguments.WrongUseError(sentence)
     _arguments.refuse_json(options, "page")
-    if not is_year and options.year is not None:
-        raise _arguments.WrongUseError("--year is for the year in review: add --template year.")
-    if is_year and options.only is not None:
-        raise _arguments.WrongUseError("--template year has its own analyses: leave out --only.")
-    given = [name for name in ("since", "until") if getattr(options, name) is not None]
-    if is_year and given:
-        raise _arguments.WrongUseError(f"--template year shows one year: choose it with --year, not --{given[0]}.")
 
 
 def _render_report(options: argparse.Namespace, progress: _output.Progress) -> tuple[History, int, str, str]:
     """Return the history that the report shows, the number of its payments, a description and the text."""
-    history = read_history(options, what="a report")
-    warn_of_people(history, progress, private=history.private)
+    history = read_history(options, progress, privacy=options.privacy)
+    require_currency(history, options, what="a report")
     chosen = select_range(history, options, "UTC" if history.private else options.tz, progress).history
     if chosen.payments.empty and len(history.payments):  # an empty page would replace one with payments
         raise ConfigurationError("No page is written: choose other days with --since and --until.")
     progress.log("Drawing the report ...")
-    page = render_report(
-        history,
-        as_of=options.as_of or history.fetched_at,
-        tz=options.tz,
-        only=options.only,
-        since=options.since,
-        until=options.until,
-        kind=options.kind,
-    )
+    given = {name: getattr(options, name) for name in ("tz", "only", "since", "until", "kind")}
+    page = render_report(history, as_of=options.as_of or history.fetched_at, **given)
     count = len(select_payments(chosen.payments))
     return chosen, count, f"The report of {format_count(count, 'payment', 'payments')}", page
 
@@ -102,8 +91,7 @@ def _render_report(options: argparse.Namespace, progress: _output.Progress) -> t
 def _render_year(options: argparse.Namespace, progress: _output.Progress) -> tuple[History, int, str, str]:
     """Return the history that the year shows, the number of its settled payments, a description and the text."""
     privacy = choose_privacy(options.privacy)
-    history = read_original(options)
-    warn_of_people(history, progress, private=privacy)
+    history = read_history(options, progress, privacy=False, hides=bool(privacy))
     year = select_year(history, options.year, options.as_of or history.fetched_at, options.tz, privacy)
     require_currency(year.history, options, what="a year in review")
     if empty := year.describe_empty():  # a page without payments would replace one of another year

@@ -7,8 +7,7 @@ import sys
 from typing import Final
 
 from p2p_analytics.archive import open_archive
-from p2p_analytics.cli import _arguments, _output
-from p2p_analytics.cli.statements import _preview
+from p2p_analytics.cli import _arguments, _output, _preview
 from p2p_analytics.display import format_count, join_first
 
 _FEW_ROWS: Final = 5

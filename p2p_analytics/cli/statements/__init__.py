@@ -1,1 +1,0 @@
-"""The commands for statement files: ``import``, ``describe``, ``undo`` and ``people``."""

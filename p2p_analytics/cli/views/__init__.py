@@ -1,1 +1,0 @@
-"""The commands that show the payments of an archive: ``export``, ``report`` and ``reminders``."""
