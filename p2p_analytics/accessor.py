@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NAME = "p2p"
+_LIBRARIES = {"pandas", "polars"}
 _METHODS = sorted([*ANALYSES, "categorise"])
 
 
@@ -32,13 +33,7 @@ class PaymentsAccessor:
         self._frame = frame
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Return an analysis of this frame.
-
-        Raises
-        ------
-        AttributeError
-            There is no such analysis.
-        """
+        """Return an analysis of this frame."""
         from types import MethodType
 
         if name not in _METHODS:
@@ -54,10 +49,10 @@ class PaymentsAccessor:
 
 def register() -> None:
     """Add the accessor to the frames of pandas and Polars, now or when they are imported; imports neither."""
-    waiting = {name for name in _REGISTER if name not in sys.modules}
-    for name in _REGISTER.keys() - waiting:
+    waiting = {name for name in _LIBRARIES if name not in sys.modules}
+    for name in _LIBRARIES - waiting:
         if (module := sys.modules[name]) is not None:
-            _REGISTER[name](module)
+            _add_to(module)
     if waiting and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder(waiting))
 
@@ -92,20 +87,17 @@ class _Finder:
             self._waiting.discard(spec.name)
             if not self._waiting and self in sys.meta_path:
                 sys.meta_path.remove(self)
-            _REGISTER[spec.name](module)
+            _add_to(module)
 
         loader.exec_module = execute_and_register
 
 
-def _register_pandas(pandas: Any) -> None:  # noqa: ANN401 - the module
-    if not hasattr(pandas.DataFrame, _NAME):
-        pandas.api.extensions.register_dataframe_accessor(_NAME)(PaymentsAccessor)
-
-
-def _register_polars(polars: Any) -> None:  # noqa: ANN401 - the module
-    if not hasattr(polars.DataFrame, _NAME):
-        polars.api.register_dataframe_namespace(_NAME)(PaymentsAccessor)
-        polars.api.register_lazyframe_namespace(_NAME)(PaymentsAccessor)
-
-
-_REGISTER: dict[str, Callable[[Any], None]] = {"pandas": _register_pandas, "polars": _register_polars}
+def _add_to(library: Any) -> None:  # noqa: ANN401 - pandas or Polars
+    """Add the accessor to the frames of a library."""
+    if hasattr(library.DataFrame, _NAME):
+        return
+    if library.__name__ == "pandas":
+        library.api.extensions.register_dataframe_accessor(_NAME)(PaymentsAccessor)
+    else:
+        library.api.register_dataframe_namespace(_NAME)(PaymentsAccessor)
+        library.api.register_lazyframe_namespace(_NAME)(PaymentsAccessor)

@@ -56,17 +56,7 @@ _ONE_DATE: Final = "have the date of the payment, not of the request"
 
 
 class Column:
-    """A column of the table of an analysis.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-    heading : str
-        By default the name, in words.
-    words : str
-        A pattern of the values that are words of this package. In privacy mode, other text is replaced.
-    """
+    """A column of the table of an analysis."""
 
     __slots__ = ("heading", "kind", "name", "words")
 
@@ -74,47 +64,11 @@ class Column:
         self.name = name
         self.kind = kind
         self.heading = heading or name.replace("_", " ").capitalize()
-        self.words = words
+        self.words = words  # a pattern of the values that are words of this package; privacy mode replaces other text
 
 
 class Analysis:
-    """An analysis: a function of `p2p_analytics.analyses`, and usually a plot, of the same name.
-
-    Attributes
-    ----------
-    name, title : str
-    columns : tuple of Column
-        Of its result, in order, with the default options.
-    none : str
-        The sentence for a table without rows.
-    caption : str
-        Of the table in a report. Without a caption the report has only the figure.
-    order : str
-        The end of the caption that states how the rows are sorted, with the character before it. A browser replaces it
-        when it sorts the table.
-    days : str
-        What the caption adds if the table has a column of days with values.
-    listed : tuple of str
-        The columns of the table in a report; by default all except ids. The first is the header of the row. Where the
-        result has a ``payment_id``, columns of PAYMENTS may be listed too.
-    below : str
-        The column that the report shows below the first.
-    rest : tuple of str
-        The singular and plural of rows that a report does not list.
-    is_newest_last : bool
-        Whether a report lists the last rows rather than the first.
-    figure : str
-        The words for the figure in a report, if the table does not have the same numbers.
-    reads : tuple of str
-        ``NOTES``, ``HOURS``, ``DAYS_OF_PAYMENTS`` and ``AUDIENCES``, as far as the analysis is about them.
-    dates : str
-        ``ONE_DATE`` or ``SINCE_CREATION``; empty if it compares two dates, or reads none.
-    caveat : str
-        What its table lacks for settled requests in statement files or, if it reads audiences, for payments in them.
-        The words follow "12 settled requests are from statement files, which".
-    is_judged_at_end : bool
-        Whether a payment that is missing matters, so that it is judged when the payments end.
-    """
+    """An analysis: a function of `p2p_analytics.analyses`, and usually a plot, of the same name."""
 
     def __init__(  # noqa: PLR0913 - what readers of the catalogue need
         self,
@@ -136,21 +90,27 @@ class Analysis:
         caveat: str = "",
         is_judged_at_end: bool = False,
     ) -> None:
-        self.name = name
-        self.title = title
-        self.columns = columns
-        self.none = none
-        self.caption = caption
+        self.name, self.title = name, title
+        self.columns = columns  # of its result, in order, with the default options
+        self.none = none  # the sentence for a table without rows
+        self.caption = caption  # of the table in a report, which without a caption has only the figure
+        # The end of the caption that states how the rows are sorted, with the character before it. A browser replaces
+        # it when it sorts the table.
         self.order = order
-        self.days = days
+        self.days = days  # what the caption adds if the table has a column of days with values
+        # The columns of the table in a report; by default all except ids. The first is the header of the row. Where the
+        # result has a payment_id, columns of PAYMENTS may be listed too.
         self.listed = listed or tuple(column.name for column in columns if column.kind != ID and column.name != below)
-        self.below = below
-        self.rest = rest
-        self.is_newest_last = is_newest_last
-        self.figure = figure
-        self.reads = reads
-        self.dates = dates
+        self.below = below  # the column that the report shows below the first
+        self.rest = rest  # the singular and plural of rows that a report does not list
+        self.is_newest_last = is_newest_last  # whether a report lists the last rows rather than the first
+        self.figure = figure  # words for the figure in a report, if the table does not have the same numbers
+        self.reads = reads  # NOTES, HOURS, DAYS_OF_PAYMENTS and AUDIENCES, as far as the analysis is about them
+        self.dates = dates  # ONE_DATE or SINCE_CREATION; empty if it compares two dates, or reads none
+        # What its table lacks for settled requests in statement files or, if it reads audiences, for payments in them.
+        # The words follow "12 settled requests are from statement files, which".
         self.caveat = caveat
+        # Whether a payment that is missing matters, so that it is judged when the payments end.
         self.is_judged_at_end = is_judged_at_end
 
     def find_column(self, name: str) -> Column:

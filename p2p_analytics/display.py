@@ -193,18 +193,18 @@ def name_suffixes(
 
     Parameters
     ----------
-    names : sequence of str
-        Names as they are displayed.
-    usernames : sequence of str or None
-        The username of the person behind each name.
-    keys : sequence of str or None
-        What identifies that person, such as the user id; a name that is its own key has no other.
+    names, usernames, keys : sequence of str or None
+        Names as they are displayed, and of the person behind each the username and what identifies them, such as the
+        user id.
     clean : callable
         Makes a username with its at sign, or the end of a key, displayable.
     """
-    people = list(
-        zip(names, usernames, (_find_key(*row) for row in zip(names, usernames, keys, strict=True)), strict=True)
-    )
+    # A name that is its own key has no other: then the username identifies the person.
+    own = [
+        key if key and key != name else username or ""
+        for name, username, key in zip(names, usernames, keys, strict=True)
+    ]
+    people = list(zip(names, usernames, own, strict=True))
     keys_of: dict[str, set[str]] = {}
     usernames_of: dict[tuple[str, str], str] = {}
     for name, username, key in people:
@@ -216,11 +216,6 @@ def name_suffixes(
         if len(same) > 1
     }
     return [suffixes[name][key] if name in suffixes else "" for name, _, key in people]
-
-
-def _find_key(name: str, username: str | None, key: str | None) -> str:
-    """Return the key of a person, or their username if they have no other key than the name; empty without both."""
-    return key if key and key != name else username or ""
 
 
 def _distinguish(

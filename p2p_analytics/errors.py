@@ -100,12 +100,7 @@ class ServiceError(P2PAnalyticsError):
     said = ""
 
     def __init__(
-        self,
-        message: str,
-        *,
-        status_code: int | None = None,
-        code: str | None = None,
-        retry_after: float | None = None,
+        self, message: str, *, status_code: int | None = None, code: str | None = None, retry_after: float | None = None
     ) -> None:
         super().__init__(message)
         self.status_code = status_code
@@ -183,16 +178,8 @@ class OutcomeUnknownError(ServiceError):
         found.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        status_code: int | None = None,
-        code: str | None = None,
-        retry_after: float | None = None,
-        candidates: Iterable[Any] = (),
-    ) -> None:
-        super().__init__(message, status_code=status_code, code=code, retry_after=retry_after)
+    def __init__(self, message: str, *, candidates: Iterable[Any] = (), **answer: Any) -> None:  # noqa: ANN401 - as above
+        super().__init__(message, **answer)
         self.candidates: list[Any] = list(candidates)  # records is a layer above this module
 
 

@@ -55,13 +55,7 @@ def atomic_file(
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str], *, prefix: str = ".p2p-") -> Iterator[Path]:
-    """Make a private, empty file for a library that opens it by name; it replaces the path as in `atomic_file`.
-
-    Raises
-    ------
-    ConfigurationError
-        As in `atomic_file`.
-    """
+    """Make a private, empty file for a library that opens it by name; it replaces the path as in `atomic_file`."""
     with _replacement(path, prefix, in_archive=False) as (descriptor, temporary):
         try:
             yield temporary
@@ -168,7 +162,10 @@ def refuse_unreadable(name: Path | str, *, private: bool) -> Iterator[None]:
     try:
         yield
     except pa.ArrowInvalid as error:
-        reason = "the reason is not shown in privacy mode" if private else _shorten(str(error))
+        # The first line of the library's message, without unprintable characters.
+        shown = "".join(char for char in str(error).splitlines()[0] if char.isprintable() and char != "\ufffd")
+        shown = (shown if len(shown) <= _LONGEST_REASON else f"{shown[:_LONGEST_REASON]}…").rstrip(".")
+        reason = "the reason is not shown in privacy mode" if private else shown
         raise SchemaError(f"{name} cannot be read as a table: {reason}.") from None
     except OSError as error:
         raise ConfigurationError(f"Cannot read {name}: {describe_os_error(error)}.") from None
@@ -233,9 +230,3 @@ def _describe_kind(mode: int) -> str:
         (stat.S_ISSOCK, "a socket"),
     )
     return next((words for is_kind, words in kinds if is_kind(mode)), "a device")
-
-
-def _shorten(reason: str) -> str:
-    """Return the first line of a library's message, without unprintable characters and at most 200 characters long."""
-    kept = "".join(char for char in reason.splitlines()[0] if char.isprintable() and char != "\ufffd")
-    return (kept if len(kept) <= _LONGEST_REASON else f"{kept[:_LONGEST_REASON]}…").rstrip(".")

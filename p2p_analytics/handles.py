@@ -19,14 +19,8 @@ def fold_name(name: str | None) -> str:
 def find_handle(name: str, handles: Mapping[str, Collection[str]]) -> str | None:
     """Return the account of a file that shows the name of its holder and no handle: the one handle of this name.
 
-    Without one, or with several, it is None, and the name itself is the account.
-
-    Parameters
-    ----------
-    name : str
-        The display name of the holder.
-    handles : mapping of str to collection of str
-        The handles of the holders of each name, which is as `fold_name` returns it.
+    Without one, or with several, it is None, and the name itself is the account. ``handles`` has the handles of the
+    holders of each name, which is as `fold_name` returns it.
     """
     of_name = handles.get(fold_name(name), ())
     return next(iter(of_name)) if len(of_name) == 1 else None
@@ -40,14 +34,7 @@ def is_name_of(name: str, username: str | None) -> bool:
 def has_other_name(handle: str, name: str, handles: Mapping[str, Collection[str]]) -> bool:
     """Return whether the holder of a handle has names, and a given one is not among them.
 
-    Parameters
-    ----------
-    handle : str
-        The handle.
-    name : str
-        The display name to find.
-    handles : mapping of str to collection of str
-        As `find_handle` needs them.
+    ``handles`` is as in `find_handle`.
     """
     names = {each for each, found in handles.items() if handle in found}
     return bool(names) and fold_name(name) not in names

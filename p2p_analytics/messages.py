@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from datetime import date, datetime
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -68,18 +69,7 @@ def reminders(history: History, *, as_of: datetime | date | str, tz: str | ZoneI
 
 
 def write_reminders(requests: pd.DataFrame, history: History, zone: ZoneInfo, as_of: datetime) -> pd.DataFrame:
-    """Return the table of `reminders` for a table of `pending_requests`.
-
-    Parameters
-    ----------
-    requests : DataFrame
-        The result of `p2p_analytics.pending_requests` for payments of the history.
-    history : History
-    zone : ZoneInfo
-        That of the dates.
-    as_of : datetime
-        That of the ages; later requests are left out.
-    """
+    """Return the table of `reminders` for the result of `pending_requests` for payments of the history."""
     is_later = requests["date_created"] > as_of
     is_own = (requests["direction"] == "in") & are_open_requests(requests["payment_id"], history.payments)
     rows = requests[is_own & ~is_later].reset_index(drop=True)
@@ -88,15 +78,12 @@ def write_reminders(requests: pd.DataFrame, history: History, zone: ZoneInfo, as
     if history.strict:
         rows = rows.assign(age_days=rows["age_days"].mask(rows["age_days"].notna()))
     plain = rows.assign(first_name=first_names).astype(object)
-    records = plain.where(plain.notna(), None).itertuples(index=False, name=None)
-    texts = [
-        _write_reminder(dict(zip(map(str, plain), record, strict=True)), zone, strict=history.strict)
-        for record in records
-    ]
+    records = plain.where(plain.notna(), None).to_dict("records")
+    texts = [_write_reminder(record, zone, strict=history.strict) for record in records]
     return rows.drop(columns="direction").assign(text=pd.Series(texts, index=rows.index, dtype="str"))
 
 
-def _write_reminder(request: dict[str, Any], zone: ZoneInfo, *, strict: bool) -> str:
+def _write_reminder(request: dict[Hashable, Any], zone: ZoneInfo, *, strict: bool) -> str:
     """Return the text of one reminder."""
     names = (display.clean_line(request[column]) for column in ("first_name", "counterparty_name"))
     name = _cut(next((name for name in names if name and not _is_address(name)), ""), _LONGEST_NAME)

@@ -16,12 +16,7 @@ _DELAY_SECONDS: Final = 2.0  # a shorter load shows no bar, and leaves no output
 def loading_bar(*, delay: float = _DELAY_SECONDS, unit: str = "payments") -> Iterator[Callable[[int, int], object]]:
     """Give a function that shows the number of loaded payments, or of another unit, and the expected total.
 
-    Parameters
-    ----------
-    delay : float
-        Seconds before the bar shows.
-    unit : str
-        The noun of the number.
+    The bar appears after ``delay`` seconds.
     """
     if not is_interactive():
         yield lambda _payments, _expected: None

@@ -90,51 +90,33 @@ def client_id(value: str | None = None, *, give: str = "pass client_id=...") -> 
 
 def ca_bundle() -> str | None:
     """Return the certificates' path from ``REQUESTS_CA_BUNDLE`` or ``CURL_CA_BUNDLE``; None if neither is set."""
-    for variable in CA_BUNDLE_VARIABLES:
-        path = os.environ.get(variable)
-        if path:
-            if not Path(path).exists():
-                raise ConfigurationError(f"{variable} names {path}, which does not exist: correct it or unset it.")
-            if not (Path(path).is_file() or Path(path).is_dir()):  # reading a named pipe would block
-                raise ConfigurationError(
-                    f"{variable} names {path}, which is neither a file nor a folder: correct it or unset it."
-                )
-            return path
-    return None
+    variable = next((name for name in CA_BUNDLE_VARIABLES if os.environ.get(name)), None)
+    if variable is None:
+        return None
+    path = os.environ[variable]
+    if not (Path(path).is_file() or Path(path).is_dir()):  # reading a named pipe would block
+        fault = "is neither a file nor a folder" if Path(path).exists() else "does not exist"
+        raise ConfigurationError(f"{variable} names {path}, which {fault}: correct it or unset it.")
+    return path
 
 
 def cache_dir(value: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of the response caches; a new one is created private to the user.
-
-    Raises
-    ------
-    ConfigurationError
-        The folder cannot be created or written.
-    """
+    """Return the folder of the response caches; a new one is created private to the user."""
     if value is not None and not isinstance(value, (str, os.PathLike)):
         raise ConfigurationError(f"cache_dir is a folder, None for your usual one, or False for none, not {value!r}.")
     chosen = value or os.environ.get(CACHE_DIR_VARIABLE)
-    if not chosen:
-        chosen = platformdirs.user_cache_dir("p2p_analytics", appauthor=False)
+    chosen = chosen or platformdirs.user_cache_dir("p2p_analytics", appauthor=False)
     return _private_folder(chosen, "cache", "choose another cache_dir")
 
 
 def state_dir() -> Path:
     """Return the path of the folder for persistent data, which may not exist yet."""
-    chosen = os.environ.get(STATE_DIR_VARIABLE)
-    if not chosen:
-        chosen = platformdirs.user_state_dir("p2p_analytics", appauthor=False)
+    chosen = os.environ.get(STATE_DIR_VARIABLE) or platformdirs.user_state_dir("p2p_analytics", appauthor=False)
     return Path(chosen).expanduser().absolute()
 
 
 def private_state_dir() -> Path:
-    """Return the folder for persistent data; a new one is created private to the user.
-
-    Raises
-    ------
-    ConfigurationError
-        The folder cannot be created or written.
-    """
+    """Return the folder for persistent data; a new one is created private to the user."""
     return _private_folder(state_dir(), "state", f"set {STATE_DIR_VARIABLE} to another one")
 
 
@@ -160,11 +142,10 @@ def make_private(folder: Path) -> None:
     for path in reversed(missing):
         try:
             path.mkdir(mode=0o700)
+            path.chmod(0o700)  # the umask may have removed a bit
         except FileExistsError:  # another process created it in the meantime, or it is a file
             if not path.is_dir():
                 raise
-        else:
-            path.chmod(0o700)  # the umask may have removed a bit
 
 
 def is_private(folder: Path) -> bool:

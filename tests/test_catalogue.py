@@ -13,19 +13,21 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics import analyses
-from p2p_analytics.catalogue import ANALYSES, COUNT, DATE, DTYPES, ID, INSTANT, MONEY, WHOLE_DAYS, list_hidden
+from p2p_analytics.catalogue import ANALYSES, COUNT, DATE, DTYPES, ID, list_hidden
 from p2p_analytics.frames.schema import PAYMENTS
 from support.analyses.records import make_town
 from support.frames import frame_from_rows
 
-AS_OF = "2025-03-01T12:00"
 
-
-def test_every_public_analysis_is_declared() -> None:
-    """Each public function of payments that returns a table has a declaration, and a plot of the same name."""
+@pytest.mark.parametrize("package", ["analyses", "plots"])
+def test_every_public_analysis_is_declared(package: str) -> None:
+    """A star import brings a function and a plot for each declaration, and no module, such as ``requests``."""
     functions = {name for name in p2p.__all__ if getattr(p2p, name) is getattr(analyses, name, None)}
     assert functions - {"categorise", "default_rules"} == {*ANALYSES}
-    assert [name for name in ANALYSES if not hasattr(p2p.plots, name)] == []
+    names: dict[str, object] = {}
+    exec(f"from p2p_analytics.{package} import *", names)  # noqa: S102 - a function cannot hold a star import
+    assert {*ANALYSES} <= {*names}
+    assert [name for name, value in names.items() if inspect.ismodule(value)] == []
 
 
 @pytest.mark.parametrize("name", ANALYSES)
@@ -33,7 +35,7 @@ def test_the_columns_are_those_of_the_result(name: str) -> None:
     """The result has the declared columns in their order, in the dtypes of their kinds, and the declared words."""
     payments = frame_from_rows(make_town(seed=3, people=5, years=2), PAYMENTS)
     function = getattr(p2p, name)
-    known = {"as_of": AS_OF} if "as_of" in inspect.signature(function).parameters else {}
+    known = {"as_of": "2025-03-01T12:00"} if "as_of" in inspect.signature(function).parameters else {}
     table = function(payments, **known)
     columns = ANALYSES[name].columns
     assert list(table) == [column.name for column in columns]
@@ -43,33 +45,24 @@ def test_the_columns_are_those_of_the_result(name: str) -> None:
         assert table[column.name].dtype.name.lower() == wanted.lower(), column.name
         if column.words:
             assert [word for word in table[column.name].dropna() if not re.fullmatch(column.words, word)] == []
-    listed = [ANALYSES[name].find_column(listed) for listed in ANALYSES[name].listed]
-    assert ID not in {column.kind for column in listed}
+    assert ID not in {ANALYSES[name].find_column(listed).kind for listed in ANALYSES[name].listed}
 
 
-def test_headings_and_kinds() -> None:
+def test_headings() -> None:
     """A heading is the name in words unless another one is given."""
-    columns = {column.name: column for column in ANALYSES["spend_by_friend"].columns}
-    assert (columns["share_of_sent"].heading, columns["counterparty_name"].heading) == ("Share of sent", "Person")
-    kinds = {column.name: column.kind for column in ANALYSES["pending_requests"].columns}
-    assert (kinds["amount"], kinds["date_created"], kinds["age_days"]) == (MONEY, INSTANT, WHOLE_DAYS)
+    headings = {column.name: column.heading for column in ANALYSES["spend_by_friend"].columns}
+    assert (headings["share_of_sent"], headings["counterparty_name"]) == ("Share of sent", "Person")
 
 
-def test_what_privacy_mode_hides() -> None:
+@pytest.mark.parametrize(
+    ("name", "private", "strict"),
+    [("categories", ["the words of notes"], []), ("recurring", [], ["days"]), ("activity", ["times of day"], [])],
+)
+def test_what_privacy_mode_hides(name: str, private: list[str], strict: list[str]) -> None:
     """Words and times of day are hidden in both modes, days in the strict one only."""
-    assert list_hidden("categories", private=True, strict=False) == ["the words of notes"]
-    assert list_hidden("recurring", private=True, strict=False) == []
-    assert list_hidden("recurring", private=True, strict=True) == ["days"]
-    assert list_hidden("activity", private=False, strict=False) == []
-
-
-@pytest.mark.parametrize("package", ["analyses", "plots"])
-def test_a_star_import_brings_functions_only(package: str) -> None:
-    """It does not replace names of the caller, such as the library ``requests``, by modules of this package."""
-    names: dict[str, object] = {}
-    exec(f"from p2p_analytics.{package} import *", names)  # noqa: S102 - a function cannot hold a star import
-    assert {*ANALYSES} <= {*names}
-    assert [name for name, value in names.items() if inspect.ismodule(value)] == []
+    assert list_hidden(name, private=False, strict=False) == []
+    assert list_hidden(name, private=True, strict=False) == private
+    assert list_hidden(name, private=True, strict=True) == private + strict
 
 
 def test_the_package_works_in_a_zip_file(tmp_path: Path) -> None:

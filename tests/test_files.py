@@ -47,50 +47,40 @@ def test_an_atomic_file_is_private_and_complete(tmp_path: Path, umask: int) -> N
 
 def test_the_callers_own_errors_pass_through(tmp_path: Path) -> None:
     """An error of the block is not reported as one of the file; nothing is left, and an old file stays."""
-
-    def fail_half_way() -> None:
-        with files.atomic_file(tmp_path / "f") as file:
-            file.write(b"half")
-            raise ValueError("mine")
-
-    with pytest.raises(ValueError, match="mine"):
-        fail_half_way()
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "f").write_bytes(b"old")
-    with pytest.raises(ValueError, match="mine"):
-        fail_half_way()
-    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("f", b"old")]
+    for before in ([], [b"old"]):
+        for content in before:
+            (tmp_path / "f").write_bytes(content)
+        with pytest.raises(ZeroDivisionError), files.atomic_file(tmp_path / "f") as file:
+            file.write(b"half" * (file.write(b"half") // 0))
+        assert [path.read_bytes() for path in tmp_path.iterdir()] == before
 
 
 def test_an_atomic_file_is_flushed_before_and_after_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The content is on the disk before the name, and the name at the end: a crash leaves the old file or the new."""
     steps = []
-    fsync, replace = os.fsync, os.replace
-
-    def record_fsync(descriptor: int) -> None:
-        steps.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "content")
-        fsync(descriptor)
-
-    def record_replace(source: str, target: Path) -> None:
-        steps.append("rename")
-        replace(source, target)
-
-    monkeypatch.setattr(os, "fsync", record_fsync)
-    monkeypatch.setattr(os, "replace", record_replace)
+    replace = os.replace
+    monkeypatch.setattr(os, "fsync", lambda file: steps.append(stat.S_ISDIR(os.fstat(file).st_mode) or "content"))
+    monkeypatch.setattr(os, "replace", lambda source, target: (steps.append("rename"), replace(source, target)))
     with files.atomic_file(tmp_path / "f") as file:
         file.write(b"whole")
-    assert steps == ["content", "rename", "folder"]
+    assert steps == ["content", "rename", True]
 
 
-def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
-    """The error names the kind of the path; the folder and its content stay."""
-    (tmp_path / "f").mkdir()
-    (tmp_path / "f" / "inner").touch()
-    with pytest.raises(ConfigurationError, match=r"is a folder and is not replaced: give the name of a file\.$"):
-        files.require_replaceable(tmp_path / "f")
-    assert (tmp_path / "f" / "inner").exists()
-    files.require_replaceable(tmp_path / "missing")
-    files.require_replaceable(tmp_path / "f" / "inner")
+def test_only_a_file_is_replaced(tmp_path: Path) -> None:
+    """The error names the kind of the path; a link to a file may be replaced, and a missing one be made."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    for name, target in (("link", "file"), ("broken", "absent"), ("proc", "/proc/self/status")):
+        (tmp_path / name).symlink_to(target)
+    for name, kind in (
+        ("folder", "a folder"), ("pipe", "a named pipe"), ("proc", "a link that leads to no file"),
+        ("broken", "a link that leads to no file"), ("/dev/null", "a device"),
+    ):  # fmt: skip
+        with pytest.raises(ConfigurationError, match=rf" is {kind} and is not replaced: give the name of a file\.$"):
+            files.require_replaceable(tmp_path / name)
+    for name in ("missing", "file", "link"):
+        files.require_replaceable(tmp_path / name)
 
 
 def test_only_regular_files_are_opened(tmp_path: Path) -> None:
@@ -154,27 +144,25 @@ def test_a_lock_excludes_other_processes_until_they_end(tmp_path: Path) -> None:
         assert stat.S_IMODE(lock.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
-def test_only_a_file_is_a_lock(tmp_path: Path, kind: str) -> None:
+def test_only_a_file_is_a_lock(tmp_path: Path) -> None:
     """Anything else raises an OSError without a wait, and stays."""
-    lock = tmp_path / "lock"
-    if kind == "pipe":
-        os.mkfifo(lock)
-    elif kind == "link":
-        lock.symlink_to(tmp_path / "missing")
-    else:
-        lock.mkdir()
-    before = lock.lstat()
-    with pytest.raises(OSError, match=r"."), files.hold_lock(lock, seconds=60):
-        pass
-    assert (lock.lstat().st_mode, lock.lstat().st_ino) == (before.st_mode, before.st_ino)
-    assert [path.name for path in tmp_path.iterdir()] == ["lock"]
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "missing")
+    (tmp_path / "folder").mkdir()
+    for lock in list(tmp_path.iterdir()):
+        before = lock.lstat()
+        with pytest.raises(OSError, match=r"."), files.hold_lock(lock, seconds=60):
+            pass
+        assert (lock.lstat().st_mode, lock.lstat().st_ino) == (before.st_mode, before.st_ino)
+    assert not (tmp_path / "missing").exists()
 
 
-def test_a_path_with_a_nul_is_one_sentence(tmp_path: Path) -> None:
-    """The system would raise a ValueError; other text is a path."""
+def test_a_wrong_path_is_one_sentence(tmp_path: Path) -> None:
+    """Of a NUL the system would raise a ValueError; other text is a path."""
     with pytest.raises(ConfigurationError, match=r"is no file name: it holds a NUL\.$"):
         files.to_path("a\0b")
+    with pytest.raises(ConfigurationError, match="A path is text or a Path, not an int: "):
+        files.to_path(5)
     assert files.to_path(str(tmp_path)) == tmp_path
 
 

@@ -36,10 +36,7 @@ def test_results_are_in_the_order_of_the_items() -> None:
     second = threading.Event()
 
     def work(item: int) -> int:
-        if item == 1:
-            second.set()
-        elif item == 0:
-            second.wait(timeout=0.5)
+        second.set() if item == 1 else second.wait(timeout=0.5)
         return item * item
 
     assert map_in_threads(work, range(5), most=2) == [0, 1, 4, 9, 16]
@@ -55,8 +52,7 @@ def test_an_exception_ends_the_work() -> None:
         begun.append(item)
         if item == 1:
             raise ValueError("one")
-        if item > 1:
-            never.wait(timeout=1)
+        never.wait(timeout=item - 1)
 
     with pytest.raises(ValueError, match="one"):
         map_in_threads(work, range(9), most=1)
@@ -66,8 +62,6 @@ def test_an_exception_ends_the_work() -> None:
 def test_an_interrupt_ends_the_work() -> None:
     """Also after a query of Polars, which lets the wait of a main thread go on: no further item is begun."""
     process = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True)  # noqa: S603 - above
-    assert process.stdout is not None
     assert process.stdout.readline() == "0\n"
     process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=30)
-    assert rest == "interrupted\n"
+    assert process.communicate(timeout=30)[0] == "interrupted\n"

@@ -18,12 +18,14 @@ from p2p_analytics.times import (
     find_zone,
     format_instant,
     from_microseconds,
+    parse_as_of,
     parse_instant,
     to_microseconds,
 )
 
 MAY = datetime(2024, 5, 31, 18, 30, tzinfo=UTC)
-INSTANTS = st.datetimes(timezones=st.just(UTC))
+DAY = datetime(2024, 5, 31, tzinfo=UTC)
+EAST = timezone(timedelta(hours=2))
 
 
 @pytest.mark.parametrize(
@@ -32,12 +34,10 @@ INSTANTS = st.datetimes(timezones=st.just(UTC))
         ("2024-05-31T18:30:00Z", MAY),  # as stated
         ("2024-05-31T18:30:00", MAY),  # as the samples show
         ("2024-05-31T18:30:00.123456", MAY.replace(microsecond=123456)),  # as after a create
-        ("2024-05-31T18:30:00.5Z", MAY.replace(microsecond=500000)),
         ("2024-05-31T18:30:00.000001499Z", MAY.replace(microsecond=1)),  # the nearest microsecond
         ("2024-05-31T18:29:59.9999999Z", MAY),
         ("2024-05-31t18:30:00z", MAY),  # RFC 3339 takes small letters too
         ("2024-05-31 18:30:00", MAY),
-        ("2024-05-31T20:30:00+02:00", MAY),
         ("2024-05-31T13:00:00-0530", MAY),
         ("2024-02-29T00:00:00Z", datetime(2024, 2, 29, tzinfo=UTC)),
         ("9999-12-31T23:59:59.999999Z", datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)),
@@ -46,8 +46,7 @@ INSTANTS = st.datetimes(timezones=st.just(UTC))
 def test_spellings(text: str, instant: datetime) -> None:
     """Datetimes with and without Z, fraction and offset are parsed, and all are UTC."""
     parsed = parse_instant(text)
-    assert parsed == instant
-    assert parsed.utcoffset() == timedelta(0)
+    assert (parsed, parsed.utcoffset()) == (instant, timedelta(0))
 
 
 @pytest.mark.parametrize(
@@ -55,14 +54,12 @@ def test_spellings(text: str, instant: datetime) -> None:
     [
         "", "now", "2024-05-31", "2024-05-31T18:30", "2024-05-31T18:30:00ZZ", "2024-05-31T18:30:00.Z",
         "20240531T183000Z", "2024-02-30T00:00:00Z", "2024-05-31T24:00:01Z", "2024-05-31T18:30:60Z",
-        "0000-01-01T00:00:00Z",
         "10000-01-01T00:00:00Z", "0001-01-01T00:00:00+23:00", "9999-12-31T23:59:59-01:00", "2024-05-31T18:30:00+99:00",
-        "\uff12024-05-31T18:30:00Z", "2024-05-31T18:30:00Z\n", " 2024-05-31T18:30:00Z", "1717180200",
-        "20240531T183000.123Z", "2024-W18-4T12:00:00Z", "2024-05-31T18:30:0\uff10", "\ud83c",
+        "\uff12024-05-31T18:30:00Z", "2024-05-31T18:30:00Z\n", "1717180200", "2024-W18-4T12:00:00Z", "\ud83c",
     ],
 )  # fmt: skip
 def test_invalid_instants_are_refused(text: str) -> None:
-    """Other forms, invalid days and instants outside the calendar are refused, and the message quotes the text."""
+    """Other forms, invalid days and instants outside the calendar."""
     with pytest.raises(ValueError, match=r"\."):
         parse_instant(text)
 
@@ -70,34 +67,18 @@ def test_invalid_instants_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "instant"),
     [
-        (MAY, MAY),
-        (datetime(2024, 5, 31, 20, 30, tzinfo=timezone(timedelta(hours=2))), MAY),
-        (datetime(2024, 5, 31, 18, 30), MAY),  # noqa: DTZ001 - a user's value without a zone
-        (date(2024, 5, 31), datetime(2024, 5, 31, tzinfo=UTC)),
-        ("2024-05-31", datetime(2024, 5, 31, tzinfo=UTC)),
-        ("2024-05-31T18:30:00", MAY),
-        ("2024-05-31 18:30", MAY),
-        ("2024-05-31T18:30", MAY),
-        ("2024-05-31T20:30+02:00", MAY),
-        ("2024-05-31 13:00:00-05:30", MAY),
-        ("20240531T183000Z", MAY),
-        ("2024-05-31T18:30:00,000000Z", MAY),
-        ("2024-05-31T18", MAY.replace(minute=0)),
-        ("2024-W22-5", datetime(2024, 5, 31, tzinfo=UTC)),
-        ("2024W225T1830", MAY),
-        ("2024-W22", datetime(2024, 5, 27, tzinfo=UTC)),
-        ("20240531", datetime(2024, 5, 31, tzinfo=UTC)),
-        (pd.Timestamp("2024-05-31 18:30"), MAY),
-        (pd.Timestamp("2024-05-31 14:30", tz="America/New_York"), MAY),
-        (np.datetime64("2024-05-31T18:30"), MAY),
-        (np.datetime64("2024-05-31T18:30:00.000000001"), MAY),
-        (np.datetime64("2024-05"), datetime(2024, 5, 1, tzinfo=UTC)),
+        (MAY.astimezone(EAST), MAY), (datetime(2024, 5, 31, 18, 30), MAY), (date(2024, 5, 31), DAY),  # noqa: DTZ001 - a user's value
+        ("2024-05-31", DAY), ("20240531", DAY), ("2024-W22-5", DAY), ("2024-05-31 18:30", MAY),
+        ("2024-05-31T20:30+02:00", MAY), ("20240531T183000Z", MAY), ("2024-05-31T18:30:00,000000Z", MAY),
+        ("2024-05-31T18", MAY.replace(minute=0)), ("2024W225T1830", MAY), ("2024-W22", DAY - timedelta(4)),
+        (pd.Timestamp("2024-05-31 18:30"), MAY), (pd.Timestamp("2024-05-31 14:30", tz="America/New_York"), MAY),
+        (np.datetime64("2024-05-31T18:30:00.000000001"), MAY), (np.datetime64("2024-05"), DAY.replace(day=1)),
     ],
-)
+)  # fmt: skip
 def test_accepted_arguments(value: datetime | date | str, instant: datetime) -> None:
     """Datetimes, dates and text are accepted; without a zone they are UTC, and a date is its first instant."""
-    assert as_instant(value) == instant
-    assert as_instant(value).utcoffset() == timedelta(0)
+    assert (as_instant(value), as_instant(value).utcoffset()) == (instant, timedelta(0))
+    assert parse_as_of(value) == instant
 
 
 @pytest.mark.parametrize(
@@ -112,20 +93,12 @@ def test_refused_arguments(value: str) -> None:
     """Text that is not a date is refused, and quoted."""
     with pytest.raises(ValueError, match=re.escape(value)):
         as_instant(value)
+    with pytest.raises(ConfigurationError, match=re.escape(f"until={value!r} is not an instant: give a datetime, ")):
+        parse_as_of(value, name="until")
 
 
 @pytest.mark.parametrize(
-    "value",
-    [
-        20240531,
-        np.int64(20240531),
-        pd.Series([0]),
-        1.5,
-        None,
-        np.datetime64("NaT"),
-        np.datetime64(10**17, "s"),
-        time(18),
-    ],
+    "value", [20240531, np.int64(20240531), 1.5, None, np.datetime64("NaT"), np.datetime64(10**17, "s"), time(18)]
 )
 def test_refused_types(value: object) -> None:
     """Numbers, null values and instants that Python has not are refused."""
@@ -133,50 +106,37 @@ def test_refused_types(value: object) -> None:
         as_instant(value)
 
 
+def test_a_long_argument_is_not_quoted() -> None:
+    """A frame, which has names and amounts, is named by its type."""
+    with pytest.raises(ConfigurationError, match=r"^as_of=DataFrame\(\.\.\.\) is not an instant"):
+        parse_as_of(pd.DataFrame({"note": ["x" * 60]}))
+
+
 def test_a_zone_by_name_or_itself() -> None:
     """A zone is found by its name; a ZoneInfo is returned; nothing else is a zone."""
     assert find_zone("Asia/Kolkata") is ZoneInfo("Asia/Kolkata")
     odd = ZoneInfo.no_cache("Asia/Kolkata")
     assert find_zone(odd) is odd
-    for other in ("Mars", "asia/kolkata/", None, 5, UTC, timezone(timedelta(hours=2))):
+    for other in ("Mars", "asia/kolkata/", None, 5, UTC, EAST):
         with pytest.raises(ConfigurationError, match=r"^tz must be a zone name like 'America/New_York' or 'UTC', "):
             find_zone(other)
 
 
 @pytest.mark.parametrize(
-    ("instant", "text"),
+    ("instant", "text", "microseconds"),
     [
-        (MAY, "2024-05-31T18:30:00Z"),
-        (MAY.replace(microsecond=50), "2024-05-31T18:30:00.000050Z"),
-        (datetime(2024, 5, 31, 20, 30, tzinfo=timezone(timedelta(hours=2))), "2024-05-31T18:30:00Z"),
-        (datetime(1, 1, 1, tzinfo=UTC), "0001-01-01T00:00:00Z"),
+        (MAY.astimezone(EAST), "2024-05-31T18:30:00Z", 1_717_180_200_000_000),
+        (datetime(1970, 1, 1, microsecond=50, tzinfo=UTC), "1970-01-01T00:00:00.000050Z", 50),
+        (datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), "1969-12-31T23:59:59.999999Z", -1),
+        (datetime(1, 1, 1, tzinfo=UTC), "0001-01-01T00:00:00Z", -62_135_596_800_000_000),
     ],
 )
-def test_the_documents_form(instant: datetime, text: str) -> None:
-    """Instants are formatted in UTC with a Z, with microseconds only if they are not zero."""
-    assert format_instant(instant) == text
+def test_the_documents_form(instant: datetime, text: str, microseconds: int) -> None:
+    """Text is in UTC with a Z, with microseconds only if they are not zero; numbers count from 1970-01-01 UTC."""
+    assert (format_instant(instant), to_microseconds(instant)) == (text, microseconds)
 
 
-@given(INSTANTS)
-def test_text_round_trip(instant: datetime) -> None:
-    """Any instant survives the round trip through text, to the microsecond."""
-    assert parse_instant(format_instant(instant)) == instant
-
-
-@given(INSTANTS)
-def test_microseconds_round_trip(instant: datetime) -> None:
-    """Any instant survives the round trip through microseconds."""
-    assert from_microseconds(to_microseconds(instant)) == instant
-
-
-@pytest.mark.parametrize(
-    ("instant", "microseconds"),
-    [
-        (datetime(1970, 1, 1, tzinfo=UTC), 0),
-        (datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), -1),
-        (datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC), 1_000_000_000_000_000),
-    ],
-)
-def test_microseconds_since_1970(instant: datetime, microseconds: int) -> None:
-    """The epoch is 1970-01-01 UTC, and instants before it are negative."""
-    assert to_microseconds(instant) == microseconds
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_round_trips(instant: datetime) -> None:
+    """Any instant survives the round trip through text and microseconds."""
+    assert parse_instant(format_instant(instant)) == from_microseconds(to_microseconds(instant)) == instant

@@ -10,11 +10,12 @@ import argparse
 import re
 from importlib import import_module
 
+from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.errors import P2PAnalyticsError
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import date
     from pathlib import Path
     from typing import Any, Final
@@ -27,22 +28,23 @@ _ON: Final = "1"  # --privacy without a value; argparse parses it like a given o
 _STRICT: Final = "strict"  # the value of settings.STRICT; importing settings would slow --help down
 
 
+# ---- what export writes
+
+FRAMES: Final = ("payments", "people", "friends", "problems")
+RECONCILIATION: Final = "reconciliation"
+WORKBOOK: Final = ".xlsx"
+DATABASES: Final = (".sqlite", ".db")
+FILES_OF_ALL_TABLES: Final = (WORKBOOK, *DATABASES)
+LEDGERS: Final = (".beancount", ".journal", ".hledger")
+_SUFFIXES: Final = (".csv", ".parquet", ".jsonl", *FILES_OF_ALL_TABLES, *LEDGERS)
+ENDINGS: Final = f"{', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}"
+
+
 class WrongUseError(P2PAnalyticsError):
     """Options that do not go together, with the exit code of wrong use."""
 
 
 # ---- options
-
-
-def add_archive(parser: argparse.ArgumentParser) -> None:
-    """Add the archive of a command that works with one."""
-    parser.add_argument("archive", metavar="ARCHIVE", help="the archive's folder")
-
-
-def add_archives(parser: argparse.ArgumentParser) -> None:
-    """Add the archives of a command that shows one or more of a person together."""
-    folders = "the archive's folder; several, such as those of two services, are shown together"
-    parser.add_argument("archives", metavar="ARCHIVE", nargs="+", help=folders)
 
 
 def add_service(parser: argparse.ArgumentParser, default: str = "P2P_BASE_URL, or that of the last login") -> None:
@@ -172,6 +174,23 @@ def parse_privacy(text: str) -> Privacy:
     return _STRICT if is_strict else True
 
 
+def parse_table_path(text: str) -> str:
+    """Return the path of a file with a known ending, or the name of standard output."""
+    if text != STANDARD_OUTPUT and not text.endswith(_SUFFIXES):
+        raise argparse.ArgumentTypeError(f"{text} does not end in {ENDINGS}, and is not -")
+    return text
+
+
+def parse_names(text: str) -> list[str]:
+    """Return the names of analyses."""
+    names = [name.strip() for name in text.split(",")]
+    unknown = next((name for name in names if name not in ANALYSES), None)
+    if unknown is not None:
+        meant = suggest(unknown, ANALYSES) or f": choose from {', '.join(ANALYSES)}"
+        raise argparse.ArgumentTypeError(f"{unknown!r} is no analysis{meant}")
+    return names
+
+
 def parse_folder(text: str) -> Path:
     """Return the path of a folder; an empty value is an error."""
     from pathlib import Path
@@ -221,3 +240,12 @@ def parse_day(text: str) -> date:
         is_year = len(text) == len("2024") and text.isdecimal()
         advice = f": write {text}-01-01 or {text}-12-31" if is_year else ", such as 2024-05-31"
         raise argparse.ArgumentTypeError(f"{text} is no day{advice}") from None
+
+
+def suggest(word: str, names: Iterable[str]) -> str:
+    """Return the end of a message that suggests the name most similar to a word; empty if none is similar."""
+    import difflib
+
+    found = difflib.get_close_matches(word.lstrip("-"), [name.lstrip("-") for name in names], n=1, cutoff=0.7)
+    dashes = word[: len(word) - len(word.lstrip("-"))]
+    return f": did you mean {dashes}{found[0]}?" if found else ""

@@ -12,15 +12,14 @@ import sys
 
 from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.cli import _arguments
+from p2p_analytics.cli._arguments import ENDINGS, FILES_OF_ALL_TABLES, FRAMES, RECONCILIATION, parse_with, suggest
 from p2p_analytics.cli._arguments import number_between as number
-from p2p_analytics.cli._arguments import parse_with
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any, Final, NoReturn, TypeAlias
+    from collections.abc import Sequence
+    from typing import Any, Final, NoReturn
 
-    Commands: TypeAlias = argparse._SubParsersAction["Parser"]  # noqa: SLF001 - it has no other name
 
 PROGRAM: Final = "p2p-analytics"
 _EXIT_CODES: Final = (
@@ -31,16 +30,136 @@ RATE_LIMIT_STATUSES: Final = {"documented": (429,), "observed": (429, 400)}
 GENERATIONS: Final = ("A", "B", "C", "D", "D2025", "E", "E-full", "JSON")  # of statement files
 DEFAULT_GENERATION: Final = "D"
 
-# ---- what export writes
-
-FRAMES: Final = ("payments", "people", "friends", "problems")
-RECONCILIATION: Final = "reconciliation"
-WORKBOOK: Final = ".xlsx"
-DATABASES: Final = (".sqlite", ".db")
-FILES_OF_ALL_TABLES: Final = (WORKBOOK, *DATABASES)
-LEDGERS: Final = (".beancount", ".journal", ".hledger")
-_SUFFIXES: Final = (".csv", ".parquet", ".jsonl", *FILES_OF_ALL_TABLES, *LEDGERS)
-_ENDINGS: Final = f"{', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}"
+_COMMANDS: Final = {  # where it runs, its line in the help of the program, and its own description
+    "demo": (
+        "_demo:run_command",
+        "load a town of invented people from a sandbox and report on one of them",
+        (
+            "Start a sandbox, sign in as one of its invented people, load their payments and friends, and write a "
+            "report, CSV files and plots. Nothing to configure, nothing leaves this machine."
+        ),
+    ),
+    "sandbox": (
+        "_sandbox:run_command",
+        "serve the sandbox on this machine until Ctrl-C",
+        (
+            "Serve a local simulation of the payments service, with a town of invented people, until Ctrl-C. With "
+            "--statements, write statement files of its people instead."
+        ),
+    ),
+    "sandbox-archive": (
+        "_sandbox_archive:run_command",
+        "write archives of a large town of invented people, to try things at scale",
+        (
+            "Write one archive for each account of a large town of invented people into a new or empty folder, which "
+            "p2p_analytics.open_archives reads. The same numbers give the same bytes. A payment between two accounts "
+            "is in both archives."
+        ),
+    ),
+    "login": (
+        "_sign_in:login",
+        "sign in with the browser, and keep the token for the other commands",
+        (
+            "Sign in to the payments service. The address to sign in at is printed and opened in the browser; the "
+            "token is caught on this machine, or pasted. It is kept in a file that only you can read."
+        ),
+    ),
+    "whoami": (
+        "_sign_in:whoami",
+        "say who is signed in, for how long, with which scopes",
+        (
+            "Say who is signed in, until when, with which scopes, and where the token comes from. The service is "
+            "asked; if it cannot be reached, what the sign-in left is printed, and the exit code is 1."
+        ),
+    ),
+    "logout": (
+        "_sign_in:logout",
+        "delete the token that is kept",
+        "Delete what login has kept in the state file and in the keyring.",
+    ),
+    "sync": (
+        "_sync:sync",
+        "load new and changed payments into an archive",
+        (
+            "Load what may have changed since the last time into an archive, a folder that is made where there is "
+            "none. Needs a token: see login."
+        ),
+    ),
+    "verify": (
+        "_sync:verify",
+        "compare an archive with the service",
+        (
+            "List every payment from the service and print, month by month, what the archive lacks, has beside, or "
+            "holds otherwise. Changes nothing. Sync first: a payment made since the last sync is missing too. Exit "
+            "code 1 where something differs. Needs a token: see login."
+        ),
+    ),
+    "import": (
+        "_import:run_command",
+        "add statement files to an archive",
+        (
+            "Read statement files, as services let you download them, and add their payments to an archive, a folder "
+            "that is made where there is none. Files may overlap and may be imported again. A file that is damaged is "
+            "refused, and the others are imported. Needs no token."
+        ),
+    ),
+    "describe": (
+        "_describe:run_command",
+        "show the columns of a CSV file, and a draft of a format for it",
+        (
+            "Print the columns of a CSV file, its first three rows, and the draft of a format as TOML. Save the draft "
+            "as a file, correct it, and give it to import --format. Nothing is changed."
+        ),
+    ),
+    "undo": (
+        "_undo:run_command",
+        "take the last import back",
+        (
+            "Take the last import of statement files back, after a question that shows what goes. What a sync has "
+            "loaded stays."
+        ),
+    ),
+    "people": (
+        "_people:run_command",
+        "list the people behind the names in statements",
+        (
+            "Print which names in statements are which people, and write suggestions for the others into people.csv "
+            "in the archive's folder. Nothing is united without you: remove the ? before a person to accept a "
+            "suggestion."
+        ),
+    ),
+    "export": (
+        "_export:run_command",
+        "write a table of an archive as a file, or its payments as a workbook, database or ledger",
+        (
+            "Write the payments of an archive, or another table, as a file; its ending decides the kind: .csv, "
+            ".parquet, .jsonl (one object per row), .xlsx (an Excel workbook, with a sheet for each analysis), "
+            ".sqlite or .db (an SQLite database, with a table for each analysis), .beancount (a ledger for "
+            "beancount), .journal or .hledger (one for hledger). - is CSV on standard output. Needs no token."
+        ),
+    ),
+    "report": (
+        "_report:run_command",
+        "write the report of an archive as an HTML or Markdown file",
+        "Write the report of an archive as one HTML file, or as Markdown if its name ends in .md. Needs no token.",
+    ),
+    "reminders": (
+        "_reminders:run_command",
+        "print a polite text to copy for each of your requests that is still open",
+        (
+            "Print a polite text for each of your requests that is still open, the oldest first; those after --as-of "
+            "are left out. Nothing is sent: copy the texts that you want to send. Needs no token."
+        ),
+    ),
+    "completion": (
+        "_completion:print_script",
+        "print a script that completes commands and options in a shell",
+        (
+            "Print a script that completes commands, options and paths in a shell. For bash: p2p-analytics completion "
+            "bash > FILE, and in ~/.bashrc: source FILE. The script itself says where zsh and fish expect it."
+        ),
+    ),
+}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -48,19 +167,31 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog=PROGRAM, description="See through years of peer-to-peer payments.", epilog=_EXIT_CODES)
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    add_sandbox(commands)
-    add_service(commands)
-    add_statements(commands)
-    add_views(commands)
-    completion = add_command(
-        commands,
-        "completion",
-        "_completion:print_script",
-        "print a script that completes commands and options in a shell",
-        "Print a script that completes commands, options and paths in a shell. For bash: p2p-analytics "
-        "completion bash > FILE, and in ~/.bashrc: source FILE. The script itself says where zsh and fish expect it.",
-    )
-    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
+    parsers = {
+        name: commands.add_parser(name, help=summary, description=description)
+        for name, (_, summary, description) in _COMMANDS.items()
+    }
+    for name, command in parsers.items():
+        command.set_defaults(command=_COMMANDS[name][0])
+    for name in ("sync", "verify", "import", "undo", "people"):
+        parsers[name].add_argument("archive", metavar="ARCHIVE", help="the archive's folder")
+    several = "the archive's folder; several, such as those of two services, are shown together"
+    for name in ("export", "report", "reminders"):
+        parsers[name].add_argument("archives", metavar="ARCHIVE", nargs="+", help=several)
+    add_sandbox(parsers)
+    add_service(parsers)
+    add_import(parsers["import"])
+    parsers["describe"].add_argument("file", metavar="FILE", help="the CSV file")
+    question = "undo without a question, as in a script or with --json"
+    parsers["undo"].add_argument("--yes", action="store_true", help=question)
+    add_views(parsers)
+    parsers["completion"].add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
+    for name in ("demo", "sandbox-archive", "sync", "verify", "import", "export", "report"):
+        _arguments.add_progress(parsers[name])
+    for name in (
+        "whoami", "sync", "verify", "import", "describe", "undo", "people", "export", "report", "reminders",
+    ):  # fmt: skip
+        _arguments.add_json(parsers[name])
     return parser
 
 
@@ -74,23 +205,9 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def add_command(commands: Commands, name: str, runs: str, summary: str, description: str) -> argparse.ArgumentParser:
-    """Add a command, and return its parser."""
-    parser = commands.add_parser(name, help=summary, description=description)
-    parser.set_defaults(command=runs)
-    return parser
-
-
-def add_sandbox(commands: Commands) -> None:
-    """Add the commands with invented people: ``demo``, ``sandbox`` and ``sandbox-archive``."""
-    demo = add_command(
-        commands,
-        "demo",
-        "_demo:run_command",
-        "load a town of invented people from a sandbox and report on one of them",
-        "Start a sandbox, sign in as one of its invented people, load their payments and friends, and "
-        "write a report, CSV files and plots. Nothing to configure, nothing leaves this machine.",
-    )
+def add_sandbox(parsers: dict[str, Parser]) -> None:
+    """Add the options of the commands with invented people: ``demo``, ``sandbox`` and ``sandbox-archive``."""
+    demo = parsers["demo"]
     folder = _arguments.parse_folder
     demo.add_argument("--out", metavar="DIR", type=folder, default="out", help="where the files go (out)")
     demo.add_argument(
@@ -105,16 +222,8 @@ def add_sandbox(commands: Commands) -> None:
         "strict shows months only",
     )
     _arguments.add_town(demo)
-    _arguments.add_progress(demo)
 
-    sandbox = add_command(
-        commands,
-        "sandbox",
-        "_sandbox:run_command",
-        "serve the sandbox on this machine until Ctrl-C",
-        "Serve a local simulation of the payments service, with a town of invented people, until Ctrl-C. "
-        "With --statements, write statement files of its people instead.",
-    )
+    sandbox = parsers["sandbox"]
     add = sandbox.add_argument
     add("--port", type=number(int, 0, 65535), default=8400, help="port on 127.0.0.1, 0 for a free one (8400)")
     add("--db", metavar="FILE", help="keep the data in this file (a temporary one)")
@@ -151,15 +260,7 @@ def add_sandbox(commands: Commands) -> None:
     add("--generation", choices=GENERATIONS, help=form)
     _arguments.add_town(sandbox)
 
-    archive = add_command(
-        commands,
-        "sandbox-archive",
-        "_sandbox_archive:run_command",
-        "write archives of a large town of invented people, to try things at scale",
-        "Write one archive for each account of a large town of invented people into a new or empty folder, "
-        "which p2p_analytics.open_archives reads. The same numbers give the same bytes. A payment between two accounts "
-        "is in both archives.",
-    )
+    archive = parsers["sandbox-archive"]
     archive.add_argument("folder", metavar="DIR", type=folder, help="the folder of the archives")
     for name, low, high, default, what in (
         ("accounts", 2, 100_000, 100, "how many accounts"),
@@ -170,19 +271,11 @@ def add_sandbox(commands: Commands) -> None:
         kind = number(int, low, high)
         archive.add_argument(f"--{name}", metavar="N", type=kind, default=default, help=f"{what} ({default})")
     _arguments.add_json(archive)
-    _arguments.add_progress(archive)
 
 
-def add_service(commands: Commands) -> None:
-    """Add the commands of the service: ``login``, ``whoami``, ``logout``, ``sync`` and ``verify``."""
-    login = add_command(
-        commands,
-        "login",
-        "_sign_in:login",
-        "sign in with the browser, and keep the token for the other commands",
-        "Sign in to the payments service. The address to sign in at is printed and opened in the browser; "
-        "the token is caught on this machine, or pasted. It is kept in a file that only you can read.",
-    )
+def add_service(parsers: dict[str, Parser]) -> None:
+    """Add the options of the commands of the service: ``login``, ``whoami``, ``sync`` and ``verify``."""
+    login = parsers["login"]
     _arguments.add_service(login, "P2P_BASE_URL")
     add = login.add_argument
     add("--client-id", metavar="ID", help="the application (P2P_CLIENT_ID)")
@@ -198,34 +291,10 @@ def add_service(commands: Commands) -> None:
     flow = "get a token of 60 days that renews itself; needs the application's secret (P2P_CLIENT_SECRET)"
     add("--server-flow", action="store_true", help=flow)
 
-    whoami = add_command(
-        commands,
-        "whoami",
-        "_sign_in:whoami",
-        "say who is signed in, for how long, with which scopes",
-        "Say who is signed in, until when, with which scopes, and where the token comes from. The service "
-        "is asked; if it cannot be reached, what the sign-in left is printed, and the exit code is 1.",
-    )
+    whoami = parsers["whoami"]
     _arguments.add_service(whoami)
-    _arguments.add_json(whoami)
 
-    add_command(
-        commands,
-        "logout",
-        "_sign_in:logout",
-        "delete the token that is kept",
-        "Delete what login has kept in the state file and in the keyring.",
-    )
-
-    sync = add_command(
-        commands,
-        "sync",
-        "_sync:sync",
-        "load new and changed payments into an archive",
-        "Load what may have changed since the last time into an archive, a folder that is made where there is none. "
-        "Needs a token: see login.",
-    )
-    _arguments.add_archive(sync)
+    sync = parsers["sync"]
     _arguments.add_service(sync)
     sync.add_argument(
         "--since",
@@ -236,36 +305,13 @@ def add_service(commands: Commands) -> None:
     sync.add_argument(
         "--refresh", action="store_true", help="reload everything and replace what the archive holds: see verify"
     )
-    _arguments.add_progress(sync)
-    _arguments.add_json(sync)
 
-    verify = add_command(
-        commands,
-        "verify",
-        "_sync:verify",
-        "compare an archive with the service",
-        "List every payment from the service and print, month by month, what the archive lacks, has beside, or holds "
-        "otherwise. Changes nothing. Sync first: a payment made since the last sync is missing too. Exit code 1 where "
-        "something differs. Needs a token: see login.",
-    )
-    _arguments.add_archive(verify)
+    verify = parsers["verify"]
     _arguments.add_service(verify)
-    _arguments.add_progress(verify)
-    _arguments.add_json(verify)
 
 
-def add_statements(commands: Commands) -> None:
-    """Add the commands of statement files: ``import``, ``describe``, ``undo`` and ``people``."""
-    command = add_command(
-        commands,
-        "import",
-        "_import:run_command",
-        "add statement files to an archive",
-        "Read statement files, as services let you download them, and add their payments to an archive, a folder that "
-        "is made where there is none. Files may overlap and may be imported again. A file that is damaged is refused, "
-        "and the others are imported. Needs no token.",
-    )
-    _arguments.add_archive(command)
+def add_import(command: Parser) -> None:
+    """Add the options of ``import``."""
     add, account = command.add_argument, _arguments.parse_account
     add("files", metavar="FILES", nargs="+", help="statement files, folders, zip archives, or patterns in quotes")
     dry_run = "change nothing, and print what would come: by month and person, and rows"
@@ -290,59 +336,13 @@ def add_statements(commands: Commands) -> None:
     accounts.add_argument("--only-account", metavar="NAME", type=account, help=only)
     add("--repair", action="store_true", help="set damaged files of earlier imports aside: their rows are lost")
     add("--verbose", action="store_true", help="list every file that is skipped, with the reason")
-    _arguments.add_progress(command)
-    _arguments.add_json(command)
-
-    describe = add_command(
-        commands,
-        "describe",
-        "_describe:run_command",
-        "show the columns of a CSV file, and a draft of a format for it",
-        "Print the columns of a CSV file, its first three rows, and the draft of a format as TOML. Save "
-        "the draft as a file, correct it, and give it to import --format. Nothing is changed.",
-    )
-    describe.add_argument("file", metavar="FILE", help="the CSV file")
-    _arguments.add_json(describe)
-
-    undo = add_command(
-        commands,
-        "undo",
-        "_undo:run_command",
-        "take the last import back",
-        "Take the last import of statement files back, after a question that shows what goes. What a sync has loaded "
-        "stays.",
-    )
-    _arguments.add_archive(undo)
-    undo.add_argument("--yes", action="store_true", help="undo without a question, as in a script or with --json")
-    _arguments.add_json(undo)
-
-    people = add_command(
-        commands,
-        "people",
-        "_people:run_command",
-        "list the people behind the names in statements",
-        "Print which names in statements are which people, and write suggestions for the others into people.csv in the "
-        "archive's folder. Nothing is united without you: remove the ? before a person to accept a suggestion.",
-    )
-    _arguments.add_archive(people)
-    _arguments.add_json(people)
 
 
-def add_views(commands: Commands) -> None:
-    """Add the commands that show the payments of archives: ``export``, ``report`` and ``reminders``."""
-    export = add_command(
-        commands,
-        "export",
-        "_export:run_command",
-        "write a table of an archive as a file, or its payments as a workbook, database or ledger",
-        "Write the payments of an archive, or another table, as a file; its ending decides the kind: .csv, .parquet, "
-        ".jsonl (one object per row), .xlsx (an Excel workbook, with a sheet for each analysis), .sqlite or .db (an "
-        "SQLite database, with a table for each analysis), .beancount (a ledger for beancount), .journal or "
-        ".hledger (one for hledger). - is CSV on standard output. Needs no token.",
-    )
-    _arguments.add_archives(export)
-    out = f"the file, which ends in {_ENDINGS}, or - for CSV on standard output"
-    export.add_argument("out", metavar="OUT", type=_parse_table_path, help=out)
+def add_views(parsers: dict[str, Parser]) -> None:
+    """Add the options of the commands that show the payments of archives: ``export``, ``report`` and ``reminders``."""
+    export = parsers["export"]
+    out = f"the file, which ends in {ENDINGS}, or - for CSV on standard output"
+    export.add_argument("out", metavar="OUT", type=_arguments.parse_table_path, help=out)
     export.add_argument(
         "--table",
         metavar="NAME",
@@ -353,18 +353,9 @@ def add_views(commands: Commands) -> None:
     _arguments.add_currency(export)
     _arguments.add_days(export)
     _arguments.add_view(export)
-    _arguments.add_progress(export)
-    _arguments.add_json(export)
     export.set_defaults(tz=None)  # None: not given
 
-    report = add_command(
-        commands,
-        "report",
-        "_report:run_command",
-        "write the report of an archive as an HTML or Markdown file",
-        "Write the report of an archive as one HTML file, or as Markdown if its name ends in .md. Needs no token.",
-    )
-    _arguments.add_archives(report)
+    report = parsers["report"]
     _arguments.add_currency(report)
     add = report.add_argument
     out = "the file (report.html, or year.html), Markdown if it ends in .md; or - for HTML on standard output"
@@ -373,42 +364,14 @@ def add_views(commands: Commands) -> None:
     add("--template", choices=("full", "year"), default="full", help=template)
     year = number(int, 1970, 2199)
     add("--year", metavar="YEAR", type=year, help="of --template year: 2024 (the last with payments)")
-    add("--only", metavar="NAMES", type=_parse_names, help="only these analyses: spend_by_friend,recurring")
+    add("--only", metavar="NAMES", type=_arguments.parse_names, help="only these analyses: spend_by_friend,recurring")
     _arguments.add_days(report)
     _arguments.add_view(report)
     add("--no-privacy", action="store_true", help="show real names and amounts")
-    _arguments.add_progress(report)
-    _arguments.add_json(report)
 
-    reminders = add_command(
-        commands,
-        "reminders",
-        "_reminders:run_command",
-        "print a polite text to copy for each of your requests that is still open",
-        "Print a polite text for each of your requests that is still open, the oldest first; those after --as-of are "
-        "left out. Nothing is sent: copy the texts that you want to send. Needs no token.",
-    )
-    _arguments.add_archives(reminders)
+    reminders = parsers["reminders"]
     _arguments.add_currency(reminders)
     _arguments.add_view(reminders)
-    _arguments.add_json(reminders)
-
-
-def _parse_table_path(text: str) -> str:
-    """Return the path of a file with a known ending, or the name of standard output."""
-    if text != _arguments.STANDARD_OUTPUT and not text.endswith(_SUFFIXES):
-        raise argparse.ArgumentTypeError(f"{text} does not end in {_ENDINGS}, and is not -")
-    return text
-
-
-def _parse_names(text: str) -> list[str]:
-    """Return the names of analyses."""
-    names = [name.strip() for name in text.split(",")]
-    unknown = next((name for name in names if name not in ANALYSES), None)
-    if unknown is not None:
-        meant = suggest(unknown, ANALYSES) or f": choose from {', '.join(ANALYSES)}"
-        raise argparse.ArgumentTypeError(f"{unknown!r} is no analysis{meant}")
-    return names
 
 
 # ---- the parser
@@ -476,12 +439,3 @@ class _Formatter(argparse.HelpFormatter):
 def _without_value(word: str) -> str:
     """Return an option without its value, which may be a secret in the wrong place."""
     return word.partition("=")[0] if word.startswith("--") else word
-
-
-def suggest(word: str, names: Iterable[str]) -> str:
-    """Return the end of a message that suggests the name most similar to a word; empty if none is similar."""
-    import difflib
-
-    found = difflib.get_close_matches(word.lstrip("-"), [name.lstrip("-") for name in names], n=1, cutoff=0.7)
-    dashes = word[: len(word) - len(word.lstrip("-"))]
-    return f": did you mean {dashes}{found[0]}?" if found else ""

@@ -129,11 +129,7 @@ def _read_statements(server: SandboxServer, person: str, out: Path, *, privacy: 
 
 
 def _write(
-    history: History,
-    tables: dict[str, pd.DataFrame],
-    out: Path,
-    as_of: datetime,
-    check_interrupt: Callable[[], None],
+    history: History, tables: dict[str, pd.DataFrame], out: Path, as_of: datetime, check_interrupt: Callable[[], None]
 ) -> list[Path]:
     """Write report, CSV files and plots, `tables` by the name of their plot among them, and return their paths."""
     contents = {"report.html": render_report(history, as_of=as_of).encode()}
@@ -177,6 +173,8 @@ def _summarize(history: History, as_of: datetime, files: list[Path], out: Path, 
     form = "%Y-%m" if history.strict else "%Y-%m-%d"
     period = f", {dates.min():{form}} to {dates.max():{form}}" if len(payments) else ""
     requests = pending_requests(payments, as_of=as_of)
+    sides = {side: requests.loc[requests["direction"] == side, "amount"] for side in ("in", "out")}
+    opened = {side: f"{len(amounts):,} worth {format_money(amounts.sum())}" for side, amounts in sides.items()}
     net = f"{'-' if received < sent else '+'}{format_money(abs(received - sent))}"
     lines = [
         "",
@@ -184,7 +182,7 @@ def _summarize(history: History, as_of: datetime, files: list[Path], out: Path, 
         f"  {len(payments):,} payments{period}; "
         + (f"{others:,} other transactions" if others else f"{len(history.friends):,} friends"),
         f"  sent {format_money(sent)}, received {format_money(received)}, net {net}",
-        f"  open: {_format_open(requests, 'in')} to come in, {_format_open(requests, 'out')} to go out",
+        f"  open: {opened['in']} to come in, {opened['out']} to go out",
     ]
     if len(history.problems):
         lines.append(f"  {format_count(len(history.problems), 'problem', 'problems')}, listed in the report")
@@ -199,8 +197,3 @@ def _summarize(history: History, as_of: datetime, files: list[Path], out: Path, 
     lines += [f"  {name:<{width}}  {text}" for name, text in described.items()]
     lines += ["", f"The town is invented, and its clock stands at {as_of:%Y-%m-%d %H:%M} UTC."]
     return "\n".join(lines)
-
-
-def _format_open(requests: pd.DataFrame, direction: str) -> str:
-    mine = requests[requests["direction"] == direction]
-    return f"{len(mine):,} worth {format_money(mine['amount'].sum())}"

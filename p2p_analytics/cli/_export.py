@@ -9,25 +9,14 @@ from typing import Final
 
 import pandas as pd
 
+from p2p_analytics import export
 from p2p_analytics.analyses.build import build_table, takes
 from p2p_analytics.archive import open_archive
 from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.cli import _arguments, _output
-from p2p_analytics.cli._commands import DATABASES, FILES_OF_ALL_TABLES, FRAMES, LEDGERS, RECONCILIATION, WORKBOOK
+from p2p_analytics.cli._arguments import DATABASES, FILES_OF_ALL_TABLES, FRAMES, LEDGERS, RECONCILIATION, WORKBOOK
 from p2p_analytics.cli._history import list_archives, read_history, require_currency, select_range
 from p2p_analytics.errors import SchemaError
-from p2p_analytics.export import (
-    to_beancount,
-    to_csv,
-    to_excel,
-    to_hledger,
-    to_jsonl,
-    to_parquet,
-    to_sqlite,
-    write_csv,
-    write_database,
-    write_workbook,
-)
 from p2p_analytics.history import History
 from p2p_analytics.report import Range
 
@@ -49,10 +38,12 @@ def run_command(options: argparse.Namespace) -> None:
     name = options.table or "payments"
     if is_ledger:
         rows = len(history.payments)
-        (to_beancount if options.out.endswith(".beancount") else to_hledger)(history, options.out, tz=zone)
+        (export.to_beancount if options.out.endswith(".beancount") else export.to_hledger)(
+            history, options.out, tz=zone
+        )
     elif options.table is None and options.out.endswith(FILES_OF_ALL_TABLES):
         rows = len(history.payments)
-        write = to_excel if options.out.endswith(WORKBOOK) else to_sqlite
+        write = export.to_excel if options.out.endswith(WORKBOOK) else export.to_sqlite
         write(history, options.out, as_of=options.as_of, end=chosen.end, tz=zone)
     else:
         table = _build_table(name, chosen, options, zone)
@@ -97,13 +88,14 @@ def _build_table(name: str, chosen: Range, options: argparse.Namespace, zone: st
 def _write_table(name: str, table: pd.DataFrame, out: str, zone: str) -> None:
     """Write one table to a file of the kind that its ending names, or to standard output."""
     if out == _arguments.STANDARD_OUTPUT:
-        write_csv(table, sys.stdout.buffer)
+        export.write_csv(table, sys.stdout.buffer)
     elif out.endswith(WORKBOOK):
-        write_workbook({name: table}, out, tz=zone)
+        export.write_workbook({name: table}, out, tz=zone)
     elif out.endswith(DATABASES):
-        write_database({name: table}, out)
+        export.write_database({name: table}, out)
     else:
-        {".csv": to_csv, ".parquet": to_parquet, ".jsonl": to_jsonl}[f".{out.rpartition('.')[2]}"](table, out)
+        writers = {"csv": export.to_csv, "parquet": export.to_parquet, "jsonl": export.to_jsonl}
+        writers[out.rpartition(".")[2]](table, out)
 
 
 def _describe_unused(name: str, options: argparse.Namespace, history: History) -> Iterator[str]:

@@ -63,8 +63,11 @@ def run_command(options: argparse.Namespace) -> int:
     statements = read_files(archive, options, progress)
     refuse_zone(statements, options)
     skipped, refused = list_skipped(statements.problems), list_refused(statements.problems)
-    unnamed = statements.unnamed_accounts
+    unnamed = statements.unnamed_accounts  # some accounts only have a service's name
     statements, left_out = choose_account(statements, options)
+    reasons = {name: f"of {clean_line(name)}" for name in left_out}
+    reasons |= {name: f"names no account: if it is yours, import it with --account NAME ({name})" for name in unnamed}
+    unused = [f"left out, {reasons[name]}: {join_first(files)}" for name, files in left_out.items() if files]
     transactions = format_count(len(statements.payments), "transaction", "transactions")
     progress.log(f"Comparing {transactions} with {options.archive} ...")
     plan = archive.import_(statements, dry_run=options.dry_run, repair=options.repair)
@@ -77,12 +80,13 @@ def run_command(options: argparse.Namespace) -> int:
         *_describe_counts(plan, statements, services, options),
         *[f"refused: {clean_line(_arguments.name_options(reason))}" for _, reason in refused],
         *_describe_files(plan, statements, skipped, options),
-        *_describe_left_out(left_out, unnamed),
+        *_output.end_list(unused[:MOST_LINES], len(unused)),
         *_describe_transactions(plan, options),
         *_describe_problems(plan.problems, options),
     ]
     if options.dry_run and plan.payments is not None:
-        lines += _preview.describe_payments(plan.payments, options.rows)
+        lines += _preview.describe_months(plan.payments)
+        lines += _preview.describe_rows(plan.payments, options.rows)
     checked = statements.reconciliation["reconciled"].dropna()
     _output.print_summary(
         options,
@@ -171,14 +175,6 @@ def _list_wrong_balances(statements: Statements) -> Iterator[str]:
         if isinstance(row["note"], str):
             found.append(row["note"])
         yield clean_line(f"{row['file']}: {', '.join(found)}")
-
-
-def _describe_left_out(left_out: dict[str, list[str]], unnamed: list[str]) -> list[str]:
-    """Return a line for the files of each account that is not imported; some accounts only have a service's name."""
-    reasons = {name: f"of {clean_line(name)}" for name in left_out}
-    reasons |= {name: f"names no account: if it is yours, import it with --account NAME ({name})" for name in unnamed}
-    lines = [f"left out, {reasons[name]}: {join_first(files)}" for name, files in left_out.items() if files]
-    return _output.end_list(lines[:MOST_LINES], len(lines))
 
 
 def _describe_transactions(plan: ImportPlan, options: argparse.Namespace) -> list[str]:

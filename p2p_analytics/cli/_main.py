@@ -29,13 +29,7 @@ _INTERRUPTED: Final = 130  # 128 + SIGINT, as shells count
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command, and return its exit code.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The words after the program's name; by default, the arguments of this process.
-    """
+    """Run one command, by default the one in the arguments of this process, and return its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     if sys.stderr is None:  # closed, as by 2>&-
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the process ends
@@ -84,11 +78,9 @@ def _run(options: argparse.Namespace) -> int:
         module, _, function = options.command.partition(":")
         code: int = getattr(import_module(f"p2p_analytics.cli.{module}"), function)(options) or 0
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader closed the pipe, as `| head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except OSError as error:  # such as a full disk behind the output
-        sys.stderr.write(f"{PROGRAM}: cannot write the output: {describe_os_error(error)}.\n")
+        if not isinstance(error, BrokenPipeError):  # the reader closed the pipe, as `| head` does
+            sys.stderr.write(f"{PROGRAM}: cannot write the output: {describe_os_error(error)}.\n")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushing the rest at exit must not fail again
         return 1
     except P2PAnalyticsError as error:

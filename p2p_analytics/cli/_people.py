@@ -36,8 +36,12 @@ def run_command(options: argparse.Namespace) -> None:
         *([f"... and {len(rows) - _MOST_ROWS:,} more, in {path}"] if len(rows) > _MOST_ROWS else []),
         *_describe_counts(people[groups["others"]], counts),
         *(f"Without effect: {why}" for why in people.loc[is_unused, "evidence"].head(_MOST_ROWS)),
-        *_advise(counts, str(path)),
     ]
+    if counts["suggested"]:
+        lines.append(f"Suggestions are in {path}: remove the ? before a person to accept one.")
+    if any(counts.values()):
+        person = "another name, a user id, or user: and a username; leave it empty to keep the name apart"
+        lines.append(f"To decide yourself, add a line to {path}: the name, a comma, and who it is ({person}).")
     _output.print_summary(
         options, "\n".join(lines), archive=options.archive, file=str(path), **counts, names=_output.list_records(people)
     )
@@ -55,14 +59,3 @@ def _describe_counts(others: pd.DataFrame, counts: dict[str, int]) -> list[str]:
         f"{matched} matched to people, {counts['suggested']:,} with suggestions; {known_by_name} known by name only"
         + (f": {shown}" if shown else "")
     ]
-
-
-def _advise(counts: dict[str, int], path: str) -> list[str]:
-    """Return how to decide on names in the user's file."""
-    lines = []
-    if counts["suggested"]:
-        lines.append(f"Suggestions are in {path}: remove the ? before a person to accept one.")
-    if any(counts.values()):
-        person = "another name, a user id, or user: and a username; leave it empty to keep the name apart"
-        lines.append(f"To decide yourself, add a line to {path}: the name, a comma, and who it is ({person}).")
-    return lines

@@ -15,11 +15,6 @@ from p2p_analytics.vocabulary import Status
 _LONGEST_NOTE: Final = 60
 
 
-def describe_payments(payments: pd.DataFrame, rows: int) -> list[str]:
-    """Return the lines of a dry run: the sums of settled transactions by month and person, then the first rows."""
-    return [*_describe_months(payments), *describe_rows(payments, rows)] if len(payments) else []
-
-
 def describe_rows(payments: pd.DataFrame, most: int) -> list[str]:
     """Return a table of the first transactions, and how many more there are."""
     if not most or payments.empty:
@@ -34,8 +29,10 @@ def describe_rows(payments: pd.DataFrame, most: int) -> list[str]:
     return ["", *_output.end_list(lines, len(payments) + 1)]  # with the header
 
 
-def _describe_months(payments: pd.DataFrame) -> list[str]:
-    """Return a table of sums by month and person, the last month first, then the largest sum."""
+def describe_months(payments: pd.DataFrame) -> list[str]:
+    """Return a table of sums by month and person, the last month first, then the largest sum; empty without rows."""
+    if payments.empty:
+        return []
     named = _name_columns(payments)
     flows = pd.to_numeric(named["flow_cents"]).fillna(0).where(named["is_settled"], 0)
     sums = (

@@ -25,10 +25,21 @@ _KINDS: Final[Mapping[str, Kind]] = {"": "html", ".html": "html", ".htm": "html"
 def run_command(options: argparse.Namespace) -> None:
     """Write the report of an archive to a file or standard output."""
     is_year = options.template == "year"
-    _refuse_options(options, is_year=is_year)
+    day = "since" if options.since is not None else "until"
+    one_year = f"--template year shows one year: choose it with --year, not --{day}."
     ending = PurePath(options.out or "").suffix.lower()
-    if ending not in _KINDS:
-        raise _arguments.WrongUseError(f"A report is HTML or Markdown, not {ending}: end --out in .html or .md.")
+    both = options.no_privacy and options.privacy
+    for is_wrong, sentence in (
+        (both, "--privacy and --no-privacy exclude each other: leave one of them out."),
+        (options.out == "", "--out needs the name of a file, or - for standard output."),
+        (not is_year and options.year is not None, "--year is for the year in review: add --template year."),
+        (is_year and options.only is not None, "--template year has its own analyses: leave out --only."),
+        (is_year and getattr(options, day) is not None, one_year),
+        (ending not in _KINDS, f"A report is HTML or Markdown, not {ending}: end --out in .html or .md."),
+    ):
+        if is_wrong:
+            raise _arguments.WrongUseError(sentence)
+    _arguments.refuse_json(options, "page")
     options.kind = _KINDS[ending]
     options.privacy = False if options.no_privacy else options.privacy
     progress = _output.Progress(options.progress)
@@ -53,25 +64,6 @@ def run_command(options: argparse.Namespace) -> None:
         problems=len(shown.problems),
         privacy=_output.privacy_mode(shown),
     )
-
-
-def _refuse_options(options: argparse.Namespace, *, is_year: bool) -> None:
-    """Raise a WrongUseError for options of the other template, or that contradict each other."""
-    day = "since" if options.since is not None else "until"
-    both = options.no_privacy and options.privacy
-    for is_wrong, sentence in (
-        (both, "--privacy and --no-privacy exclude each other: leave one of them out."),
-        (options.out == "", "--out needs the name of a file, or - for standard output."),
-        (not is_year and options.year is not None, "--year is for the year in review: add --template year."),
-        (is_year and options.only is not None, "--template year has its own analyses: leave out --only."),
-        (
-            is_year and getattr(options, day) is not None,
-            f"--template year shows one year: choose it with --year, not --{day}.",
-        ),
-    ):
-        if is_wrong:
-            raise _arguments.WrongUseError(sentence)
-    _arguments.refuse_json(options, "page")
 
 
 def _render_report(options: argparse.Namespace, progress: _output.Progress) -> tuple[History, int, str, str]:

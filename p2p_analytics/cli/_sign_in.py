@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from p2p_analytics import auth, display, settings
-from p2p_analytics.auth import AccessToken, Owner, SignIn, hide_frames
+from p2p_analytics.auth import AccessToken, Owner, SignIn
 from p2p_analytics.cli import _sign_in_prompt
 from p2p_analytics.cli._arguments import WrongUseError
 from p2p_analytics.cli._output import print_summary
@@ -29,7 +29,14 @@ def login(options: argparse.Namespace) -> None:
     base_url = settings.base_url(options.base_url, give="give --base-url")
     chosen, other = (auth.KeyringStore(), auth.FileStore())[:: 1 if options.keyring else -1]
     chosen.load()  # an unusable store fails before the sign-in starts
-    sign_in = _read_token(options, base_url) if options.token_stdin else _authorize(options, base_url)
+    if not options.token_stdin:
+        sign_in = _authorize(options, base_url)
+    elif options.server_flow:
+        raise WrongUseError("A token that is given needs no flow: leave out --server-flow or --token-stdin.")
+    else:
+        read = _sign_in_prompt.read_hidden_line
+        token = auth.token_from_text(read("Token, or the address with it: "), scopes=options.scope or ())
+        sign_in = auth.SignIn(base_url, token)
     owner = _ask_for_owner(sign_in.token, base_url)
     sign_in = replace(sign_in, owner=owner)
     with auth.lock_sign_in():
@@ -37,14 +44,6 @@ def login(options: argparse.Namespace) -> None:
         with contextlib.suppress(auth.KeyringUnavailableError):
             other.delete()  # otherwise its older token could be found first
     sys.stdout.write(f"{_describe_owner(owner)} {_describe_token(sign_in.token)}\n")
-
-
-@hide_frames
-def _read_token(options: argparse.Namespace, base_url: str) -> SignIn:
-    if options.server_flow:
-        raise WrongUseError("A token that is given needs no flow: leave out --server-flow or --token-stdin.")
-    text = _sign_in_prompt.read_hidden_line("Token, or the address with it: ")
-    return auth.SignIn(base_url, auth.token_from_text(text, scopes=options.scope or ()))
 
 
 def _authorize(options: argparse.Namespace, base_url: str) -> SignIn:

@@ -32,19 +32,8 @@ def wait_for_redirect(
 ) -> tuple[Any, str | None]:
     """Send the user to the sign-in page, and return the secret from the redirect and the ``redirect_uri`` used.
 
-    Parameters
-    ----------
-    build_address : callable
-        Returns the address of the sign-in page, for a ``redirect_uri`` or None.
-    read_redirect, read_pasted : callable
-        Return the secret from the redirect to the listener, and from pasted text.
-    listen, open_browser : bool
-        Whether to listen for the redirect on this machine, and whether to open the browser.
-
-    Raises
-    ------
-    TokenError
-        The user declined, or the sign-in took too long.
+    The address of the page is built for a ``redirect_uri``, or None. The secret is read from the redirect to the
+    listener or from pasted text.
     """
     with contextlib.ExitStack() as stack:
         received: list[Any] = []  # a secret, or the error of the listener

@@ -27,11 +27,8 @@ def run_command(options: argparse.Namespace) -> int:
         changed = f", {plan.changed:,} get their earlier values back" if plan.changed else ""
         back = format_count(plan.restored, "transaction", "transactions")
         restored = f", {back} that it removed will be back" if plan.restored else ""
-        lines = [
-            f"Import {plan.number} of {join_first(plan.files)}: {rows}{changed}{restored}",
-            *_preview.describe_rows(plan.payments, _FEW_ROWS),
-        ]
-        sys.stdout.write("\n".join([*lines, ""]))
+        about = f"Import {plan.number} of {join_first(plan.files)}: {rows}{changed}{restored}"
+        sys.stdout.write("\n".join([about, *_preview.describe_rows(plan.payments, _FEW_ROWS), ""]))
         if _output.ask(f"Take it back out of {options.archive}? [y/N] ").strip().casefold() not in {"y", "yes"}:
             sys.stdout.write("Nothing was undone.\n")
             return 1

@@ -195,7 +195,9 @@ def test_files_of_another_account(run) -> None:
     assert run("import a gen_d_2024.csv").code == 0
     code, _, err = run("import a d.csv")
     advice = "name another archive or, if the account is the same, read them with --account nora-quill.\n"
-    said = f"The statements (d.csv) are of the account nora-old, and {Path.cwd()}/a is the archive of nora-quill: {advice}"
+    said = (
+        f"The statements (d.csv) are of the account nora-old, and {Path.cwd()}/a is the archive of nora-quill: {advice}"
+    )
     assert (code, err) == (1, f"p2p-analytics: {said}")
     assert run("import a d.csv --account nora-quill").code == 0
     assert run("import a gen_a_2018.csv").code == 0

@@ -23,53 +23,46 @@ PAGES = [
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-def code_blocks(page: Path, language: str) -> list[str]:
-    """Return the fenced code blocks of a page in one language."""
-    return [code for name, code in FENCED.findall(page.read_text(encoding="utf-8")) if name == language]
-
-
-def code_spans(page: Path) -> list[str]:
-    """Return the distinct inline code spans of a page, in order."""
-    return list(dict.fromkeys(re.findall(r"`([^`\n]+)`", prose(page))))
-
-
-def prose(page: Path) -> str:
+def read_prose(page: Path) -> str:
     """Return the text of a page without its code blocks."""
     return FENCED.sub("", page.read_text(encoding="utf-8"))
 
 
-def shell_lines(page: Path) -> list[str]:
+def list_code(page: Path, language: str) -> list[str]:
+    """Return the code blocks of a page in a language."""
+    return [code for name, code in FENCED.findall(page.read_text(encoding="utf-8")) if name == language]
+
+
+def list_commands(page: Path) -> list[str]:
     """Return the command lines of a page's shell blocks and indented blocks, without comments."""
-    lines = [line for block in code_blocks(page, "sh") for line in block.splitlines()]
-    lines += re.findall(r"^ {4}((?:make|p2p-analytics) .*)", prose(page), re.MULTILINE)
+    lines = [line for block in list_code(page, "sh") for line in block.splitlines()]
+    lines += re.findall(r"^ {4}((?:make|p2p-analytics) .*)", read_prose(page), re.MULTILINE)
     return [line.partition("  #")[0].strip() for line in lines if line.strip()]
 
 
 PARTS = {
     "page": lambda page: [page],
-    "example_page": lambda page: [page] if page in GUIDE[1:] and code_blocks(page, "python") else [],
-    "command_line": shell_lines,
+    "example_page": lambda page: [page] if page in GUIDE[1:] and list_code(page, "python") else [],
+    "command_line": list_commands,
 }
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test once for each page, page with examples, or command line that it asks for."""
-    for name, parts_of in PARTS.items():
+    for name, list_parts in PARTS.items():
         if name in metafunc.fixturenames:
-            found = [(page, part) for page in PAGES for part in parts_of(page)]
-            ids = [_id(page, part) for page, part in found]
-            metafunc.parametrize(name, [part for _, part in found], ids=ids)
+            metafunc.parametrize(name, [part for page in PAGES for part in list_parts(page)], ids=describe)
 
 
-def _id(page: Path, part: object) -> str:
-    name = page.relative_to(ROOT).as_posix()
-    return name if part is page else f"{name}: {part}".encode("ascii", "replace").decode()
+def describe(part: Path | str) -> str:
+    """Return a name for a test of a page or a command."""
+    return part.name if isinstance(part, Path) else part.encode("ascii", "replace").decode()
 
 
 @pytest.fixture(scope="session")
 def spans() -> list[tuple[str, str]]:
     """Return the file name and text of each inline code span of all pages."""
-    return [(page.name, span) for page in PAGES for span in code_spans(page)]
+    return [(page.name, span) for page in PAGES for span in dict.fromkeys(re.findall(r"`([^`\n]+)`", read_prose(page)))]
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,11 @@
-"""Python examples of the README and the documentation run as they stand."""
+"""Examples of the README, the documentation and docstrings run as they stand."""
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
+import shutil
 import subprocess
 import sys
 from codeop import CommandCompiler
@@ -14,14 +16,15 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics import cli
+from p2p_analytics.catalogue import ANALYSES
 
 ROOT = Path(__file__).parents[2]
-FENCED = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BEGIN = "p2p-analytics import mypayments"
 
 
-def examples(page: Path) -> list[str]:
-    """Return the Python blocks of a page."""
-    return FENCED.findall(page.read_text(encoding="utf-8"))
+def list_blocks(page: Path, language: str = "python") -> list[str]:
+    """Return the code blocks of a page in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.full
@@ -46,7 +49,7 @@ def test_examples_run(
         assert cli.main(["sandbox-archive", "everyone", *numbers]) == 0
     names: dict[str, object] = {}
     try:
-        for code in examples(example_page):
+        for code in list_blocks(example_page):
             exec(compile(code, example_page.name, "exec"), names)  # noqa: S102 - the documentation's own example
         for name, value in list(names.items()):
             if name.startswith("test_") and callable(value):
@@ -62,7 +65,7 @@ def test_examples_run(
 
 def test_examples_can_be_pasted_into_a_prompt(page: Path) -> None:
     """Python's prompt compiles each block statement by statement: a blank line ends an indented one."""
-    for code in examples(page):
+    for code in list_blocks(page):
         compiler, lines = CommandCompiler(), []
         for line in [*code.splitlines(), ""]:
             lines.append(line)
@@ -73,7 +76,7 @@ def test_examples_can_be_pasted_into_a_prompt(page: Path) -> None:
 
 def test_the_first_steps_are_ten_lines_and_run_alone(tmp_path: Path) -> None:
     """The README's example has ten lines besides blank ones, runs by itself, and writes the file that it names."""
-    (code,) = examples(ROOT / "README.md")
+    (code,) = list_blocks(ROOT / "README.md")
     assert len([line for line in code.splitlines() if line.strip()]) == 10
     environment = os.environ | {"MPLBACKEND": "Agg", "P2P_CACHE_DIR": str(tmp_path / "cache")}
     command = [sys.executable, "-W", "error", "-c", code]
@@ -84,17 +87,55 @@ def test_the_first_steps_are_ten_lines_and_run_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["cookbook", "gallery"])
 def test_ages_count_to_the_moment_chosen_at_the_top(name: str) -> None:
     """The first two blocks set ``as_of``; later ones use it, a date, or the clock of a sandbox of their own."""
-    first, second, *later = examples(ROOT / "docs" / f"{name}.md")
+    first, second, *later = list_blocks(ROOT / "docs" / f"{name}.md")
     assert "as_of = history.payments, history.fetched_at\n" in first
     assert "as_of = history.payments, server.now\n" in second
     given = re.findall(r"as_of=([\w.\"-]+)", "".join(later))
     assert given.count("as_of") >= 2
     assert {moment for moment in given if not re.fullmatch(r'as_of|server\.now|"[\d-]+"', moment)} == set()
-    assert "fetched_at" not in "".join(later)
 
 
 def test_every_page_of_instructions_has_an_example() -> None:
     """Pages that explain Python names show them in code that is run."""
-    guides = ("analyses", "cookbook", "loading-and-archive", "paying", "privacy", "quick-start", "sandbox", "sign-in")
-    names = (*guides, "statements")
-    assert [name for name in names if not examples(ROOT / "docs" / f"{name}.md")] == []
+    guides = "analyses cookbook loading-and-archive paying privacy quick-start sandbox sign-in statements"
+    assert [name for name in guides.split(" ") if not list_blocks(ROOT / "docs" / f"{name}.md")] == []
+
+
+@pytest.mark.parametrize("name", [*ANALYSES, "categorise"])
+def test_the_example_of_an_analysis_runs(name: str) -> None:
+    """Each public analysis has an example on a tiny frame, which begins with the imports."""
+    (test,) = doctest.DocTestFinder(recurse=False).find(getattr(p2p, name), name, globs={})
+    imports = [example.source for example in test.examples[:2]]
+    assert imports == ["import pandas as pd\n", "import p2p_analytics as p2p\n"]
+    results = doctest.DocTestRunner(verbose=False).run(test)
+    assert (results.failed, results.attempted) == (0, len(test.examples))
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/statements.md"])
+def test_the_first_commands_of_a_statement_owner_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the sample files and another one in the folder of downloads; the report names their owner."""
+    block = next(block for block in list_blocks(ROOT / name, "sh") if block.startswith(BEGIN))
+    shutil.copytree(ROOT / "data" / "statements", tmp_path / "Downloads")
+    (tmp_path / "Downloads" / "shop.csv").write_text("Shop,Total\nMill,3\n", "utf-8")
+    (work := tmp_path / "work").mkdir()
+    monkeypatch.chdir(work)
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    for line in block.splitlines():
+        print_words = line.partition("  #")[0].replace("p2p-analytics", "printf '%s\\n'", 1)
+        command = ["/bin/sh", "-ec", print_words]  # so that it expands the words
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)  # noqa: S603 - ours
+        assert cli.main(done.stdout.splitlines()) == 0, line
+    assert {path.name for path in work.iterdir()} == {"mypayments", "report.html"}
+    assert "Payments of <bdi>Maya Lindqvist</bdi>" in (work / "report.html").read_text("utf-8")
+    kept = p2p.open_archive(work / "mypayments").history().payments
+    expected = p2p.read_statements(ROOT / "data" / "statements").payments
+    assert kept["payment_id"].tolist() == expected["payment_id"].tolist()
+
+
+def test_the_readme_and_the_quick_start_open_with_them() -> None:
+    """They are the first shell commands of the README, and come before the sandbox and the API in the quick start."""
+    readme, start = ((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/quick-start.md"))
+    assert readme.partition("```sh\n")[2].startswith(BEGIN)
+    assert start.index(BEGIN) < start.index("## Try it without an account")

@@ -71,32 +71,28 @@ def test_who_is_greeted() -> None:
     assert [text.partition(" a friendly")[0] for text in texts] == ["Hi,"] * 4 + ["Hi Ada 2,", "Hi 🌵 7,"]
 
 
-def test_privacy_mode() -> None:
+@pytest.mark.parametrize(
+    ("strict", "words"), [(False, "of 12 Apr 2021 has been open for 1,175 days."), (True, "of Apr 2021 is still open.")]
+)
+def test_privacy_mode(strict: bool, words: str) -> None:  # noqa: FBT001 - a parameter
     """Names, amounts and notes are invented; strict mode shows a month, and no age."""
-    history = report_history(ROWS[:1], people=PEOPLE)
-    for strict, words in (
-        (False, "of 12 Apr 2021 has been open for 1,175 days."),
-        (True, "of Apr 2021 is still open."),
-    ):
-        table = p2p.reminders(history.masked(key=bytes(32), strict=strict), as_of=AS_OF, tz="America/New_York")
-        (text,) = table["text"]
-        assert words in text
-        assert not [word for word in ("Ada", "1,234.56", "pizza") if word in text]
-        assert table["age_days"].notna().tolist() == [not strict]
+    history = report_history(ROWS[:1], people=PEOPLE).masked(key=bytes(32), strict=strict)
+    table = p2p.reminders(history, as_of=AS_OF, tz="America/New_York")
+    assert (words in table["text"][0], table["age_days"].notna().tolist()) == (True, [not strict])
+    assert not [word for word in ("Ada", "1,234.56", "pizza") if word in table["text"][0]]
 
 
 def test_what_is_refused() -> None:
     """A frame, a moment that is none, and several currencies; one other currency is shown in its form."""
-    with pytest.raises(p2p.errors.ConfigurationError, match=r"^reminders needs a History"):
-        p2p.reminders(report_history(ROWS).payments, as_of=AS_OF)
-    with pytest.raises(p2p.errors.ConfigurationError, match="is not an instant"):
-        p2p.reminders(report_history(ROWS), as_of="someday")
-    rows = [{**ROWS[0], "currency": "GBP"}, {**ROWS[1], "currency": "EUR"}]
-    with pytest.raises(
-        p2p.errors.SchemaError, match=r"^reminders needs payments in one currency, not in EUR .* and GBP"
+    history = report_history([{**ROWS[0], "currency": "GBP"}, {**ROWS[1], "currency": "EUR"}])
+    for given, as_of, message in (
+        (history.payments, AS_OF, r"^reminders needs a History"),
+        (history, "someday", "is not an instant"),
+        (history, AS_OF, r"^reminders needs payments in one currency, not in EUR .* and GBP"),
     ):
-        p2p.reminders(report_history(rows), as_of=AS_OF)
-    pounds = p2p.reminders(report_history(rows).select_currency("GBP"), as_of=AS_OF)
+        with pytest.raises((p2p.errors.ConfigurationError, p2p.errors.SchemaError), match=message):
+            p2p.reminders(given, as_of=as_of)
+    pounds = p2p.reminders(history.select_currency("GBP"), as_of=AS_OF)
     assert "my request for £1,234.56 (" in pounds["text"].iloc[0]
 
 

@@ -38,19 +38,7 @@ def test_the_lowest_versions_work() -> None:
     ] == []
     environment = {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
     tests = [str(ROOT / "tests" / folder) for folder in FOLDERS]
-    words = [
-        python,
-        "-m",
-        "pytest",
-        "-q",
-        "-m",
-        "not soak",
-        "-n",
-        "2",
-        "-p",
-        "no:cacheprovider",
-        "-o",
-        "filterwarnings=default",
-    ]
+    options = "-m pytest -q -n 2 -p no:cacheprovider -o filterwarnings=default -m"
+    words = [python, *options.split(), "not soak"]
     ended = subprocess.run([*words, *tests], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 - our words
     assert ended.returncode == 0, ended.stdout[-5000:]

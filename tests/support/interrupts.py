@@ -52,10 +52,11 @@ def prepare_request() -> requests.PreparedRequest:
 
 
 def make_noted() -> Timeout:
-    """Return an exception with notes, and with texts and objects that hold the token."""
+    """Return an exception with notes and a cause, and with texts and objects that hold the token."""
     error = Timeout(f"while asking /me?access_token={CANARY}", [prepare_request()])
     error.add_note(f"asked with {CANARY[::-1]}")
     error.where = prepare_request()  # type: ignore[attr-defined]
+    error.__cause__ = ConnectionError(f"/me?access_token={CANARY}")
     return error
 
 
@@ -65,13 +66,6 @@ def make_group() -> BaseExceptionGroup[Any]:
         json.loads(f'["{CANARY}')
     except ValueError as error:
         return BaseExceptionGroup("several", [error, Stop()])
-
-
-def make_chained() -> Timeout:
-    """Return an exception with a cause."""
-    error = Timeout("late")
-    error.__cause__ = ConnectionError(f"/me?access_token={CANARY}")
-    return error
 
 
 PLAIN_KINDS: dict[str, Callable[[], BaseException]] = {
@@ -88,9 +82,8 @@ PLAIN_KINDS: dict[str, Callable[[], BaseException]] = {
 # The exceptions below this line hold the token themselves.
 KINDS = {
     **PLAIN_KINDS,
-    "with notes, texts and objects": make_noted,
+    "with notes, texts, objects and a cause": make_noted,
     "group": make_group,
-    "with a cause": make_chained,
     "text that cannot be decoded": lambda: UnicodeDecodeError("utf-8", CANARY.encode(), 0, 1, "invalid start byte"),
     "missing attribute": lambda: AttributeError("no such attribute", name="x", obj=prepare_request()),
 }

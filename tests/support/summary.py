@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -49,34 +48,19 @@ def _read_sections(report: pytest.TestReport) -> list[tuple[str, Any]]:
 
 def describe_faults(reports: Iterable[pytest.TestReport]) -> list[str]:
     """Return one row for each kind of fault, with the number of its cells."""
-    cells: Counter[tuple[str, str]] = Counter()
-    for report in reports:
-        cells.update((str(kind), report.outcome) for name, kind in report.user_properties if name == "fault")
-    rows = []
-    for kind in sorted({kind for kind, _ in cells}):
-        right, wrong = cells[kind, "passed"], cells[kind, "failed"]
-        rows.append(f"{kind:<8}{right + wrong:>4} cells, {right} right, {wrong} wrong")
-    return rows
+    cells = Counter((kind, each.outcome) for each in reports for name, kind in each.user_properties if name == "fault")
+    counts = {kind: (cells[kind, "passed"], cells[kind, "failed"]) for kind in sorted({kind for kind, _ in cells})}
+    return [
+        f"{kind:<8}{right + wrong:>4} cells, {right} right, {wrong} wrong" for kind, (right, wrong) in counts.items()
+    ]
 
 
 def describe_skips(reports: Iterable[pytest.TestReport | pytest.CollectReport]) -> list[str]:
     """Return one line for each reason, with the number of tests and their files."""
     files: dict[str, Counter[str]] = {}
     for report in reports:
-        assert isinstance(report.longrepr, tuple)
-        reason = report.longrepr[2].removeprefix("Skipped: ")
-        files.setdefault(reason, Counter())[report.nodeid.partition("::")[0]] += 1
+        reason, path = report.longrepr[2].removeprefix("Skipped: "), report.nodeid.partition("::")[0]
+        files.setdefault(reason.rstrip("."), Counter())[path.removeprefix("tests/")] += 1
     return [
-        f"{reason.rstrip('.')}: {plural(counts.total(), 'test')} in {', '.join(sorted(map(short, counts)))}"
-        for reason, counts in sorted(files.items())
+        f"{reason}: {counts.total()} tests in {', '.join(sorted(counts))}" for reason, counts in sorted(files.items())
     ]
-
-
-def short(path: str) -> str:
-    """Return a path without the folder of the tests."""
-    return str(Path(path).relative_to("tests")) if path.startswith("tests/") else path
-
-
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -11,7 +11,7 @@ import secrets
 import signal
 import socket
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
@@ -33,28 +33,22 @@ from support.interrupts import (
     PLAIN_KINDS,
     Timeout,
     find_secrets,
-    make_chained,
-    make_group,
     make_noted,
     transport_to,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = INTERRUPT_MARKS
 
 
 def test_the_search_would_find_a_token() -> None:
     """The search covers frames and their variables, texts, notes, attributes, causes and groups."""
-    for make in (
-        make_noted,
-        make_group,
-        make_chained,
-        KINDS["text that cannot be decoded"],
-        KINDS["missing attribute"],
-    ):
-        assert find_secrets(make()), make
-    adapter = requests.adapters.HTTPAdapter(max_retries=0)
+    assert all(find_secrets(KINDS[kind]()) for kind in KINDS.keys() - PLAIN_KINDS)
+    request = requests.Request("GET", f"http://127.0.0.1:1/?access_token={CANARY}").prepare()
     with pytest.raises(requests.ConnectionError) as caught:
-        adapter.send(requests.Request("GET", f"http://127.0.0.1:1/?access_token={CANARY}").prepare())
+        requests.adapters.HTTPAdapter(max_retries=0).send(request)
     caught.value.args = ()
     assert any(where.endswith(" request") for where in find_secrets(caught.value))
 
@@ -146,33 +140,29 @@ def test_an_error_without_frames_says_where_it_was_raised(start_service, monkeyp
     assert not hasattr(refused.value, "__notes__")
 
 
-def test_by_a_signal(start_service) -> None:
-    """A handler raises while the service does not answer, as an alarm of pytest-timeout does."""
-    interrupted = threading.Event()
+@pytest.fixture
+def _handle_signal() -> Iterator[None]:
+    """Raise in the handler of a signal, as an alarm of pytest-timeout does."""
 
     def handler(_number: int, _frame: object) -> None:
-        interrupted.set()
         raise Timeout
 
-    def hang(_connection: socket.socket) -> None:
-        os.kill(os.getpid(), signal.SIGUSR1)
-        interrupted.wait(20)
-
     before = signal.signal(signal.SIGUSR1, handler)
-    try:
-        with pytest.raises(Timeout) as caught:
-            transport_to(start_service(lambda *_: hang).base_url).get("/me", {})
-    finally:
-        signal.signal(signal.SIGUSR1, before)
-    assert find_secrets(caught.value) == []
+    yield
+    signal.signal(signal.SIGUSR1, before)
 
 
-def test_by_another_thread(start_service) -> None:
-    """``PyThreadState_SetAsyncExc``, while the service does not answer."""
+@pytest.mark.usefixtures("_handle_signal")
+@pytest.mark.parametrize("way", ["signal", "thread"])
+def test_from_outside(start_service, way: str) -> None:
+    """A signal, and ``PyThreadState_SetAsyncExc`` of another thread, while the service does not answer."""
     here = ctypes.c_ulong(threading.get_ident())
 
     def answer(*_: object) -> Any:
-        assert ctypes.pythonapi.PyThreadState_SetAsyncExc(here, ctypes.py_object(Timeout)) == 1
+        if way == "signal":
+            os.kill(os.getpid(), signal.SIGUSR1)
+        else:
+            assert ctypes.pythonapi.PyThreadState_SetAsyncExc(here, ctypes.py_object(Timeout)) == 1
         return GOOD
 
     with pytest.raises(Timeout) as caught:
@@ -180,15 +170,10 @@ def test_by_another_thread(start_service) -> None:
     assert find_secrets(caught.value) == []
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        (_tracebacks, "_note_origin"),
-        (_tracebacks, "_detach"),
-        (_redaction, "_redact_attributes"),
-        (_redaction, "_redact_value"),
-    ],
-)
+STEPS = [(_tracebacks, "_note_origin"), (_tracebacks, "_detach"), (_redaction, "_redact_attributes")]
+
+
+@pytest.mark.parametrize("step", [*STEPS, (_redaction, "_redact_value")], ids=lambda step: step[1])
 def test_by_a_second_one_while_the_first_is_redacted(start_service, monkeypatch, step: tuple[Any, str]) -> None:
     """A second Ctrl-C, while the frames and secrets of the first exception are being removed."""
 
