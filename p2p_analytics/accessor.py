@@ -22,11 +22,6 @@ class PaymentsAccessor:
     """The analyses as methods of a frame of payments: ``payments.p2p.spend_by_friend()``.
 
     Each is the function of `p2p_analytics` with this name, called with the frame as its first argument.
-
-    Parameters
-    ----------
-    frame : frame
-        PAYMENTS.
     """
 
     def __init__(self, frame: Any) -> None:  # noqa: ANN401 - of any kind

@@ -62,9 +62,8 @@ def format_day(instant: datetime | None, zone: ZoneInfo) -> str:
 
 def format_month(instant: datetime | None, zone: ZoneInfo) -> str:
     """Return the month of an instant in a zone, such as "May 2024"."""
-    if instant is None:
-        return format_day(instant, zone)
-    return format_day(instant, zone).partition(" ")[2]
+    day = format_day(instant, zone)
+    return day if instant is None else day.partition(" ")[2]
 
 
 def format_moment(instant: datetime, zone: ZoneInfo) -> str:

@@ -162,10 +162,10 @@ def refuse_unreadable(name: Path | str, *, private: bool) -> Iterator[None]:
     try:
         yield
     except pa.ArrowInvalid as error:
-        # The first line of the library's message, without unprintable characters.
-        shown = "".join(char for char in str(error).splitlines()[0] if char.isprintable() and char != "\ufffd")
-        shown = (shown if len(shown) <= _LONGEST_REASON else f"{shown[:_LONGEST_REASON]}…").rstrip(".")
-        reason = "the reason is not shown in privacy mode" if private else shown
+        reason = "the reason is not shown in privacy mode"
+        if not private:  # the first line of the library's message, without unprintable characters
+            kept = "".join(char for char in str(error).partition("\n")[0] if char.isprintable() and char != "\ufffd")
+            reason = (kept if len(kept) <= _LONGEST_REASON else f"{kept[:_LONGEST_REASON]}…").rstrip(".")
         raise SchemaError(f"{name} cannot be read as a table: {reason}.") from None
     except OSError as error:
         raise ConfigurationError(f"Cannot read {name}: {describe_os_error(error)}.") from None

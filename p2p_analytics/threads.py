@@ -14,10 +14,9 @@ _SECONDS: Final = 0.1
 
 
 def map_in_threads(work: Callable[[Item], Result], items: Sequence[Item], *, most: int | None = None) -> list[Result]:
-    """Return what a function returns for each item, in their order.
+    """Return what a function returns for each item, in their order; each processor has a thread, up to ``most``.
 
-    Each processor has a thread, up to ``most``. The function should spend most of its time in code that lets other
-    threads run, such as NumPy and Polars. After an exception, or an interrupt, no further item is begun.
+    After an exception, or an interrupt, no further item is begun.
     """
     threads = min(most or len(items), len(items), os.cpu_count() or 1)
     pool = ThreadPoolExecutor(max(threads, 1), thread_name_prefix="p2p-map")

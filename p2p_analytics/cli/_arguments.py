@@ -163,13 +163,12 @@ def number_between(kind: type[int | float], low: float, high: float) -> Callable
 def parse_privacy(text: str) -> Privacy:
     """Return the privacy mode of a ``--privacy`` value, which does not weaken the strict mode of ``P2P_PRIVACY``."""
     from p2p_analytics import settings
-    from p2p_analytics.errors import ConfigurationError
 
     if text not in {_ON, _STRICT}:
         raise argparse.ArgumentTypeError(f"{text} is no privacy mode: write --privacy or --privacy strict")
     try:
         is_strict = text == _STRICT or settings.privacy() == settings.STRICT
-    except ConfigurationError as error:
+    except P2PAnalyticsError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     return _STRICT if is_strict else True
 
@@ -202,12 +201,11 @@ def parse_folder(text: str) -> Path:
 
 def parse_zone(text: str) -> str:
     """Return the name of a time zone that exists."""
-    from p2p_analytics.errors import ConfigurationError
     from p2p_analytics.times import find_zone
 
     try:
         find_zone(text)
-    except ConfigurationError:
+    except P2PAnalyticsError:
         raise argparse.ArgumentTypeError(f"{text} is no zone name, such as America/New_York or UTC") from None
     return text
 

@@ -48,9 +48,7 @@ def align_rows(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a line for each row, with columns of equal width; only the last cell of a row may be long."""
     cells = [[clean_line(cell) for cell in row] for row in rows]
     for row in cells:
-        row[:-1] = [
-            cell if len(cell) <= WIDEST else f"{cell[: WIDEST - 1]}\N{HORIZONTAL ELLIPSIS}" for cell in row[:-1]
-        ]
+        row[:-1] = [cell if len(cell) <= WIDEST else f"{cell[: WIDEST - 1]}…" for cell in row[:-1]]
     widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
     return ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in cells]
 

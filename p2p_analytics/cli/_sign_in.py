@@ -71,11 +71,8 @@ def _authorize(options: argparse.Namespace, base_url: str) -> SignIn:
     )
 
 
-def whoami(options: argparse.Namespace) -> int:
-    """Print the owner, expiry, scopes and source of the token that a client would use; return the exit code.
-
-    The service is asked once. If it cannot be reached, the owner is the one at the sign-in, and the exit code is 1.
-    """
+def whoami(options: argparse.Namespace) -> None:
+    """Print the owner, expiry, scopes and source of the token that a client would use."""
     base_url = auth.find_base_url(options.base_url)
     failure = None
     try:
@@ -109,10 +106,9 @@ def whoami(options: argparse.Namespace) -> int:
         renews=renews,
         privacy=private,
     )
-    if failure is None:
-        return 0
-    sys.stdout.flush()
-    raise failure
+    if failure is not None:
+        sys.stdout.flush()
+        raise failure
 
 
 def logout(_options: argparse.Namespace) -> None:
@@ -122,10 +118,10 @@ def logout(_options: argparse.Namespace) -> None:
         for store in (auth.FileStore(), auth.KeyringStore()):
             with contextlib.suppress(auth.KeyringUnavailableError):
                 deleted += [store.name] if store.delete() else []
-    gone = (
-        f"Signed out: deleted from {' and '.join(deleted)}." if deleted else "Nothing was kept, so nothing is deleted."
+    places = " and ".join(deleted)
+    sys.stdout.write(
+        f"Signed out: deleted from {places}.\n" if places else "Nothing was kept, so nothing is deleted.\n"
     )
-    sys.stdout.write(f"{gone}\n")
     if os.environ.get(auth.TOKEN_VARIABLE):
         sys.stdout.write(f"The environment variable {auth.TOKEN_VARIABLE} is still set.\n")
 

@@ -11,10 +11,7 @@ from p2p_analytics.sandbox import SandboxServer
 
 
 def write_statement_files(server: SandboxServer, folder: Path, username: str, generation: str) -> list[Path]:
-    """Write the files of one person's history, each of at most 90 days, and return their paths in order.
-
-    A new folder is private to its owner, and only the owner can read the files. Existing files are replaced.
-    """
+    """Write the files of one person's history, each of at most 90 days; return their paths. They are private."""
     ending = "json" if generation == "JSON" else "csv"
     texts = {
         folder / f"{username}_{start}_{end}.{ending}": server.statement(username, start, end, generation)
