@@ -17,34 +17,62 @@ NEW_YORK = ZoneInfo("America/New_York")
 HALF = "half \ud83d"
 
 
+MONEY = [
+    # (units, currency): thousands are separated, and a minus sign is before the symbol
+    (0, "USD", "$0.00"), (1234567.891, "USD", "$1,234,567.89"), (-0.05, "USD", "−$0.05"),  # noqa: RUF001 - a minus sign
+    (None, "USD", "not known"), (1234.5, "GBP", "£1,234.50"), (12, "EUR", "€12.00"), (1200.0, "JPY", "¥1,200"),
+    (0.5, "JPY", "¥0.50"),  # nothing is rounded
+    (-1.25, "KWD", "−KWD\u00a01.250"),  # noqa: RUF001 - a minus sign
+    (3, "CAD", "CAD\u00a03.00"),  # other dollars than those of the US have their code
+    (3, None, "¤3.00"), (3, "XXX", "¤3.00"), (3, "<b>\u202e", "b\u00a03.00"),
+]  # fmt: skip
+SHARES = [
+    # Parts that round to nothing or to the whole have the sign of what they are.
+    (0, 1, "0.0%"), (1 / 10_000, 1, "<0.1%"), (0.0006, 1, "0.1%"), (2 / 3, 1, "66.7%"), (0.9994, 1, "99.9%"),
+    (9999 / 10_000, 1, ">99.9%"), (1, 1, "100.0%"), (1.0004, 1, "100.0%"), (12.345, 1, "1,234.5%"),
+    (0.001, 0, "<1%"), (0.999, 0, ">99%"), (0.25, 0, "25%"),
+]  # fmt: skip
+DAYS = [(0, "0.0"), (-0.01, "0.0"), (-10.0, "-10.0"), (0.04, "<0.1"), (0.06, "0.1"), (2.5, "2.5"), (1234.56, "1,234.6")]
+SHORT = [
+    # A name that ends at the limit is whole; the beginning of one that is longer is shown if it is the only one.
+    (["aa", "bbb"], 7, "aa, bbb"), (["aaa", "bbb", "ccc"], 8, "aaa, bbb, …"), (["aaa", "bbb", "ccc"], 7, "aaa, …"),
+    (["aaa", "bbb"], 3, "aaa, …"), (["aaabbb"], 3, "aaa…"),
+]  # fmt: skip
+KINDS = {"transfer": 1200, "merchant": 1, "unknown": 2, "club\n\u202efee": 3}
+PHONES = {"14155550123": "+1 415 555 0123", "+14155550123": "+1 415 555 0123", "4155550123": "415 555 0123"}
+NO_PHONES = (
+    "", " ", "+1 (415) 555-0123", "+442079460958", "442079460958", "415555012", "141555501234", "0155550123",
+    "11555550123", "٤١٥٥٥٥٠١٢٣", "14155550123\n", "unregistered phone", "145434160922624933",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("units", "currency", "text"),
+    ("format_", "arguments", "text"),
     [
-        (0, "USD", "$0.00"),
-        (1234567.891, "USD", "$1,234,567.89"),
-        (-0.05, "USD", "−$0.05"),  # noqa: RUF001 - a minus sign
-        (None, "USD", "not known"),
-        (1234.5, "GBP", "£1,234.50"),
-        (12, "EUR", "€12.00"),
-        (1200.0, "JPY", "¥1,200"),
-        (0.5, "JPY", "¥0.50"),  # nothing is rounded
-        (-1.25, "KWD", "−KWD\u00a01.250"),  # noqa: RUF001 - a minus sign
-        (3, "CAD", "CAD\u00a03.00"),
-        (3, None, "¤3.00"),
-        (3, "XXX", "¤3.00"),
-        (3, "<b>\u202e", "b\u00a03.00"),
+        *((lambda units, code: display.format_money(units, currency=code), row[:2], row[2]) for row in MONEY),
+        (display.format_money, [12.3], "$12.30"),
+        (lambda units: display.format_money(units, decimals=0), [-1250.0], "−$1,250"),  # noqa: RUF001 - a minus sign
+        *((display.format_share, row[:2], row[2]) for row in SHARES),
+        *((display.format_days, row[:1], row[1]) for row in DAYS),
+        *((display.format_count, (number, "person", "people"), text) for number, text in (
+            (0, "0 people"), (1, "1 person"), (12345, "12,345 people"),
+        )),
+        *((display.join_short, row[:2], row[2]) for row in SHORT),
+        (display.join_first, [["a", "b\n", "c", "d", "e"]], "a, b, c and 2 more"),
+        (display.join_first, [["a", "b"]], "a, b"),
+        (
+            display.describe_kinds, [KINDS],
+            "1,200 transfers, 1 merchant transaction, 2 of an unknown kind, 3 of the kind club fee",
+        ),
+        *((display.format_phone, [phone], text) for phone, text in PHONES.items()),
+        *((display.format_phone, [phone], phone) for phone in NO_PHONES),  # foreign, incomplete and other texts
     ],
-)
-def test_money_has_symbol_and_decimals_of_its_currency(units: float, currency: str | None, text: str) -> None:
-    """Other dollars than those of the US have their code; a word that is no code keeps its letters."""
-    assert display.format_money(units, currency=currency) == text
-    if currency == "USD":
-        assert display.format_money(units) == text
-
-
-def test_money_can_be_without_cents() -> None:
-    """The number of decimals is an argument."""
-    assert display.format_money(-1250.0, decimals=0) == "−$1,250"  # noqa: RUF001 - a minus sign
+)  # fmt: skip
+def test_words_for_people(format_, arguments: list[object], text: str) -> None:
+    """Amounts, shares, days, counts, names, kinds and phone numbers."""
+    assert format_(*arguments) == text
+    if format_ is display.format_phone:
+        assert display.is_phone(*arguments) == (text not in arguments)
 
 
 @pytest.mark.parametrize(
@@ -69,77 +97,12 @@ def test_the_limits_of_datetime(instant: datetime, zone: ZoneInfo) -> None:
     assert display.to_zone(instant, zone) is instant
 
 
-def test_counts_have_a_noun() -> None:
-    """Only one has the singular; the first of many names are listed."""
-    counts = [display.format_count(number, "person", "people") for number in (0, 1, 12345)]
-    assert counts == ["0 people", "1 person", "12,345 people"]
-    assert display.join_first(["a", "b\n", "c", "d", "e"]) == "a, b, c and 2 more"
-    assert display.join_first(["a", "b"]) == "a, b"
-
-
 def test_month_names_are_english(monkeypatch: pytest.MonkeyPatch) -> None:
     """The twelve names do not depend on the locale of the machine."""
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     months = [display.format_month(datetime(2024, number, 5, tzinfo=UTC), BERLIN) for number in range(1, 13)]
     names = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
     assert " ".join(months) == names.replace(" ", " 2024 ") + " 2024"
-
-
-@pytest.mark.parametrize(
-    ("phone", "text"),
-    [
-        ("14155550123", "+1 415 555 0123"), ("+14155550123", "+1 415 555 0123"), ("4155550123", "415 555 0123"),
-        *((text, text) for text in (
-            "", " ", "+1 (415) 555-0123", "+442079460958", "442079460958", "415555012", "141555501234", "0155550123",
-            "11555550123", "٤١٥٥٥٥٠١٢٣", "14155550123\n", "unregistered phone", "145434160922624933",
-        )),
-    ],
-)  # fmt: skip
-def test_us_phone_numbers_are_grouped(phone: str, text: str) -> None:
-    """Eleven digits have their country code; ten digits get none; foreign, incomplete and other texts are unchanged."""
-    assert display.format_phone(phone) == text
-    assert display.is_phone(phone) == (phone != text)
-
-
-@pytest.mark.parametrize(
-    ("fraction", "decimals", "text"),
-    [
-        (0, 1, "0.0%"), (1 / 10_000, 1, "<0.1%"), (0.0006, 1, "0.1%"), (2 / 3, 1, "66.7%"), (0.9994, 1, "99.9%"),
-        (9999 / 10_000, 1, ">99.9%"), (1, 1, "100.0%"), (1.0004, 1, "100.0%"), (12.345, 1, "1,234.5%"),
-        (0.001, 0, "<1%"), (0.999, 0, ">99%"), (0.25, 0, "25%"),
-    ],
-)  # fmt: skip
-def test_a_share_is_nothing_or_all_only_if_it_is(fraction: float, decimals: int, text: str) -> None:
-    """Parts that round to nothing or to the whole have the sign of what they are."""
-    assert display.format_share(fraction, decimals) == text
-
-
-@pytest.mark.parametrize(
-    ("days", "text"),
-    [(0, "0.0"), (-0.01, "0.0"), (-10.0, "-10.0"), (0.04, "<0.1"), (0.06, "0.1"), (2.5, "2.5"), (1234.56, "1,234.6")],
-)
-def test_days_are_none_only_if_they_are(days: float, text: str) -> None:
-    """An hour is no 0.0 days."""
-    assert display.format_days(days) == text
-
-
-@pytest.mark.parametrize(
-    ("names", "longest", "short"),
-    [
-        (["aa", "bbb"], 7, "aa, bbb"), (["aaa", "bbb", "ccc"], 8, "aaa, bbb, …"), (["aaa", "bbb", "ccc"], 7, "aaa, …"),
-        (["aaa", "bbb"], 3, "aaa, …"), (["aaabbb"], 3, "aaa…"),
-    ],
-)  # fmt: skip
-def test_the_first_names_that_fit(names: list[str], longest: int, short: str) -> None:
-    """A name that ends at the limit is whole; the beginning of one that is longer is shown if it is the only one."""
-    assert display.join_short(names, longest) == short
-
-
-def test_other_kinds_have_words() -> None:
-    """Numbers of one and of many, in the order given; the word of an unknown kind is quoted on one line."""
-    counts = {"transfer": 1200, "merchant": 1, "unknown": 2, "club\n\u202efee": 3}
-    words = "1,200 transfers, 1 merchant transaction, 2 of an unknown kind, 3 of the kind club fee"
-    assert display.describe_kinds(counts) == words
 
 
 CONTROLS = "a\x1b[2J\u202e\u2066b\n c\td\x07"

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Final, NoReturn
 
-
 PROGRAM: Final = "p2p-analytics"
 _EXIT_CODES: Final = (
     "Exit codes: 0 for success; 1 for a failure, with one line on standard error, or for a difference that verify "
