@@ -37,6 +37,9 @@ def test_a_service_error_holds_the_answer() -> None:
     """Status, code and the seconds to wait are attributes; without an answer they are None."""
     error = errors.RateLimitedError("Too many requests.", status_code=429, code="277", retry_after=7.0)
     assert (str(error), error.status_code, error.code, error.retry_after) == ("Too many requests.", 429, "277", 7.0)
+    error.said, error.args = "CANARY", ("Too many requests (CANARY).",)
+    quiet = error.without_words()
+    assert (str(quiet), quiet.said, quiet.code, str(error)[-9:]) == ("Too many requests.", "", "277", "(CANARY).")
     bare = errors.TransportError("No answer.")
     assert (bare.status_code, bare.code, bare.retry_after) == (None, None, None)
 

@@ -112,6 +112,7 @@ def test_options_without_effect_are_named(run, table: str, lines: str) -> None:
     assert run(words).err == lines.replace("{}", table)
     assert run(f"{words} --progress none").err == ""
     if lines == NO_ZONE + NO_AS_OF:
+        assert "--tz" not in run(f"export a - --table {table} --tz Asia/Tokyo --since 2024-05-01").err
         assert run(words).out == run(f"export a - --table {table}").out
 
 

@@ -33,6 +33,7 @@ from p2p_analytics.errors import TransportError
         ("sandbox --faults 503:2", "p2p-analytics sandbox", "argument --faults: "),
         ("completion tcsh", "p2p-analytics completion", "choose from bash, zsh, fish"),
         ("sync a --token=CANARY", "p2p-analytics sync", "unrecognized arguments: --token"),
+        ("sync a -- --token=CANARY", "p2p-analytics sync", "unrecognized arguments: --token"),
         ("login --base-url ftp://CANARY", "p2p-analytics login", "argument --base-url: The base URL must be a whole "),
         ("whoami --base-url http://pay.example", "p2p-analytics whoami", "The base URL of pay.example must use https"),
     ],

@@ -56,6 +56,8 @@ def test_the_archives_are_archives(town) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in archive.path.iterdir()} == {0o600}
     history = archive.history()
     assert history.problems.empty
+    people = history.people[history.people["user_id"].notna()]
+    assert people[["email", "phone"]].isna().all(axis=None), "the service shows them of no other person"
     assert set(history.friends["user_id"]) <= set(history.people["user_id"])
     merged = p2p.open_archive("merged")
     merged.merge(history)

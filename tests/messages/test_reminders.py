@@ -87,7 +87,7 @@ def test_what_is_refused() -> None:
     history = report_history([{**ROWS[0], "currency": "GBP"}, {**ROWS[1], "currency": "EUR"}])
     for given, as_of, message in (
         (history.payments, AS_OF, r"^reminders needs a History"),
-        (history, "someday", "is not an instant"),
+        (report_history(ROWS), "someday", "is not an instant"),
         (history, AS_OF, r"^reminders needs payments in one currency, not in EUR .* and GBP"),
     ):
         with pytest.raises((p2p.errors.ConfigurationError, p2p.errors.SchemaError), match=message):
