@@ -134,7 +134,11 @@ def _mark_internal(united: pd.DataFrame, owners: set[str]) -> pd.DataFrame:
         {name: groups[name].nunique(dropna=False) for name in (_OWNER, "direction", "size", "currency")}
     )
     is_pair = distinct.eq(pd.Series({_OWNER: 2, "direction": 2, "size": 1, "currency": 1})).all(axis="columns")
-    pairs = distinct.index[is_pair & _is_at_one_time(united[is_shared])]
+    # The dates differ by a day at most. A file may have the completion date alone, and a pending payment is open.
+    ends = united["date_completed"].fillna(united["date_created"]).mask(is_pending(united))
+    times = united.assign(end=ends)[is_shared].groupby("payment_id").agg({"date_created": "max", "end": "min"})
+    is_at_one_time = ~(times["date_created"] - times["end"] > _SAME_TIME)
+    pairs = distinct.index[is_pair & is_at_one_time]
     is_internal = by_people | (is_shared & united["payment_id"].isin(pairs))
     clash = is_shared & ~is_internal
     ids = united["payment_id"].mask(clash, united[_OWNER] + ":" + united["payment_id"])
@@ -148,11 +152,3 @@ def _mark_internal(united: pd.DataFrame, owners: set[str]) -> pd.DataFrame:
     inside = inside.assign(kind=KIND_TRANSFER, direction=None, flow_cents=0)
     dtypes = rows.dtypes.to_dict()
     return set_dtypes(pd.concat([rows[~is_internal], set_dtypes(inside, dtypes)], ignore_index=True), dtypes)
-
-
-def _is_at_one_time(rows: pd.DataFrame) -> pd.Series[bool]:
-    """Return, by payment id, whether the rows can be of one payment: a file may have its completion date alone."""
-    ends = rows["date_completed"].fillna(rows["date_created"]).mask(is_pending(rows))  # a pending one is open
-    last_start = rows.groupby("payment_id")["date_created"].max()
-    first_end = ends.groupby(rows["payment_id"]).min()
-    return ~(last_start - first_end > _SAME_TIME)

@@ -131,35 +131,27 @@ def load_changes(
 
 
 class _ListingCheck:
-    """Compares the payments that the service lists during a load with the baseline."""
+    """Comparison of the payments that the service lists during a load, ``ids``, with the baseline."""
 
     def __init__(self, baseline: Baseline) -> None:
         self._baseline = baseline
-        self._ids: set[str] = set()
+        self.ids: set[str] = set()
         self._newest: datetime | None = None
         self._counts = [0] * len(baseline.missing)
 
     def count_pages(self, pages: Iterable[PaymentPage]) -> Generator[PaymentPage]:
         """Yield the pages, and count each payment id once."""
+        since = self._baseline.since
         for page in pages:
             for payment_id, created in zip(page.items.ids, page.items.created, strict=True):
-                if payment_id not in self._ids:
-                    self._ids.add(payment_id)
-                    self._count(created)
+                if payment_id in self.ids:
+                    continue
+                self.ids.add(payment_id)
+                self._newest = max(filter(None, (created, self._newest)), default=None)
+                if created is None or since is None or created <= since:  # a new payment does not replace a lost one
+                    for place, period in enumerate(self._baseline.missing):
+                        self._counts[place] += period.contains(created)
             yield page
-
-    def _count(self, created: datetime | None) -> None:
-        since = self._baseline.since
-        if created is not None:
-            self._newest = created if self._newest is None else max(created, self._newest)
-            if since is not None and created > since:
-                return  # a new payment does not replace a lost one
-        for place, period in enumerate(self._baseline.missing):
-            self._counts[place] += period.contains(created)
-
-    def find_unlisted_pending(self) -> frozenset[str]:
-        """Return the ids of payments that were pending and have not been listed."""
-        return self._baseline.pending - self._ids
 
     def require_newest(self) -> None:
         """Raise a PaginationError if no listed payment is as new as the newest known one."""
@@ -191,32 +183,22 @@ def _load_pages(
     client: Client, baseline: Baseline, on_progress: Callable[[int, int], object]
 ) -> Generator[PaymentPage]:
     check = _ListingCheck(baseline)
-    after = _find_bound(baseline)
+    if baseline.since is None or baseline.everything or baseline.refresh:
+        after = _before(baseline.start)
+    else:
+        after = max(baseline.since, BEGINNING + GRACE) - GRACE
     with contextlib.closing(client.history_pages(after=after, refresh=baseline.refresh, progress=on_progress)) as pages:
         yield from check.count_pages(pages)
     if not baseline.refresh:
         check.require_newest()
     if after is not None:  # else the list was complete
-        yield from check.count_pages(_load_missing_periods(client, baseline, on_progress))
+        for period in baseline.missing:
+            bounds = {"after": _before(period.start), "before": period.end}
+            with contextlib.closing(client.history_pages(**bounds, progress=on_progress)) as pages:
+                yield from check.count_pages(pages)
         yield from check.count_pages(client.payment_pages(status=Status.PENDING, fresh=True))
-    yield from check.count_pages(_load_by_id(client, check.find_unlisted_pending()))
+    yield from check.count_pages(_load_by_id(client, baseline.pending - check.ids))
     check.require_missing()
-
-
-def _find_bound(baseline: Baseline) -> datetime | None:
-    """Return the bound of the list of payments that a load begins with, None without a bound."""
-    if baseline.since is None or baseline.everything or baseline.refresh:
-        return _before(baseline.start)
-    return max(baseline.since, BEGINNING + GRACE) - GRACE
-
-
-def _load_missing_periods(
-    client: Client, baseline: Baseline, on_progress: Callable[[int, int], object]
-) -> Generator[PaymentPage]:
-    for period in baseline.missing:
-        after = _before(period.start)
-        with contextlib.closing(client.history_pages(after=after, before=period.end, progress=on_progress)) as pages:
-            yield from pages
 
 
 def _before(start: datetime | None) -> datetime | None:
