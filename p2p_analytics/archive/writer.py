@@ -117,14 +117,21 @@ def _build_rows(payments: PaymentColumns, fetched_at: datetime) -> pa.Table:
     columns["date_created"] = numbers["created_us"].cast(instant)
     columns["date_completed"] = numbers["completed_us"].cast(instant)
     actor, target = payments.actor[order], payments.target[order]
-    columns |= _describe_sides(payments.people, actor, target)
+    users = payments.people
+    types = [TargetType.USER if user.id else TargetType.EMAIL if user.email else TargetType.PHONE for user in users]
+    columns |= {
+        "target_type": _take([kind.value for kind in types], target),
+        "target_email": _take([None if user.id else user.email for user in users], target),
+        "target_phone": _take([None if user.id else user.phone for user in users], target),
+    }
+    for prefix, codes in (("actor_", actor), ("target_user_", target)):
+        for name in ("id", "username", "display_name"):
+            columns[prefix + name] = _take([getattr(user, name) for user in users], codes)
     action, actions = payments.texts["action"]
-    columns |= _describe_view(
-        payments.people, actor, target, action[order], actions, payments.numbers["amount_cents"][order]
-    )
+    columns |= _describe_view(users, actor, target, action[order], actions, payments.numbers["amount_cents"][order])
     constants = {
         "source": schema.SOURCE_API, "kind": schema.KIND_PAYMENT, "currency": US_DOLLARS,
-        "account_id": payments.people[0].id,
+        "account_id": users[0].id,
     }  # fmt: skip
     columns |= {name: numbers[name] for name in ("amount_cents", "fee_cents")}
     columns |= {name: pa.repeat(pa.scalar(text, pa.string()), length) for name, text in constants.items()}
@@ -133,20 +140,6 @@ def _build_rows(payments: PaymentColumns, fetched_at: datetime) -> pa.Table:
     missing = {name: pa.nulls(length, wanted.field(name).type) for name in schema.PAYMENTS if name not in columns}
     table = pa.table({name: {**columns, **missing}[name] for name in (*schema.PAYMENTS, FETCHED_AT)})
     return with_microseconds(table).select(wanted.names).cast(wanted)
-
-
-def _describe_sides(people: Sequence[User], actor: Array, target: Array) -> dict[str, pa.Array]:
-    """Return the columns of the actor and the target."""
-    types = [TargetType.USER if user.id else TargetType.EMAIL if user.email else TargetType.PHONE for user in people]
-    sides: dict[str, tuple[Array, list[str | None]]] = {
-        "target_type": (target, [kind.value for kind in types]),
-        "target_email": (target, [None if user.id else user.email for user in people]),
-        "target_phone": (target, [None if user.id else user.phone for user in people]),
-    }
-    for prefix, codes in (("actor_", actor), ("target_user_", target)):
-        for name in ("id", "username", "display_name"):
-            sides[prefix + name] = codes, [getattr(user, name) for user in people]
-    return {name: _take(values, codes) for name, (codes, values) in sides.items()}
 
 
 def _describe_view(  # noqa: PLR0913, PLR0917 - the columns that decide it

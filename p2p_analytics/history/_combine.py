@@ -114,10 +114,7 @@ def _is_of_statements(history: History) -> bool:
 
 
 def merge_problems(known: pd.DataFrame, history: History) -> pd.DataFrame:
-    """Return old and new problems; the problems of a history replace the old ones of the payments that it holds.
-
-    Old problems and their replacements keep their place; further ones come last, in the order of the history.
-    """
+    """Replace known problems of the payments that a history holds, each in its place; further problems come last."""
     ids = known["payment_id"].reset_index(drop=True)
     places = pd.Series(ids.index, index=ids)[~ids.duplicated().to_numpy() & ids.notna().to_numpy()]
     stay = pd.Series(~is_among(ids, history.payments["payment_id"].dropna()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 import pandas as pd
@@ -228,6 +228,7 @@ def describe_history_call(value: object) -> str:
 
 def mask_history(history: History, mask: Mask, *, strict: bool) -> History:
     """Return the history with every part masked."""
-    frames = {name: mask.frame(getattr(history, name)) for name in ("payments", "friends", "problems", "people")}
+    parts = ("payments", "friends", "problems", "people")
+    frames: dict[str, Any] = {name: mask.frame(getattr(history, name)) for name in parts}
     since = None if history.since is None else mask.instant(history.since)
     return replace(history, me=mask.me(history.me), since=since, private=True, strict=strict, **frames)

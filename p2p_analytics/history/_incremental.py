@@ -29,16 +29,7 @@ _SECOND: Final = timedelta(seconds=1)  # the service's bounds are exclusive
 
 
 class MissingPeriod(NamedTuple):
-    """A period with lost payments, which are to be loaded again.
-
-    Attributes
-    ----------
-    start, end : datetime or None
-        Half-open: the start is included, the end is not; None is unbounded. A period without a start includes payments
-        without a date.
-    rows : int
-        The number of lost payments.
-    """
+    """A half-open period with a number of lost payments; without a start, it includes payments without a date."""
 
     start: datetime | None
     end: datetime | None
@@ -52,36 +43,15 @@ class MissingPeriod(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """Data that the caller already has, from which an incremental load starts.
+    """Data that the caller already has, from which an incremental load starts."""
 
-    Attributes
-    ----------
-    since : datetime or None
-        All payments with a ``date_created`` up to this instant are known, and at least one of this instant or later;
-        None: no payments are known.
-    pending : frozenset of str
-        The ids of known payments that were pending.
-    missing : tuple of MissingPeriod
-        Periods to load again.
-    friends : DataFrame or None
-        The friends, if they need not be loaded again.
-    everything : bool
-        Whether to load all payments again, although those up to ``since`` are known.
-    start : datetime or None
-        The date from which all payments are known after the load; None without a bound. A full load lists those since
-        then and all pending ones.
-    refresh : bool
-        Whether to reload everything from the service, without the response cache, and to accept that the service
-        lists fewer payments than are known.
-    """
-
-    since: datetime | None = None
-    pending: frozenset[str] = frozenset()
-    missing: tuple[MissingPeriod, ...] = ()
-    friends: pd.DataFrame | None = None
-    everything: bool = False
-    refresh: bool = False
-    start: datetime | None = None
+    since: datetime | None = None  # all payments up to it are known, and at least one of it or later; None: no payments
+    pending: frozenset[str] = frozenset()  # the ids of known payments that were pending
+    missing: tuple[MissingPeriod, ...] = ()  # to load again
+    friends: pd.DataFrame | None = None  # if they need not be loaded again
+    everything: bool = False  # whether to load all payments again, although those up to ``since`` are known
+    refresh: bool = False  # likewise without the response cache, even if the service lists fewer than are known
+    start: datetime | None = None  # all payments from it on are known after the load, and all pending ones
 
 
 @strip_service_text
@@ -99,27 +69,9 @@ def load_changes(
     list of pending payments (in a refresh: in no list) is requested by its id; if the service does not find it,
     ``problems`` lists it. A payment that appears more than an hour after its date is not found.
 
-    Parameters
-    ----------
-    client : Client
-        As for `p2p_analytics.load_history`.
-    me : Me
-        The token's owner.
-    baseline : Baseline
-        The data that need not be loaded.
-    on_bad_record, progress
-        As for `p2p_analytics.load_history`.
-
-    Returns
-    -------
-    History
-        The payments that were requested; all payments if the baseline is empty. Never in privacy mode.
-
-    Raises
-    ------
-    PaginationError
-        The service lists no payment as new as the newest known one, or fewer payments than were known of a missing
-        period. In a refresh the latter is a warning.
+    The history holds the requested payments, all if the baseline is empty, and is never in privacy mode. Raises a
+    PaginationError if the service lists no payment as new as the newest known one, or fewer payments than were known of
+    a missing period; in a refresh the latter is a warning.
     """
     require_bad_record_mode(on_bad_record)
     friends = client.friend_pages(me.user.id, fresh=True) if baseline.friends is None else ()
@@ -193,8 +145,8 @@ def _load_pages(
         check.require_newest()
     if after is not None:  # else the list was complete
         for period in baseline.missing:
-            bounds = {"after": _before(period.start), "before": period.end}
-            with contextlib.closing(client.history_pages(**bounds, progress=on_progress)) as pages:
+            missing = client.history_pages(after=_before(period.start), before=period.end, progress=on_progress)
+            with contextlib.closing(missing) as pages:
                 yield from check.count_pages(pages)
         yield from check.count_pages(client.payment_pages(status=Status.PENDING, fresh=True))
     yield from check.count_pages(_load_by_id(client, baseline.pending - check.ids))

@@ -55,11 +55,9 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
     strict: bool,
     remarks: Sequence[str],
 ) -> str:
-    """Return the card as HTML: the user, counts, settled sums, open amounts, problems and "data as of".
+    """Return the card as HTML: the user, counts, settled sums of one currency, open amounts, problems, "data as of".
 
-    Sent, received and net count settled payments; several currencies are not added. Transactions of other kinds
-    are counted below. Without friends if all is from statement files, which list none. All user text is
-    escaped; the card has no scripts and loads nothing from outside.
+    All user text is escaped; the card has no scripts and loads nothing from outside.
     """
     user = me.user
     others, is_statement = describe_kinds(count_other_kinds(payments)), is_from_statements(payments)

@@ -155,11 +155,3 @@ def test_sums_beyond_64_bits_are_exact() -> None:
     """Four times 2**62 cents received are 2**64 cents, not 0."""
     rows = [ROWS[0] | {"payment_id": f"{number}", "direction": "in", "flow_cents": 2**62} for number in range(4)]
     assert "$184,467,440,737,095,5" in _Card(history(rows)).text
-
-
-def test_categoricals_give_the_same_card() -> None:
-    """Words may come as categories."""
-    plain = history(ROWS)
-    packed = history(ROWS)
-    object.__setattr__(packed, "payments", plain.payments.astype({"status": "category", "direction": "category"}))
-    assert packed._repr_html_() == plain._repr_html_()
