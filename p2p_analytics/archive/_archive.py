@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 import pandas as pd
@@ -13,6 +16,7 @@ from p2p_analytics import settings
 from p2p_analytics.archive import _imports, _people, _service, _view
 from p2p_analytics.archive._batches import Holder, add_edits, read_rows, recover_statements, write_edits
 from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder, build_format_name
+from p2p_analytics.archive._imports import ImportPlan, UndoPlan
 from p2p_analytics.archive._manifest import NAME, BrokenFileError, Manifest, is_file_name
 from p2p_analytics.archive._scan import Scannable, Source
 from p2p_analytics.archive._service import Changes
@@ -28,18 +32,14 @@ from p2p_analytics.frames.merge_sources import rename_account, select_edits
 from p2p_analytics.handles import fold_name, normalize_account
 from p2p_analytics.history import History, load_changes, show_progress
 from p2p_analytics.privacy import Mask, strip_service_text
+from p2p_analytics.records import Me, User
+from p2p_analytics.settings import Privacy
 from p2p_analytics.statements import RECONCILIATION, Statements
 from p2p_analytics.times import as_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from datetime import date, datetime
-    from pathlib import Path
-
-    from p2p_analytics.archive._imports import ImportPlan, UndoPlan
     from p2p_analytics.client import Client
-    from p2p_analytics.records import Me, User
-    from p2p_analytics.settings import Privacy
+
 
 log = logging.getLogger(__name__)
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 import io
 import itertools
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from p2p_analytics.archive._manifest import COUNTS, EDITS, ROWS, Batch, Manifest
+from p2p_analytics.archive._folder import ArchiveFolder
+from p2p_analytics.archive._manifest import COUNTS, EDITS, ROWS, Batch, Entry, Manifest
 from p2p_analytics.archive.tables import SCHEMAS, arrow_schema, empty_frame, metadata_of, tabulate
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames.merge_sources import sort_frame
@@ -24,12 +26,6 @@ from p2p_analytics.frames.schema import set_dtypes
 from p2p_analytics.records import Me
 from p2p_analytics.statements import Collected, FileInfo, Problem
 from p2p_analytics.statements.rows import encode_rows, polars_schema
-
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
-
-    from p2p_analytics.archive._folder import ArchiveFolder
-    from p2p_analytics.archive._manifest import Entry
 
 _SAYS: Final = b"p2p_analytics.import"
 _HOLDER: Final = b"p2p_analytics.holder"

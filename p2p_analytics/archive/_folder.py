@@ -9,13 +9,17 @@ import os
 import re
 import secrets
 import stat
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from p2p_analytics import settings
 from p2p_analytics.archive import _manifest
@@ -31,14 +35,6 @@ from p2p_analytics.files import NotRegularFileError, atomic_file, hold_lock, is_
 from p2p_analytics.frames.arrow import frame_of, repeat_text
 from p2p_analytics.frames.schema import PAYMENTS
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from datetime import date
-    from pathlib import Path
-
-    import pandas as pd
-    import pyarrow.parquet as pq
 
 log = logging.getLogger(__name__)
 
@@ -66,12 +62,21 @@ class ArchiveFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            if path.exists() and not path.is_dir():
+            if not path.exists():
+                return
+            if not path.is_dir():
                 raise ArchiveError(f"{path} is a file: an archive is a folder, so name another path.")
-            foreign = path.exists() and not self._is_archive()
+            with contextlib.suppress(BrokenFileError):
+                if self.read_manifest() is not None:
+                    return
+            own = {each.name for each in self.list_own_files()}
+            others = {each.name for each in path.iterdir()} - own
+            lock = path / _LOCK
+            if is_regular(lock) and not lock.stat().st_size:  # an undone first import leaves all of these
+                others -= {_LOCK, PEOPLE_FILE, *(each.name for each in self.list_formats())}
         except OSError as error:
             raise self._unusable_error(error) from None
-        if foreign:
+        if others and not any(map(_manifest.is_file_name, own)):
             raise ArchiveError(
                 f"{path} holds other things and no archive: name an archive's folder or, for a new archive, a new or "
                 "empty folder."
@@ -238,19 +243,6 @@ class ArchiveFolder:
             except OSError as error:
                 raise self._unusable_error(error) from None
             yield
-
-    def _is_archive(self) -> bool:
-        """Return whether the folder is an archive, the remains of an interrupted first sync, or empty."""
-        with contextlib.suppress(BrokenFileError):
-            if self.read_manifest() is not None:
-                return True
-        names = {path.name for path in self.path.iterdir()}
-        lock = self.path / _LOCK
-        if is_regular(lock) and not lock.stat().st_size:
-            # An undone first import leaves all of these.
-            names -= {_LOCK, PEOPLE_FILE, *(path.name for path in self.list_formats())}
-        own = {path.name for path in self.list_own_files()}
-        return not names - own or any(_manifest.is_file_name(name) for name in own)
 
     def list_formats(self) -> Iterator[Path]:
         """Yield the files of the user's own formats."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import shlex
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 import polars as pl
@@ -13,8 +14,10 @@ from msgspec.structs import replace
 
 from p2p_analytics import settings
 from p2p_analytics.archive import _batches, _view
-from p2p_analytics.archive._manifest import COUNTS, NAME, BrokenFileError, Manifest
-from p2p_analytics.archive._view import NOT_COMPARED, complete_columns, find_key, outline, read_view
+from p2p_analytics.archive._batches import Rows
+from p2p_analytics.archive._folder import ArchiveFolder
+from p2p_analytics.archive._manifest import COUNTS, NAME, Batch, BrokenFileError, Manifest
+from p2p_analytics.archive._view import NOT_COMPARED, View, complete_columns, find_key, outline, read_view
 from p2p_analytics.display import clean_line, join_first
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.files import sync_folder
@@ -23,16 +26,7 @@ from p2p_analytics.frames.merge_sources import CONTRADICTS
 from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, PAYMENTS, PROBLEMS, STATEMENT, TEXT, WHOLE
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.privacy import Mask
-from p2p_analytics.statements import SERVICE, find_common_handle, list_other_accounts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from p2p_analytics.archive._batches import Rows
-    from p2p_analytics.archive._folder import ArchiveFolder
-    from p2p_analytics.archive._manifest import Batch
-    from p2p_analytics.archive._view import View
-    from p2p_analytics.statements import Collected, OtherFile, Statements
+from p2p_analytics.statements import SERVICE, Collected, OtherFile, Statements, find_common_handle, list_other_accounts
 
 log = logging.getLogger(__name__)
 
@@ -55,16 +49,14 @@ class ImportPlan(NamedTuple):
 
     Attributes
     ----------
-    new : int
-        Number of transactions that the archive did not hold.
-    known : int
-        Number of transactions that it held already; what the statement knows more, such as a fee, is added.
+    new, known : int
+        Transactions that the archive did not hold, and that it held already; further values, such as a fee, are added.
     changed : int
-        Number of transactions that it held with another value, such as pending payments that are settled now, or
-        without an amount, date or status, which could not be read; also refunds of earlier imports, if the statements
-        say now whether they come from a person or a merchant.
+        Transactions that it held with another value, such as pending payments that are settled now, or without an
+        amount, date or status, which could not be read; also refunds of earlier imports, if the statements say now
+        whether they come from a person or a merchant.
     refused : int
-        Number of transactions that contradict the service's amount, currency or direction of the payment.
+        Transactions that contradict the service's amount, currency or direction of the payment.
     details : DataFrame
         One row per changed, refused or removed transaction, by file and line: ``file``, ``line``, ``payment_id``,
         ``outcome`` ("changed", "refused" or "removed") and ``fields``, the columns that differ, such as
@@ -106,10 +98,8 @@ class UndoPlan(NamedTuple):
 
     Attributes
     ----------
-    number : int
-        The number of the import.
-    files : tuple of str
-        The names of its files.
+    number, files : int and tuple of str
+        The number of the import, and the names of its files.
     new, changed : int
         The counts of its `ImportPlan`.
     payments : DataFrame
@@ -334,7 +324,7 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
     folder: ArchiveFolder, manifest: Manifest, view: View, own: pl.DataFrame, after: _view.Statements, rows: Rows
 ) -> ImportPlan:
     """Return the difference of the views before and after an import."""
-    before = _view.read_outline(folder, manifest)
+    before, known_problems = _view.read_outline(folder, manifest)
     labels = list(rows.labels[-1].values())
     of_given = rows.collected.rows["file"].cast(pl.String).is_in(labels)
     given = after.view.ids.filter(of_given)[_KEY].drop_nulls().unique().implode()
@@ -342,12 +332,12 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
     refused = to_polars(after.refused[_SHOWN].assign(fields=after.refused[_KEY].map(wrong).astype(TEXT)))
     refused = refused.filter(pl.col(_KEY).is_in(given))
     payments = to_polars(view.payments[_SHOWN]).with_columns(own["digest"])
-    both = payments.join(before.payments.rename({"digest": "before"}), on=_KEY, how="left", maintain_order="left")
+    both = payments.join(before.rename({"digest": "before"}), on=_KEY, how="left", maintain_order="left")
     held = both.filter(pl.col("before").is_not_null()).join(refused, on=_KEY, how="anti")
     changed = _list_changes(folder, manifest, view, held.filter(pl.col("digest") != pl.col("before"))[_KEY])
     removed = view.payments.iloc[:0]
-    if both["before"].count() < len(before.payments):
-        removed = _select_payments(read_view(folder, manifest), before.payments.join(own, on=_KEY, how="anti")[_KEY])
+    if both["before"].count() < len(before):
+        removed = _select_payments(read_view(folder, manifest), before.join(own, on=_KEY, how="anti")[_KEY])
     parts = {
         "new": both.filter(pl.col(_KEY).is_in(given), pl.col("before").is_null()),
         "known": held.filter(pl.col(_KEY).is_in(given)).join(changed, on=_KEY, how="anti"),
@@ -361,9 +351,9 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
     counted = every.filter(pl.col("outcome") != "removed").drop_nulls("kind").group_by("kind")
     kinds = counted.agg((pl.col("outcome") == name).sum().cast(pl.Int64).alias(name) for name in COUNTS)
     kinds = kinds.sort(pl.col("kind") != KIND_PAYMENT, -pl.sum_horizontal(COUNTS), "kind")
-    known = view.problems.merge(before.problems.drop_duplicates(), how="left", on=[*PROBLEMS], indicator=True)["_merge"]
+    known = view.problems.merge(known_problems.drop_duplicates(), how="left", on=[*PROBLEMS], indicator=True)
     is_of_file = view.problems[["file", "other_file"]].isin(labels).any(axis="columns")
-    problems = view.problems[(known == "left_only") | is_of_file].reset_index(drop=True)
+    problems = view.problems[(known["_merge"] == "left_only") | is_of_file].reset_index(drop=True)
     numbers: dict[str, Any] = {name: len(parts[name]) for name in (*COUNTS, "removed")}
     return ImportPlan(
         **numbers,

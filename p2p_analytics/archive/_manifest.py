@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import date, datetime
 from hashlib import sha256
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Final
+from pathlib import Path
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -14,10 +16,6 @@ from msgspec import Meta
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.records import Me
 from p2p_analytics.times import EPOCH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 NAME: Final = "manifest.json"
 ROWS: Final = "rows"

@@ -8,7 +8,8 @@ import io
 import re
 import unicodedata
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import pandas as pd
 
@@ -16,11 +17,7 @@ from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.formulas import defuse_text, restore_text
 from p2p_analytics.frames import schema
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from p2p_analytics.records import User
+from p2p_analytics.records import User
 
 BY_PAYMENTS: Final = "payments"
 BY_FILE: Final = "people.csv"

@@ -5,15 +5,19 @@ from __future__ import annotations
 import contextlib
 import glob
 import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
 from difflib import get_close_matches
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
 
 import narwhals.stable.v2 as nw
+import pandas as pd
 import polars as pl
 
 from p2p_analytics import settings
-from p2p_analytics.archive._manifest import list_starts
+from p2p_analytics.archive._folder import ArchiveFolder
+from p2p_analytics.archive._manifest import Entry, Manifest, list_starts
 from p2p_analytics.archive._view import find_view_file, read_view
 from p2p_analytics.archive.tables import SCHEMAS, tabulate
 from p2p_analytics.errors import ConfigurationError, describe_type, how_to_install
@@ -24,17 +28,10 @@ from p2p_analytics.frames.row_currencies import code_expression
 from p2p_analytics.times import as_instant, to_microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from datetime import date, datetime
-
     import duckdb
-    import pandas as pd
 
-    from p2p_analytics.archive._folder import ArchiveFolder
-    from p2p_analytics.archive._manifest import Entry, Manifest
-
-    Columns = Iterable[str] | None
-    Bound = datetime | date | str | None
+Columns = Iterable[str] | None
+Bound = datetime | date | str | None
 
 _ACCOUNT: Final = "account_id"
 _LISTED: Final = {**schema.PAYMENTS, **MICROSECONDS}
@@ -136,7 +133,14 @@ class Scannable:
             listed = [source for source in sources if not source.manifest.has_statements]
             merged = [source for source in sources if source.manifest.has_statements]
             frames = [_read_listed(opened, listed, period, dtypes, check_content=is_whole)] if listed else []
-            frames += [period.filter_rows(_read_merged(opened, *source)).select(*dtypes) for source in merged]
+            for folder, manifest in merged:
+                path = find_view_file(folder, manifest)
+                if path is None:  # the cached view cannot be written
+                    rows = tabulate("view_payments", read_view(folder, manifest).payments)
+                    found: Any = opened.load(pl.from_arrow(rows))
+                else:
+                    found = opened.read([str(path)], [*_MERGED])
+                frames.append(period.filter_rows(nw.from_native(found).lazy()).select(*dtypes))
             frame = frames[0] if len(frames) == 1 else nw.concat(frames)
             if dtypes is _MERGED and "currency" in names and "source" not in names:
                 frame = frame.with_columns(currency=code_expression(dtypes))  # without source, a null means dollars
@@ -167,16 +171,6 @@ def _read_listed(
     types = {name: nw.Int64 if dtype == schema.WHOLE else nw.String for name, dtype in dtypes.items()}
     added = {name: nw.lit(None, dtype=types[name]()) for name in dtypes if name not in _LISTED}
     return frame.with_columns(**added).select(*dtypes) if added else frame
-
-
-def _read_merged(engine: Engine, folder: ArchiveFolder, manifest: Manifest) -> nw.LazyFrame[Any]:
-    """Return the payments of an archive with statements: the cached view or, if it cannot be written, a new one."""
-    path = find_view_file(folder, manifest)
-    if path is None:
-        found = engine.load(pl.from_arrow(tabulate("view_payments", read_view(folder, manifest).payments)))
-    else:
-        found = engine.read([str(path)], [*_MERGED])
-    return cast("nw.LazyFrame[Any]", nw.from_native(found).lazy())
 
 
 class Period(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -26,16 +27,14 @@ from p2p_analytics.frames.build import payments_frame, problems_frame
 from p2p_analytics.frames.merge import FETCHED_AT, keep_newest
 from p2p_analytics.frames.people import merge_people
 from p2p_analytics.handles import normalize_account
-from p2p_analytics.history import Baseline, MissingPeriod, merge_problems
+from p2p_analytics.history import Baseline, History, MissingPeriod, merge_problems
+from p2p_analytics.privacy import Mask
+from p2p_analytics.records import Me, Payments
 from p2p_analytics.times import as_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
     from p2p_analytics.client import Client
-    from p2p_analytics.history import History
-    from p2p_analytics.privacy import Mask
-    from p2p_analytics.records import Me, Payments
+
 
 log = logging.getLogger(__name__)
 
@@ -225,10 +224,10 @@ def _write_payments(
     """Merge rows into kept files, fetched before ``newest_at`` if given; files without a change are not rewritten."""
     starts = list_starts(kept) or [None]
     touched = {*_assign_files(rows, starts).tolist()} or {0}
-    ids = rows["payment_id"].combine_chunks()
+    given = rows["payment_id"].combine_chunks()
     for place, entry in enumerate(kept):
         # A payment with another date now may be in another file.
-        if place not in touched and pc.any(pc.is_in(_read_ids(folder, entry), value_set=ids)).as_py():
+        if place not in touched and pc.any(pc.is_in(_read_ids(folder, entry), value_set=given)).as_py():
             touched.add(place)
     stored = {place: folder.read(entry) for place, entry in enumerate(kept) if place in touched}
     old = pa.concat_tables([arrow_schema("payments").empty_table(), *stored.values()])
@@ -246,7 +245,14 @@ def _write_payments(
         elif part.num_rows or len(starts) == 1:
             pieces = split_rows(part, start)
             payments += [folder.write("payments", piece, account, start=first) for first, piece in pieces]
-    return payments, _count_changes(old, new)
+    ids = (old["payment_id"], new["payment_id"])
+    states = (
+        pc.binary_join_element_wise(each["payment_id"], pc.fill_null(each["status"], ""), "\n") for each in (old, new)
+    )
+    added, unlike = (
+        int(pc.sum(pc.invert(pc.is_in(after, value_set=before))).as_py() or 0) for before, after in (ids, states)
+    )
+    return payments, Changes(added, unlike - added)
 
 
 def write_table(folder: ArchiveFolder, kind: str, frame: pd.DataFrame, old: Entry | None, account: str) -> Entry:
@@ -283,18 +289,6 @@ def _limit_fetched_at(rows: pa.Table, moment: datetime) -> pa.Table:
     place = rows.column_names.index(FETCHED_AT)
     fetched = rows[FETCHED_AT]
     return rows.set_column(place, FETCHED_AT, pc.if_else(pc.greater(fetched, latest), latest, fetched))
-
-
-def _count_changes(old: pa.Table, new: pa.Table) -> Changes:
-    """Count the added payments, and the payments with another status."""
-    ids = (old["payment_id"], new["payment_id"])
-    states = (
-        pc.binary_join_element_wise(rows["payment_id"], pc.fill_null(rows["status"], ""), "\n") for rows in (old, new)
-    )
-    added, unlike = (
-        int(pc.sum(pc.invert(pc.is_in(after, value_set=before))).as_py() or 0) for before, after in (ids, states)
-    )
-    return Changes(added, unlike - added)
 
 
 def _assign_files(rows: pa.Table, starts: Sequence[date | None]) -> np.ndarray[Any, Any]:

@@ -7,8 +7,11 @@ are cached in files under the digest of these inputs, and may be deleted at any 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import pandas as pd
@@ -16,7 +19,8 @@ import polars as pl
 from msgspec.structs import replace
 
 from p2p_analytics.archive._batches import Holder, Rows, encode_holder, read_holder, read_rows
-from p2p_analytics.archive._folder import PEOPLE_FILE
+from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder
+from p2p_analytics.archive._manifest import Manifest
 from p2p_analytics.archive._people import (
     BY_USERNAME,
     Fault,
@@ -54,16 +58,8 @@ from p2p_analytics.statements import (
     frame_problems,
     strip_label,
 )
+from p2p_analytics.statements import View as StatementView
 from p2p_analytics.vocabulary import Action, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from datetime import datetime
-    from pathlib import Path
-
-    from p2p_analytics.archive._folder import ArchiveFolder
-    from p2p_analytics.archive._manifest import Manifest
-    from p2p_analytics.statements import View as StatementView
 
 # What statements are compared with, of the payments that the service has listed.
 LISTED: Final = (
@@ -106,15 +102,8 @@ class Names(NamedTuple):
     matches: Mapping[str, Match]
     known: NamesOfPeople
     people: pd.DataFrame
-    persons: pl.DataFrame
+    persons: pl.DataFrame  # the person of each pair of a name and a username that has a match
     faults: Sequence[Fault] = ()
-
-
-class Outline(NamedTuple):
-    """What shows the difference of two views: ``payment_id`` and ``digest`` of each payment, and the problems."""
-
-    payments: pl.DataFrame
-    problems: pd.DataFrame
 
 
 class View(NamedTuple):
@@ -159,17 +148,16 @@ def find_view_file(folder: ArchiveFolder, manifest: Manifest) -> Path | None:
     return found[0] if found else None
 
 
-def read_outline(folder: ArchiveFolder, manifest: Manifest) -> Outline:
-    """Return the outline of the view of an archive, from its cache if that is of the present inputs."""
+def read_outline(folder: ArchiveFolder, manifest: Manifest) -> tuple[pl.DataFrame, pd.DataFrame]:
+    """Return the outline of the payments of an archive and its problems, cached if they are of the present inputs."""
     key = find_key(folder, manifest)
     payments, problems = (folder.find_cached(kind, key) for kind in ("view_outline", "view_problems"))
     if payments and problems:
-        return Outline(pl.DataFrame(pl.from_arrow(payments[1].read())), frame_of(problems[1].read()))
+        return pl.DataFrame(pl.from_arrow(payments[1].read())), frame_of(problems[1].read())
     if manifest.is_empty:
-        none = pl.DataFrame(schema={"payment_id": pl.String, "digest": pl.Int64})
-        return Outline(none, empty_frame(schema.PROBLEMS))
+        return pl.DataFrame(schema={"payment_id": pl.String, "digest": pl.Int64}), empty_frame(schema.PROBLEMS)
     view = read_view(folder, manifest)
-    return Outline(outline(view.payments), view.problems)
+    return outline(view.payments), view.problems
 
 
 def outline(payments: pd.DataFrame) -> pl.DataFrame:
@@ -299,7 +287,17 @@ def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statemen
     except ArchiveError as error:  # the payments can be shown without the file
         lines, faults = (), [Fault(0, str(error))]
     matches, wrong = match_names(counts, known, lines, str(folder.path / PEOPLE_FILE), me.user)
-    return Names(counts, matches, known, people, _list_persons(named, matches, known), [*faults, *wrong])
+    persons: list[tuple[str | None, ...]] = []
+    # An empty username is none, and of each pair there is one row: a second one would double payments.
+    for alias, username in named.with_columns(pl.col(_NAMES[1]).fill_null("")).unique().rows():
+        user_id = known.ids_by_username.get(username.casefold()) if username else None
+        if user_id is not None:
+            persons.append((alias, username, user_id, known.usernames.get(user_id), None, BY_USERNAME))
+        elif match := matches.get(alias):
+            username_of = known.usernames.get(match.user_id) if match.user_id else None
+            persons.append((alias, username, match.user_id, username_of, match.name, match.matched))
+    table = pl.DataFrame(persons, schema=dict.fromkeys((*_NAMES, *_PERSON), pl.String), orient="row")
+    return Names(counts, matches, known, people, table, [*faults, *wrong])
 
 
 def read_file(folder: ArchiveFolder) -> PeopleFile:
@@ -365,20 +363,6 @@ def _find_moves(payments: pd.DataFrame, service: str | None) -> list[OtherRow]:
         for instant, cents, code in zip(at, moved, codes, strict=True)
         if not pd.isna(instant) and cents != 0
     ]
-
-
-def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: NamesOfPeople) -> pl.DataFrame:
-    """Return the person of each pair of a name and a username that has a match."""
-    rows: list[tuple[str | None, ...]] = []
-    # An empty username is none, and of each pair there is one row: a second one would double payments.
-    for name, username in named.with_columns(pl.col(_NAMES[1]).fill_null("")).unique().rows():
-        user_id = known.ids_by_username.get(username.casefold()) if username else None
-        if user_id is not None:
-            rows.append((name, username, user_id, known.usernames.get(user_id), None, BY_USERNAME))
-        elif match := matches.get(name):
-            username_of = known.usernames.get(match.user_id) if match.user_id else None
-            rows.append((name, username, match.user_id, username_of, match.name, match.matched))
-    return pl.DataFrame(rows, schema=dict.fromkeys((*_NAMES, *_PERSON), pl.String), orient="row")
 
 
 def _describe_people(payments: pd.DataFrame, listed: pd.Series[str], persons: pl.DataFrame, owner: str) -> pd.DataFrame:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Mapping
+from typing import Final
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
+import pyarrow.parquet as pq
 
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import MICROSECONDS, arrow_type, table_of, with_microseconds
 from p2p_analytics.frames.merge import FETCHED_AT
 from p2p_analytics.statements import RECONCILIATION
 from p2p_analytics.statements import rows as stored
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    import pyarrow.parquet as pq
 
 MATCHED: Final = "counterparty_matched"  # in histories: how a name in a statement became a person
 _DTYPES: Final = {stored.TEXT: schema.TEXT, stored.WHOLE: schema.WHOLE, stored.INSTANT: schema.INSTANT}

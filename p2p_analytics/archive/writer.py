@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,11 +26,7 @@ from p2p_analytics.frames.perspective import perspective
 from p2p_analytics.records import Me, Target, User
 from p2p_analytics.vocabulary import TargetType
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    Array = np.ndarray[Any, Any]
+Array = np.ndarray[Any, Any]
 
 _FOLDER_MODE: Final = 0o700
 
@@ -47,39 +45,24 @@ class _NewFolder(ArchiveFolder):
 
 
 class PaymentColumns(NamedTuple):
-    """Payments of one account in columns.
+    """Payments of one account in columns."""
 
-    Attributes
-    ----------
-    people : sequence of User
-        The account holder first. A user without an id is an address, by ``email`` or ``phone``.
-    texts : mapping of str to (array of int, sequence of str)
-        For ``action``, ``status``, ``note``, ``audience`` and ``medium``, codes and the texts that they stand for.
-    numbers : mapping of str to array of int
-        ``payment_id``, ``amount_cents``, ``fee_cents``, and ``created_us`` and ``completed_us`` in microseconds since
-        1970; masked for null.
-    actor, target : array of int
-        Positions in ``people``; one of both is the account holder.
-    """
-
-    people: Sequence[User]
+    people: Sequence[User]  # the account holder first; a user without an id is an address, by ``email`` or ``phone``
+    # For ``action``, ``status``, ``note``, ``audience`` and ``medium``, codes and the texts that they stand for.
     texts: Mapping[str, tuple[Array, Sequence[str]]]
+    # ``payment_id``, ``amount_cents``, ``fee_cents``, and ``created_us`` and ``completed_us`` in microseconds since
+    # 1970; masked for null.
     numbers: Mapping[str, Array]
-    actor: Array
+    actor: Array  # positions in ``people``; actor or target is the account holder
     target: Array
 
 
 def write_archive(
     path: str | os.PathLike[str], payments: PaymentColumns, *, friends: Sequence[User], fetched_at: datetime
 ) -> tuple[int, int]:
-    """Write a new archive, as a merge of the same history would, and return its payments and bytes.
+    """Write a new archive, as a merge of the same history would, and return the numbers of its payments and bytes.
 
-    The same columns give the same bytes.
-
-    Raises
-    ------
-    ArchiveError
-        The folder exists, or cannot be written.
+    The same columns give the same bytes. Raises an ArchiveError if the folder exists, or cannot be written.
     """
     folder_path = to_path(path).expanduser().absolute()
     try:

@@ -143,8 +143,14 @@ def _combine_histories(histories: Sequence[History]) -> History:
     # Statements list no friends.
     latest = ([each for each in ordered if not _is_of_statements(each)] or ordered)[-1]
     me = latest.me
-    if _is_of_statements(latest) and not _have_one_balance(ordered):
-        me = msgspec.structs.replace(me, balance_cents=None)
+    if _is_of_statements(latest):  # their balance is one if their payments overlap, unlike payments of two services
+        ids = [set(history.payments["payment_id"].dropna()) for history in ordered]
+        joined = ids.pop(0)
+        while found := next((each for each in ids if each & joined), None):
+            joined |= found
+            ids.remove(found)
+        if ids or any(history.me.balance_cents is None for history in ordered):
+            me = msgspec.structs.replace(me, balance_cents=None)
     return replace(
         latest,
         me=me,
@@ -156,16 +162,6 @@ def _combine_histories(histories: Sequence[History]) -> History:
         since=None if None in starts else min(in_utc(start) for start in starts if start),
         people=merge_people([each.people for each in reversed(ordered)]),
     )
-
-
-def _have_one_balance(histories: Sequence[History]) -> bool:
-    """Return whether each history has a balance, and their payments overlap, unlike payments of two services."""
-    ids = [set(history.payments["payment_id"].dropna()) for history in histories]
-    joined = ids.pop(0)
-    while found := next((each for each in ids if each & joined), None):
-        joined |= found
-        ids.remove(found)
-    return not ids and all(history.me.balance_cents is not None for history in histories)
 
 
 def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -> tuple[pd.DataFrame, pd.DataFrame]:

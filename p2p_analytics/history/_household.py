@@ -62,9 +62,18 @@ def household(histories: Iterable[History]) -> History:
     newest_first = sorted(members, key=lambda member: member.fetched_at, reverse=True)
     friends = pd.concat([member.friends for member in newest_first]).drop_duplicates("user_id", ignore_index=True)
     problems = pd.concat([member.problems for member in members], ignore_index=True)
+    me = members[0].me
+    if len(members) > 1:
+        # One person's accounts of several services can have one name.
+        users = [member.me.user for member in members]
+        names = [*dict.fromkeys(user.display_name or user.username or str(user.id) for user in users)]
+        joined = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        cents = [member.me.balance_cents for member in members]
+        balance = None if None in cents else sum(filter(None, cents))
+        me = Me(user=User(id="+".join(sorted(owners)), display_name=joined), balance_cents=balance)
     return replace(
         members[0],
-        me=_join_members(members),
+        me=me,
         payments=sort_frame(rows.drop(columns=_OWNER)),
         friends=friends[~friends["user_id"].isin(owners)].reset_index(drop=True),
         fetched_at=newest_first[-1].fetched_at,
@@ -102,24 +111,6 @@ def _list_members(given: Sequence[Any]) -> list[History]:
     accounts = dict.fromkeys(history.me.user.id for history in given)
     groups = [[history for history in given if history.me.user.id == account] for account in accounts]
     return [group[0] if len(group) == 1 else combine(group) for group in groups]
-
-
-def _join_members(members: Sequence[History]) -> Me:
-    """Return the household as a user."""
-    users = [member.me.user for member in members]
-    if len(users) == 1:
-        return members[0].me
-    # One person's accounts of several services can have one name.
-    names = [*dict.fromkeys(user.display_name or user.username or str(user.id) for user in users)]
-    balances = [member.me.balance_cents for member in members]
-    known = [cents for cents in balances if cents is not None]
-    return Me(
-        user=User(
-            id="+".join(sorted(str(user.id) for user in users)),
-            display_name=" and ".join(filter(None, [", ".join(names[:-1]), names[-1]])),
-        ),
-        balance_cents=sum(known) if len(known) == len(balances) else None,
-    )
 
 
 def _mark_internal(united: pd.DataFrame, owners: set[str]) -> pd.DataFrame:

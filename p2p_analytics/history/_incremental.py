@@ -23,6 +23,7 @@ from p2p_analytics.vocabulary import Status
 if TYPE_CHECKING:
     from p2p_analytics.client import Client  # heavy: reading an archive loads no module that sends requests
 
+
 log = logging.getLogger(__name__)
 
 _SECOND: Final = timedelta(seconds=1)  # the service's bounds are exclusive

@@ -67,15 +67,6 @@ def test_files_hold_whole_days_and_every_row(dates: list[datetime | None], most:
         assert all((day is None and start is None) or (day and (start or date.min) <= day < end) for day in days)
 
 
-def test_changes_are_counted() -> None:
-    """A payment that was not there, and one with another status; a new note is neither."""
-    old = table([{"payment_id": "1", "status": "pending"}, {"payment_id": "2"}, {"payment_id": "3", "note": "a"}])
-    new = table(
-        [{"payment_id": "1", "status": "settled"}, {"payment_id": "2"}, {"payment_id": "3"}, {"payment_id": "4"}]
-    )
-    assert _service._count_changes(old, new)[:2] == (1, 1)
-
-
 def test_columns_of_one_value_in_each_file(tmp_path, history_of, payment, monkeypatch) -> None:
     """A text that all rows of a file share, another in the next file, none in the third, or several, are restored."""
     monkeypatch.setattr(_service, "MOST_ROWS", 2)

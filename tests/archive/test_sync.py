@@ -120,15 +120,6 @@ def test_a_missing_file_is_loaded_anew(service, archive, kind) -> None:
         assert archive.verify(client).empty
 
 
-def test_a_broken_manifest_costs_no_payment(service, archive, history_of, payment) -> None:
-    """Payments of the files that the service does not list are kept by the sync that rebuilds the manifest."""
-    archive.merge(history_of(payment(99)))
-    (archive.path / "manifest.json").write_bytes(b"{")
-    with service.client() as client:
-        archive.sync(client)
-    assert "99" in ids(archive)
-
-
 def test_a_sync_that_fails_changes_nothing(service, archive, payment) -> None:
     """Whichever page fails, also in a refresh; the next one asks from where the last whole one was."""
     before = (archive.path / "manifest.json").read_bytes()

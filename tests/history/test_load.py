@@ -106,19 +106,6 @@ def test_a_bound_is_kept_and_shown(start_service) -> None:
     assert "not loaded" not in whole._repr_html_() + p2p.Explorer(whole)._scope.value
 
 
-def test_a_second_load_refetches_open_windows(start_service, tmp_path) -> None:
-    """A second load requests the open window, /me and the friends again, and has the time of these requests.
-
-    Each list takes one more request, which checks that nothing follows its last page.
-    """
-    service = service_with(start_service, GOOD)
-    first, second = (load_history(Client("token", base_url=service.base_url, cache_dir=tmp_path)) for _ in range(2))
-    assert [path for path, _ in service.asked] == [
-        "/v1/me", *["/v1/payments"] * 2, *["/v1/users/7/friends"] * 2
-    ] * 2  # fmt: skip
-    assert second.fetched_at > first.fetched_at
-
-
 def test_invalid_text_does_not_fail_the_load(start_service) -> None:
     """A byte order mark and a lone surrogate in a note are repaired."""
     body = b"\xef\xbb\xbf" + json.dumps({"data": [GOOD | {"note": "NOTE"}]}).encode().replace(b"NOTE", rb"a\ud83c")

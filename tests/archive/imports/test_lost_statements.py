@@ -11,7 +11,6 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.schema import PROBLEMS
-from p2p_analytics.records import Me, User
 from support.archives.statements import digests, row, statements_of
 from support.frames import frame_from_rows
 
@@ -91,13 +90,6 @@ def test_an_import_recovers_edited_and_merged_payments(full_archive, damage: Cal
     full_archive.undo()
     full_archive.undo()  # what an import has edited goes with it, and what a merge has added stays
     assert notes(full_archive) == {key: note for key, note in NOTES.items() if key != "903"}
-
-
-def test_a_merge_recovers_them_too(full_archive, history_of, payment) -> None:
-    """The payments of the service come with it."""
-    lose_manifest(full_archive)
-    full_archive.merge(replace(history_of(payment(8)), me=Me(user=User(id="7", username="ada", display_name="Ada"))))
-    assert notes(full_archive) == NOTES | {"8": "note 8"}
 
 
 @pytest.mark.parametrize("damage", [lose_manifest, break_manifest])
