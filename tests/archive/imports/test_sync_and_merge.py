@@ -68,22 +68,24 @@ def test_the_first_sync_adopts_the_user(archive, service, refresh) -> None:
 
 
 @pytest.mark.parametrize("username", ["bob", None])
-def test_another_user_is_refused(archive, service, username) -> None:
-    """The error names the account of the statements, and nothing changes."""
+def test_another_user_is_refused(archive, other, service, username) -> None:
+    """The error names the account of the statements, imported or merged, and nothing changes."""
     service.username = username
-    before = (archive.path / "manifest.json").read_bytes()
+    other.merge(archive.history())
+    before = list_stored(archive), list_stored(other)
     with service.client() as client:
-        for call in (archive.sync, archive.verify):
+        for call in (archive.sync, archive.verify, other.sync):
             with pytest.raises(ArchiveError, match=r"holds statements of ada, not of (bob|7): name another folder"):
                 call(client)
-    assert (archive.path / "manifest.json").read_bytes() == before
+    assert (list_stored(archive), list_stored(other)) == before
 
 
 def test_a_history_with_statements_is_merged_as_such(archive, other, history_of, payment) -> None:
     """Both parts of each payment arrive, and people who were matched are not taken for what the file says."""
-    archive.merge(replace(history_of(payment(1)), me=ADA))
+    archive.merge(replace(history_of(payment(1, note="listed")), me=ADA))
     archive.import_(statements_of(row(3)))
     source = archive.history()
+    assert archive.merge(source)[:2] == (0, 0), "a value that the service lists is not an edit of the statement"
     assert (source.me.user.id, source.fetched_at) == ("7", history_of().fetched_at)
     assert source.payments.set_index("payment_id")["counterparty_matched"].get("3") == "payments"
     assert other.merge(source).added == 3
