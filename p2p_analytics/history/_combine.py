@@ -87,7 +87,7 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
 
 
 def adopt_handles(histories: Sequence[History]) -> list[History]:
-    """Return histories; statements take the user id of the one other history whose user has their username."""
+    """Return histories; statements take the user id of the only other history with a user of their username."""
     ids: dict[str, set[str]] = {}
     for history in histories:
         user = history.me.user

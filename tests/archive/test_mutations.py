@@ -155,7 +155,7 @@ def test_a_manifest_that_contradicts_itself_is_refused(synced_folder, name) -> N
 
 
 def test_a_wrong_manifest_is_named(archive, history_of, payment) -> None:
-    """With what to do, by each reader; also one whose digest is gone, or which misstates a file."""
+    """With what to do, by each reader; also one without its digest, and one that misstates a file."""
     path = archive.path / "manifest.json"
     whole = json.loads(path.read_bytes())
     readers = [lambda: archive.since, lambda: archive.merge(history_of(payment("x"))), lambda: archive.scan("polars")]

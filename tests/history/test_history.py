@@ -1,4 +1,4 @@
-"""Building a history from one's own frames, and what is not a history: each is refused in one sentence."""
+"""Building a history from one's own frames, and values that are not a history: each is refused in one sentence."""
 
 from __future__ import annotations
 

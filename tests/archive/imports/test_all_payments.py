@@ -52,7 +52,7 @@ def make_rows(seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory, history_of, payment) -> tuple[Path, pd.DataFrame, list[dict[str, Any]]]:
+def archive_and_rows(tmp_path_factory, history_of, payment) -> tuple[Path, pd.DataFrame, list[dict[str, Any]]]:
     """Return the folder of an archive with both kinds of rows, the payments of the service, and the other rows."""
     listed, stated = make_rows(5)
     made = [payment(fields.pop("payment_id"), **fields) for fields in listed]
@@ -63,9 +63,9 @@ def mixed(tmp_path_factory, history_of, payment) -> tuple[Path, pd.DataFrame, li
     return archive.path, history.payments, stated
 
 
-def test_the_history_is_the_merge_of_both(mixed) -> None:
+def test_the_history_is_the_merge_of_both(archive_and_rows) -> None:
     """The rule of `merge_sources`, which works on pandas frames, gives the same rows, columns and order."""
-    path, listed, rows = mixed
+    path, listed, rows = archive_and_rows
     stated = statements_of(*rows).payments
     expected = merge_sources(listed, rename_account(stated[[*PAYMENTS, *STATEMENT]], "7", "ada"))
     found = p2p.open_archive(path).history().payments
@@ -83,9 +83,9 @@ def test_the_history_is_the_merge_of_both(mixed) -> None:
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
-def test_scans_show_statements_too(mixed, engine) -> None:
+def test_scans_show_statements_too(archive_and_rows, engine) -> None:
     """They have the rows and columns of the history, in any order, and both dates in microseconds."""
-    archive = p2p.open_archive(mixed[0])
+    archive = p2p.open_archive(archive_and_rows[0])
     expected = archive.history().payments
     for name, date in TIMES.items():
         expected[name] = expected[date].astype("int64").where(expected[date].notna()).astype("Int64")
@@ -123,9 +123,9 @@ def test_user_ids_in_files_match_names_of_others(tmp_path) -> None:
     assert archive.people.set_index("alias")["evidence"].get("Bo") == "1 payment is in files with user ids"
 
 
-def test_a_forked_process_is_refused(mixed, monkeypatch) -> None:
+def test_a_forked_process_is_refused(archive_and_rows, monkeypatch) -> None:
     """Polars, which merges both kinds of rows, would hang in it."""
-    archive = p2p.open_archive(mixed[0])
+    archive = p2p.open_archive(archive_and_rows[0])
     monkeypatch.setattr("p2p_analytics.forks.is_marked", lambda: True)
     for call in (archive.history, lambda: archive.people):
         with pytest.raises(ConfigurationError, match="forked"):

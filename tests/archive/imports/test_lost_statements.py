@@ -46,7 +46,7 @@ def break_manifest(archive: Archive) -> None:
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory) -> Path:
+def example_folder(tmp_path_factory) -> Path:
     """Return an archive of two imports, one with an edited payment, and of two merges of edited payments."""
     folder = tmp_path_factory.mktemp("filled")
     archive, other = (p2p.open_archive(folder / name) for name in ("archive", "other"))
@@ -64,9 +64,9 @@ def filled(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def full_archive(filled: Path, tmp_path: Path) -> Archive:
+def full_archive(example_folder: Path, tmp_path: Path) -> Archive:
     """Return a copy of it."""
-    return p2p.open_archive(shutil.copytree(filled, tmp_path / "statements"))
+    return p2p.open_archive(shutil.copytree(example_folder, tmp_path / "statements"))
 
 
 @pytest.fixture
