@@ -251,8 +251,9 @@ class Archive(Scannable):
         """Compare the archive with the service, month by month, and change no file of the archive.
 
         Every payment (since `Archive.since`) is listed once without the response cache; the cached responses for the
-        account are deleted and replaced. The comparison covers ids, status, action, amount, note and both dates, but not
-        names, which change independently of the payment. Sync first: a payment made since the last sync is missing too.
+        account are deleted and replaced. The comparison covers ids, status, action, amount, note and both dates, but
+        not names, which change independently of the payment. Sync first: a payment made since the last sync is missing
+        too.
         ``sync(refresh=True)`` adds missing payments and replaces changed ones.
 
         Parameters
