@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 import pandas as pd
 from msgspec.structs import replace
 
 from p2p_analytics import settings
-from p2p_analytics.archive import _imports
+from p2p_analytics.archive import _imports, _people, _service, _view
 from p2p_analytics.archive._batches import Holder, add_edits, read_rows, recover_statements, write_edits
 from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder, build_format_name
-from p2p_analytics.archive._manifest import NAME, BrokenFileError, is_file_name
-from p2p_analytics.archive._people import add_suggestions, list_people, list_unused, suggest_people, write_aliases
+from p2p_analytics.archive._imports import ImportPlan, UndoPlan
+from p2p_analytics.archive._manifest import NAME, BrokenFileError, Manifest, is_file_name
 from p2p_analytics.archive._scan import Scannable, Source
-from p2p_analytics.archive._service import (
-    COMPARED,
-    Changes,
-    build_baseline,
-    build_rows,
-    find_differences,
-    limit_to,
-    list_payments,
-    write_changes,
-    write_table,
-)
-from p2p_analytics.archive._view import derive_statements, match_people, read_file, read_view, select_stated
+from p2p_analytics.archive._service import Changes
+from p2p_analytics.archive._view import derive_statements, read_view
 from p2p_analytics.archive.tables import empty_frame
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_os_error, describe_type
@@ -39,20 +32,14 @@ from p2p_analytics.frames.merge_sources import rename_account, select_edits
 from p2p_analytics.handles import fold_name, normalize_account
 from p2p_analytics.history import History, load_changes, show_progress
 from p2p_analytics.privacy import Mask, strip_service_text
+from p2p_analytics.records import Me, User
+from p2p_analytics.settings import Privacy
 from p2p_analytics.statements import RECONCILIATION, Statements
 from p2p_analytics.times import as_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from datetime import date, datetime
-    from pathlib import Path
-
-    from p2p_analytics.archive._imports import ImportPlan, UndoPlan
-    from p2p_analytics.archive._manifest import Manifest
-    from p2p_analytics.archive._view import Names
     from p2p_analytics.client import Client
-    from p2p_analytics.records import Me, User
-    from p2p_analytics.settings import Privacy
+
 
 log = logging.getLogger(__name__)
 
@@ -135,8 +122,8 @@ class Archive(Scannable):
     @property
     def since(self) -> datetime | None:
         """The date before which a sync has loaded pending payments only; None if it has loaded all, or nothing yet."""
-        manifest = self._folder.read_manifest()
-        return manifest.service.since if manifest and manifest.service else None
+        manifest = self._folder.read_manifest() or Manifest()
+        return manifest.service.since if manifest.service else None
 
     def merge(self, history: History) -> Changes:
         """Add a history's payments; friends and balance are taken from the one that was fetched later.
@@ -161,8 +148,8 @@ class Archive(Scannable):
             raise ArchiveError(
                 "A history in privacy mode holds invented names and amounts: merge the original history."
             )
-        rows = build_rows(history)
-        stated = select_stated(history.payments)
+        rows = _service.build_rows(history)
+        stated = _view.select_stated(history.payments)
         with self._folder.lock():
             previous = self._folder.read_manifest()
             manifest = previous or recover_statements(self._folder)
@@ -170,7 +157,7 @@ class Archive(Scannable):
             if manifest.service or rows.num_rows or stated.empty:
                 self._require_user(manifest, history.me)
             if rows.num_rows or stated.empty:
-                service, changes = write_changes(self._folder, history, rows, manifest.service, synced_to=None)
+                service, changes = _service.write_changes(self._folder, history, rows, manifest.service, synced_to=None)
                 manifest = replace(manifest, service=service)
             if len(stated):
                 manifest, changes = self._merge_statements(manifest, history, stated, changes)
@@ -188,22 +175,21 @@ class Archive(Scannable):
     ) -> Changes:
         """Load what may have changed since the last sync, and add it. The first sync loads everything, or from a date.
 
-        A sync requests new payments, all pending payments, each payment that is no longer pending by its id, the
-        friends if their number changed or they are a day old, and the periods of broken files. A broken file is
-        renamed once the service has listed as many payments as it held.
+        A sync requests new and pending payments, each payment that is no longer pending by its id, the friends if their
+        number changed or they are a day old, and the periods of broken files, which it renames.
 
         Parameters
         ----------
         client : Client
             With a token of the archive's account.
         refresh : bool
-            True reloads everything from the service, without the response cache, and replaces the archived rows: for
-            an archive that `verify` found incomplete. A payment that the service no longer lists is kept and listed
-            in ``problems``; payments of a broken file that are not listed are lost, and a warning says how many.
+            True reloads everything without the response cache and replaces the archived rows: for an archive that
+            `verify` found incomplete. A payment that the service no longer lists is kept and listed in ``problems``;
+            payments of a broken file that are not listed are lost, and a warning says how many.
         since : datetime, date or str, optional
-            The date from which the archive is to hold all payments; of older ones, a first sync loads the pending ones
-            only. The archive keeps the date (`Archive.since`), and `verify` compares the payments since then. A later
-            sync with an earlier date, or without one, loads the missing ones; with a later date, it changes nothing.
+            The date from which the archive is to hold all payments (`Archive.since`), and of older ones the pending
+            ones. A later sync with an earlier date, or without one, loads the missing ones; a later date changes
+            nothing.
         on_bad_record, progress
             As for `load_history`.
 
@@ -226,16 +212,13 @@ class Archive(Scannable):
             start = None if since is None else as_instant(since)
         except (ValueError, TypeError, OverflowError):
             raise ConfigurationError(f"since: {str(since)[:40]!r} is no date, such as 2024-05-31.") from None
-        manifest = self._read_sound_manifest()
-        service = manifest.service if manifest else None
-        entries = [*(service.entries if service else ()), *filter(None, [manifest.problems if manifest else None])]
-        suspects = [entry for entry in entries if not self._folder.is_sound(entry)]
+        manifest = self._read_sound_manifest() or Manifest()
+        suspects = [entry for entry in manifest.synced_entries if not self._folder.is_sound(entry)]
         me = client.me(lenient=True)
-        if manifest:
-            self._require_user(manifest, me)
-        baseline = build_baseline(self._folder, service, suspects, me, refresh=refresh, start=start)
+        self._require_user(manifest, me)
+        baseline = _service.build_baseline(self._folder, manifest.service, suspects, me, refresh=refresh, start=start)
         history = load_changes(client, me, baseline, on_bad_record=on_bad_record, progress=progress)
-        rows = build_rows(history)
+        rows = _service.build_rows(history)
         latest = history.payments["date_created"].max()
         synced_to = None if latest != latest else min(latest.to_pydatetime(), history.fetched_at)  # noqa: PLR0124 - NaT
         with self._folder.lock():
@@ -255,7 +238,7 @@ class Archive(Scannable):
             before = current or recover_statements(self._folder)
             if before.problems and before.problems.name in broken:
                 before = replace(before, problems=None)
-            service, changes = write_changes(
+            service, changes = _service.write_changes(
                 self._folder, history, rows, before.service, synced_to=synced_to, without=broken, baseline=baseline
             )
             self._folder.commit(replace(before, service=service), current)
@@ -267,12 +250,11 @@ class Archive(Scannable):
     ) -> pd.DataFrame:
         """Compare the archive with the service, month by month, and change no file of the archive.
 
-        Every payment is listed once from the service, without the response cache: as in a refresh, the client's
-        cached responses for the account are deleted and replaced, so after an interrupted `verify` the next full
-        load requests everything. The comparison covers ids, status, action, amount, note and both dates, but not
-        names of people, which change independently of the payment. Sync first: a payment made since the last sync is
-        missing too. ``sync(refresh=True)`` adds missing payments and replaces changed ones. In an archive that a sync
-        with ``since`` has made, only payments since then are compared.
+        Every payment (since `Archive.since`) is listed once without the response cache; the cached responses for the
+        account are deleted and replaced. The comparison covers ids, status, action, amount, note and both dates, but
+        not names, which change independently of the payment. Sync first: a payment made since the last sync is missing
+        too.
+        ``sync(refresh=True)`` adds missing payments and replaces changed ones.
 
         Parameters
         ----------
@@ -309,21 +291,20 @@ class Archive(Scannable):
         me = client.me(lenient=True)
         self._require_user(manifest, me)
         service = manifest.service
-        entries, since = (service.payments, service.since) if service else ((), None)
         try:
-            archived = [limit_to(self._folder.read(entry, columns=COMPARED), since) for entry in entries]
+            archived = _service.read_compared(self._folder, service)
         except BrokenFileError:
             if self._folder.read_manifest() != manifest:  # another process wrote twice in the meantime
                 return self.verify(client, progress=progress)
             raise
         with show_progress(progress) as on_progress:
-            listed = list_payments(client, me, on_progress, mask, since=since)
-        if listed.empty and any(table.num_rows for table in archived):
+            listed = _service.list_payments(client, me, on_progress, mask, since=service.since if service else None)
+        if listed.empty and len(archived):
             raise PaginationError(
                 "The service lists no payment at all, though the archive holds some, so nothing is compared: try again "
                 "later."
             )
-        found = find_differences(archived, listed)
+        found = _service.find_differences(archived, listed)
         return found if mask is None else found.assign(payment_id=mask.frame(found[["payment_id"]])["payment_id"])
 
     def import_(self, statements: Statements, *, dry_run: bool = False, repair: bool = False) -> ImportPlan:
@@ -332,8 +313,7 @@ class Archive(Scannable):
         The result is the same as if `read_statements` had read all files in one call, in whatever order they are
         imported; of a payment that the service lists, a statement fills nulls only. The statements must be of the
         archive's account: its username, the account that the first import named or, in files without a handle, the name
-        of its holder. An archive of files without a handle takes over the handle that later statements of a holder with
-        this name show. The first sync of an archive of statements needs a user with this username or name.
+        of its holder. The first sync of an archive of statements needs a user with this username or name.
 
         Parameters
         ----------
@@ -393,14 +373,14 @@ class Archive(Scannable):
         ``changed`` and ``refused`` of its `ImportPlan`, and ``undoable``, True for the one that `undo` would take back.
         In privacy mode, the names of files are invented.
         """
-        manifest = self._folder.read_manifest()
-        return _imports.frame_batches(manifest.batches if manifest else (), undoable=True)
+        manifest = self._folder.read_manifest() or Manifest()
+        return _imports.frame_batches(manifest.batches, undoable=True)
 
     @property
     def holder_names(self) -> list[str]:
         """The names of the account holder: in earlier statements, then in the user's profile."""
-        manifest = self._folder.read_manifest()
-        if manifest is None or manifest.is_empty:
+        manifest = self._folder.read_manifest() or Manifest()
+        if manifest.is_empty:
             return []
         owners = read_rows(self._folder, manifest).collected.rows["owner"].drop_nulls().unique()
         profile = read_view(self._folder, manifest).me.user.display_name
@@ -444,10 +424,10 @@ class Archive(Scannable):
         """
         names = self._read_names()
         if names is None:
-            return list_people({}, {}, [], {})
-        suggestions = suggest_people(names.counts, names.known, names.matches)
-        unused = list_unused(names.counts, names.known, read_file(self._folder).lines, names.faults)
-        return list_people(names.counts, names.matches, suggestions, names.known.usernames, unused)
+            return _people.list_people({}, {}, [], {})
+        suggestions = _people.suggest_people(names.counts, names.known, names.matches)
+        unused = _people.list_unused(names.counts, names.known, _view.read_file(self._folder).lines, names.faults)
+        return _people.list_people(names.counts, names.matches, suggestions, names.known.usernames, unused)
 
     def write_people(self) -> Path:
         """Write the suggestions into people.csv in the archive's folder, and return its path; the user's lines stay.
@@ -457,9 +437,9 @@ class Archive(Scannable):
         """
         names = self._read_names()
         with self._folder.lock():
-            decided = read_file(self._folder)
-            suggestions = suggest_people(names.counts, names.known, names.matches) if names else []
-            self._folder.replace_file(PEOPLE_FILE, write_aliases(add_suggestions(decided, suggestions)))
+            decided = _view.read_file(self._folder)
+            suggestions = _people.suggest_people(names.counts, names.known, names.matches) if names else []
+            self._folder.replace_file(PEOPLE_FILE, _people.write_aliases(_people.add_suggestions(decided, suggestions)))
         return self.path / PEOPLE_FILE
 
     def _merge_statements(
@@ -498,7 +478,7 @@ class Archive(Scannable):
         if len(further):
             earlier = [self._folder.read_frame(manifest.problems)] if manifest.problems else []
             merged = pd.concat([*earlier, further], ignore_index=True).drop_duplicates(ignore_index=True)
-            entry = write_table(self._folder, "problems", merged, manifest.problems, account)
+            entry = _service.write_table(self._folder, "problems", merged, manifest.problems, account)
             manifest = replace(manifest, problems=entry)
         if manifest.service is None:
             manifest = replace(manifest, account=manifest.account or account)
@@ -512,16 +492,13 @@ class Archive(Scannable):
             return
         own = {normalize_account(name) for name in (me.user.username, me.user.id) if name}
         rows = read_rows(self._folder, manifest)
-
-        def check(accounts: Collection[str], _: Collection[str]) -> None:
-            others = [name for name in accounts if normalize_account(name) not in own]
-            holder = rows.holder.me.user if rows.holder else None
-            if not accounts and holder and not _is_same_user(holder, me.user):  # all rows were merged
-                others = [str(holder.id)]
-            if others:
-                raise self._user_error(others[0], me.user)
-
-        derive_statements(self._folder, manifest, rows, check, owner=me.user)
+        accounts = derive_statements(self._folder, manifest, rows, me.user).accounts
+        others = [name for name in accounts if normalize_account(name) not in own]
+        holder = rows.holder.me.user if rows.holder else None
+        if not accounts and holder and not _is_same_user(holder, me.user):  # all rows were merged
+            others = [str(holder.id)]
+        if others:
+            raise self._user_error(others[0], me.user)
 
     def _user_error(self, holder: str, user: User) -> ArchiveError:
         return ArchiveError(
@@ -532,7 +509,7 @@ class Archive(Scannable):
         """Return this archive, for `scan`."""
         return [Source(self._folder, self._require_manifest())]
 
-    def _read_names(self) -> Names | None:
+    def _read_names(self) -> _view.Names | None:
         """Return the names in statements; None without statements."""
         if settings.privacy():
             raise ConfigurationError("The names in statements are real: in privacy mode, use history() instead.")
@@ -540,7 +517,7 @@ class Archive(Scannable):
         if not manifest.has_statements:
             return None
         statements = derive_statements(self._folder, manifest, read_rows(self._folder, manifest))
-        return match_people(self._folder, manifest, statements)
+        return _view.match_people(self._folder, manifest, statements)
 
     def _read_sound_manifest(self) -> Manifest | None:
         """Return the manifest; None if there is none, or a broken one."""
@@ -550,8 +527,8 @@ class Archive(Scannable):
             return None
 
     def _require_manifest(self) -> Manifest:
-        manifest = self._folder.read_manifest()
-        if manifest is None or manifest.is_empty:
+        manifest = self._folder.read_manifest() or Manifest()
+        if manifest.is_empty:
             raise ArchiveError(f"There is no archive in {self.path} yet: sync it, or import statement files into it.")
         return manifest
 

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import io
 import itertools
-import logging
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from p2p_analytics.archive._manifest import COUNTS, EDITS, ROWS, Batch, BrokenFileError, Manifest
+from p2p_analytics.archive._folder import ArchiveFolder
+from p2p_analytics.archive._manifest import COUNTS, EDITS, ROWS, Batch, Entry, Manifest
 from p2p_analytics.archive.tables import SCHEMAS, arrow_schema, empty_frame, metadata_of, tabulate
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames.merge_sources import sort_frame
@@ -25,14 +26,6 @@ from p2p_analytics.frames.schema import set_dtypes
 from p2p_analytics.records import Me
 from p2p_analytics.statements import Collected, FileInfo, Problem
 from p2p_analytics.statements.rows import encode_rows, polars_schema
-
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
-
-    from p2p_analytics.archive._folder import ArchiveFolder
-    from p2p_analytics.archive._manifest import Entry
-
-log = logging.getLogger(__name__)
 
 _SAYS: Final = b"p2p_analytics.import"
 _HOLDER: Final = b"p2p_analytics.holder"
@@ -73,8 +66,10 @@ def read_rows(folder: ArchiveFolder, manifest: Manifest) -> Rows:
     none = Collected(encode_rows(pl.DataFrame(schema=polars_schema())), (), ())
     rows = Rows(none, (), empty_frame(SCHEMAS[EDITS]), None)
     for batch in manifest.batches:
-        said, frame = _read_import(folder, batch.rows)
-        rows = add_import(rows, Collected(frame, said.files, said.problems))
+        body = folder.read_content(batch.rows)
+        said = msgspec.json.decode(metadata_of(folder.parse_content(batch.rows, body))[_SAYS], type=_Import)
+        frame: Any = pl.read_parquet(io.BytesIO(body)).select(*polars_schema())
+        rows = add_import(rows, Collected(encode_rows(frame.cast(polars_schema())), said.files, said.problems))
     edits = [batch.edits for batch in manifest.batches if batch.edits]
     if manifest.edits is not None:
         rows = rows._replace(holder=read_holder(folder.open_file(manifest.edits)))
@@ -93,10 +88,9 @@ def add_edits(rows: Rows, edits: pd.DataFrame) -> Rows:
 
 
 def add_import(rows: Rows, given: Collected) -> Rows:
-    """Return stored rows with the rows of a further import; each line of a file counts as it was read last.
+    """Return stored rows with the rows of a further import; of each content, a line counts as it was read last.
 
-    Files with the same content are read alike, whatever their names are. A file keeps its account until it is imported
-    with another one.
+    A file keeps its account until it is imported with another one.
     """
     before = rows.collected
     accounts = {info.digest: info.account for info in before.files}
@@ -161,21 +155,12 @@ def recover_statements(folder: ArchiveFolder, *, set_aside: bool = True) -> Mani
     """Return a manifest of the statements in readable files, in place of a lost manifest; others may be set aside."""
     batches: dict[int, Batch] = {}
     edits: dict[int, list[tuple[int, int, Entry]]] = {}
-    for path in list(folder.list_own_files()):
-        if path.name.partition("-")[0] not in {ROWS, EDITS}:
-            continue
-        try:
-            entry = folder.describe(path)
-            if entry.kind == ROWS:
-                said, _ = _read_import(folder, entry)
-                batches[said.number] = _describe(said, entry)
-            else:
-                number = int(metadata_of(folder.open_file(entry))[_NUMBER])
-                edits.setdefault(number, []).append((entry.rows, path.stat().st_mtime_ns, entry))
-        except BrokenFileError:
-            if set_aside:
-                log.warning("The file %s of the archive %s was broken and is set aside.", path.name, folder.path)
-                folder.set_aside(path.name)
+    for entry, file, changed in folder.recover(ROWS, EDITS, set_aside=set_aside):
+        if entry.kind == ROWS:
+            said = msgspec.json.decode(metadata_of(file)[_SAYS], type=_Import)
+            batches.setdefault(said.number, _describe(said, entry))
+        else:
+            edits.setdefault(int(metadata_of(file)[_NUMBER]), []).append((entry.rows, changed, entry))
     # A merge writes the rows of the merges before too, and the file of the previous one is there until the next.
     last = {number: max(found, key=lambda each: each[:2])[2] for number, found in edits.items()}
     imports = [replace(batches[number], edits=last.get(number)) for number in sorted(batches)]
@@ -196,13 +181,6 @@ def encode_holder(holder: Holder) -> dict[bytes, bytes]:
 def read_holder(file: pq.ParquetFile) -> Holder:
     """Return the holder that a file states."""
     return msgspec.json.decode(metadata_of(file)[_HOLDER], type=Holder)
-
-
-def _read_import(folder: ArchiveFolder, entry: Entry) -> tuple[_Import, pl.DataFrame]:
-    body = folder.read_content(entry)
-    said = metadata_of(folder.parse_content(entry, body))
-    rows: Any = pl.read_parquet(io.BytesIO(body)).select(*polars_schema())
-    return msgspec.json.decode(said[_SAYS], type=_Import), encode_rows(rows.cast(polars_schema()))
 
 
 def _describe(said: _Import, entry: Entry) -> Batch:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import os
 import re
 import secrets
 import stat
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Final
 
+import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from p2p_analytics import settings
 from p2p_analytics.archive import _manifest
@@ -21,25 +27,18 @@ from p2p_analytics.archive._manifest import EDITS, ROWS, BrokenFileError, Entry,
 from p2p_analytics.archive.tables import (
     arrow_schema,
     encode_parquet,
-    metadata_of,
     open_parquet,
-    pending_ids,
     read_constants,
-    with_large_texts,
 )
 from p2p_analytics.errors import ArchiveError, describe_os_error
-from p2p_analytics.files import NotRegularFileError, atomic_file, hold_lock, is_regular, open_regular, sync_folder
+from p2p_analytics.files import NotRegularFileError, atomic_file, hold_lock, is_regular, open_regular
 from p2p_analytics.frames.arrow import frame_of, repeat_text
 from p2p_analytics.frames.schema import PAYMENTS
+from p2p_analytics.vocabulary import Status
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from datetime import date
-    from pathlib import Path
+log = logging.getLogger(__name__)
 
-    import pandas as pd
-    import pyarrow.parquet as pq
-
+ACCOUNT: Final = b"p2p_analytics.account"  # states in each file the user id that it was written for
 LOCK_WAIT_SECONDS: Final = 10.0
 PEOPLE_FILE: Final = "people.csv"  # which the user edits
 _FORMAT: Final = re.compile(r"format-\w[\w-]*\.toml")  # of the user's own statement files
@@ -47,8 +46,7 @@ _LOCK: Final = "lock"
 _PREFIX: Final = ".p2p-archive-"  # of temporary files; exports into the folder use another prefix
 _LEFTOVER: Final = re.compile(rf"{re.escape(_PREFIX)}[a-z0-9_]{{8}}\.part", re.ASCII)  # of a killed process
 _CHANGED: Final = "its content is not as it was written"
-_ACCOUNT: Final = b"p2p_analytics.account"
-_KEPT_VIEWS: Final = 8  # cached tables, of two states
+_KEPT_VIEWS: Final = 10  # cached tables, of two states
 _VIEW: Final = "view_"  # begins the names of cached tables, which no manifest lists
 
 
@@ -63,22 +61,26 @@ class ArchiveFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.derived: tuple[str, object] | None = None  # the view that an import has derived, and its key
         try:
-            if path.exists() and not path.is_dir():
+            if not path.exists():
+                return
+            if not path.is_dir():
                 raise ArchiveError(f"{path} is a file: an archive is a folder, so name another path.")
-            foreign = path.exists() and not self._is_archive()
+            with contextlib.suppress(BrokenFileError):
+                if self.read_manifest() is not None:
+                    return
+            own = {each.name for each in self.list_own_files()}
+            others = {each.name for each in path.iterdir()} - own
+            lock = path / _LOCK
+            if is_regular(lock) and not lock.stat().st_size:  # an undone first import leaves all of these
+                others -= {_LOCK, PEOPLE_FILE, *(each.name for each in self.list_formats())}
         except OSError as error:
             raise self._unusable_error(error) from None
-        if foreign:
+        if others and not any(map(_manifest.is_file_name, own)):
             raise ArchiveError(
                 f"{path} holds other things and no archive: name an archive's folder or, for a new archive, a new or "
                 "empty folder."
             )
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return what another process needs: the folder, without the payments of a view."""
-        return {**vars(self), "derived": None}
 
     def read_manifest(self) -> Manifest | None:
         """Return the current manifest, or None if nothing has been written yet."""
@@ -106,7 +108,7 @@ class ArchiveFolder:
     def read(self, entry: Entry, *, columns: Iterable[str] | None = None) -> pa.Table:
         """Return a file's rows, after its digest is checked."""
         names = list(columns or arrow_schema(entry.kind).names)
-        return self._read_columns(entry, names, lambda text: pa.repeat(pa.scalar(text, pa.string()), entry.rows))
+        return self.open_file(entry).read(columns=names).select(names)
 
     def read_frame(self, entry: Entry) -> pd.DataFrame:
         """Return a file's rows as a frame."""
@@ -118,8 +120,14 @@ class ArchiveFolder:
         repeat = functools.cache(functools.partial(repeat_text, length=longest))  # files share the memory of constants
 
         def read(entry: Entry) -> pa.Table:
-            rows = self._read_columns(entry, names, lambda text: repeat(text)[: entry.rows], use_threads=False)
-            return with_large_texts(rows)
+            file = self.open_file(entry)
+            constants = read_constants(file, names)
+            rows = file.read(columns=[name for name in names if name not in constants], use_threads=False)
+            for name, text in constants.items():
+                rows = rows.append_column(name, repeat(text)[: entry.rows])
+            large = {pa.string(): pa.large_string()}  # as pandas has them
+            types = [(name, large.get(kind, kind)) for name in names for kind in [rows.schema.field(name).type]]
+            return rows.select(names).cast(pa.schema(types))
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # faster than column by column
             return frame_of(pa.concat_tables(pool.map(read, service.payments[::-1])))
@@ -171,12 +179,14 @@ class ArchiveFolder:
         key: str = "",
     ) -> Entry:
         """Write rows to a new file, which a manifest has to list, or to a cached table with a key in its name."""
-        body = encode_parquet(kind, table, {_ACCOUNT: account.encode(), **(metadata or {})})
+        body = encode_parquet(kind, table, {ACCOUNT: account.encode(), **(metadata or {})})
         digest = sha256(body).hexdigest()
         name = _manifest.build_file_name(f"{kind}-{key}" if key else kind, start, digest)
         self.replace_file(name, body)
-        pending = pending_ids(table) if kind == "payments" else ()
-        return Entry(name=name, rows=table.num_rows, size=body.size, sha256=digest, start=start, pending=pending)
+        pending: list[str] = []
+        if kind == "payments":
+            pending = table.filter(pc.equal(table["status"], Status.PENDING.value))["payment_id"].to_pylist()
+        return Entry(name=name, rows=table.num_rows, size=body.size, sha256=digest, start=start, pending=tuple(pending))
 
     def encode_manifest(self, manifest: Manifest) -> bytes:
         """Return a manifest as JSON that can be read."""
@@ -192,11 +202,6 @@ class ArchiveFolder:
         with atomic_file(self.path / name, prefix=_PREFIX, in_archive=True) as file:
             file.write(body)
 
-    def remove_file(self, name: str) -> None:
-        """Remove a file of the folder, if it is there."""
-        (self.path / name).unlink(missing_ok=True)
-        sync_folder(self.path)
-
     def commit(self, manifest: Manifest, previous: Manifest | None) -> None:
         """Replace the manifest, and remove older files; the files of the previous manifest stay for its readers."""
         self.replace_file(_manifest.NAME, self.encode_manifest(manifest))
@@ -208,11 +213,6 @@ class ArchiveFolder:
         for path in self.list_own_files():
             if path.name not in kept:
                 path.unlink(missing_ok=True)
-
-    @staticmethod
-    def read_owner(file: pq.ParquetFile) -> str:
-        """Return the user id that a file was written for; files without one belong to no archive."""
-        return metadata_of(file).get(_ACCOUNT, b"").decode()
 
     def set_aside(self, name: str) -> None:
         """Rename a broken file, so that it stays for inspection; raise an ArchiveError if it is not a regular file."""
@@ -244,19 +244,6 @@ class ArchiveFolder:
                 raise self._unusable_error(error) from None
             yield
 
-    def _is_archive(self) -> bool:
-        """Return whether the folder is an archive, the remains of an interrupted first sync, or empty."""
-        with contextlib.suppress(BrokenFileError):
-            if self.read_manifest() is not None:
-                return True
-        names = {path.name for path in self.path.iterdir()}
-        lock = self.path / _LOCK
-        if is_regular(lock) and not lock.stat().st_size:
-            # An undone first import leaves all of these.
-            names -= {_LOCK, PEOPLE_FILE, *(path.name for path in self.list_formats())}
-        own = {path.name for path in self.list_own_files()}
-        return not names - own or any(_manifest.is_file_name(name) for name in own)
-
     def list_formats(self) -> Iterator[Path]:
         """Yield the files of the user's own formats."""
         for path in self.path.iterdir() if self.path.exists() else ():
@@ -269,17 +256,6 @@ class ArchiveFolder:
             if (_manifest.is_file_name(path.name) or _LEFTOVER.fullmatch(path.name)) and is_regular(path):
                 yield path
 
-    def _read_columns(
-        self, entry: Entry, names: list[str], repeat: Callable[[str | None], Any], *, use_threads: bool = True
-    ) -> pa.Table:
-        """Return columns of a file; ``repeat`` makes the ones with the same text in all rows, which are not decoded."""
-        file = self.open_file(entry)
-        constants = read_constants(file, names)
-        rows = file.read(columns=[name for name in names if name not in constants], use_threads=use_threads)
-        for name, text in constants.items():
-            rows = rows.append_column(name, repeat(text))
-        return rows.select(names)
-
     def find_cached(self, kind: str, key: str) -> tuple[Path, pq.ParquetFile] | None:
         """Return the path and the content of the cached table of a kind; None without a sound one."""
         for path in self.list_own_files():
@@ -289,13 +265,22 @@ class ArchiveFolder:
                     return path, open_parquet(body)
         return None
 
-    def describe(self, path: Path) -> Entry:
-        """Return the entry of a file that no manifest lists, after its content is compared with its name."""
-        body = self._read_bytes(path)
-        if not _manifest.matches_name(path.name, body):
-            raise self._broken_error(path, _CHANGED)
-        rows = self._open_parquet(path, body)[0].metadata.num_rows
-        return Entry(name=path.name, rows=rows, size=len(body), sha256=sha256(body).hexdigest())
+    def recover(self, *kinds: str, set_aside: bool = True) -> Iterator[tuple[Entry, pq.ParquetFile, int]]:
+        """Yield the readable files of some kinds without a manifest, and their times, the latest first."""
+        paths = [path for path in self.list_own_files() if path.name.partition("-")[0] in kinds]
+        for path in sorted(paths, key=lambda path: (-path.stat().st_mtime_ns, path.name)):
+            changed, body = path.stat().st_mtime_ns, self._read_bytes(path)
+            try:
+                if not _manifest.matches_name(path.name, body):
+                    raise self._broken_error(path, _CHANGED)
+                rows = self._open_parquet(path, body).metadata.num_rows
+                digest, start = sha256(body).hexdigest(), _manifest.parse_start(path.name)
+                entry = Entry(name=path.name, rows=rows, size=len(body), sha256=digest, start=start)
+                yield entry, self.parse_content(entry, body), changed
+            except BrokenFileError:
+                if set_aside:
+                    log.warning("The file %s of the archive %s was broken and is set aside.", path.name, self.path)
+                    self.set_aside(path.name)
 
     def open_file(self, entry: Entry) -> pq.ParquetFile:
         """Return a file, after its digest is checked."""
@@ -304,21 +289,19 @@ class ArchiveFolder:
     def parse_content(self, entry: Entry, body: bytes) -> pq.ParquetFile:
         """Return a file of its bytes, after a check of its columns and its number of rows."""
         path = self.path / entry.name
-        file, found = self._open_parquet(path, body)
+        file = self._open_parquet(path, body)
         # Each is a name, a type, and whether it holds nulls.
-        if sorted(map(str, found)) != sorted(map(str, arrow_schema(entry.kind))):
+        if sorted(map(str, file.schema_arrow)) != sorted(map(str, arrow_schema(entry.kind))):
             raise self._broken_error(path, "another version wrote it, with other columns or types")
         if file.metadata.num_rows != entry.rows:
             raise self._broken_error(path, f"it holds {file.metadata.num_rows} rows in place of {entry.rows}")
         return file
 
-    def _open_parquet(self, path: Path, body: bytes) -> tuple[pq.ParquetFile, pa.Schema]:
-        try:
-            file = open_parquet(body)
-            found = file.schema_arrow
-        except (pa.ArrowException, ValueError, OSError):
-            raise self._broken_error(path, "it is not a Parquet file") from None
-        return file, found
+    def _open_parquet(self, path: Path, body: bytes) -> pq.ParquetFile:
+        with contextlib.suppress(pa.ArrowException, ValueError, OSError):
+            if (file := open_parquet(body)).schema_arrow:
+                return file
+        raise self._broken_error(path, "it is not a Parquet file")
 
     def read_content(self, entry: Entry) -> bytes:
         """Return a file's bytes, after a check of size and digest."""

@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import shlex
-from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
-import numpy as np
 import pandas as pd
 import polars as pl
 from msgspec.structs import replace
 
 from p2p_analytics import settings
 from p2p_analytics.archive import _batches, _view
-from p2p_analytics.archive._manifest import COUNTS, NAME, BrokenFileError, Manifest
-from p2p_analytics.archive._view import NOT_COMPARED, complete_columns, find_key, outline, read_view
+from p2p_analytics.archive._batches import Rows
+from p2p_analytics.archive._folder import ArchiveFolder
+from p2p_analytics.archive._manifest import COUNTS, NAME, Batch, BrokenFileError, Manifest
+from p2p_analytics.archive._view import NOT_COMPARED, View, complete_columns, find_key, outline, read_view
 from p2p_analytics.display import clean_line, join_first
 from p2p_analytics.errors import ArchiveError
-from p2p_analytics.frames.arrow import is_among, to_polars
+from p2p_analytics.files import sync_folder
+from p2p_analytics.frames.arrow import frame_of_polars, is_among, to_polars
 from p2p_analytics.frames.merge_sources import CONTRADICTS
-from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, PAYMENTS, PROBLEMS, STATEMENT, TEXT
+from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, PAYMENTS, PROBLEMS, STATEMENT, TEXT, WHOLE
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.privacy import Mask
-from p2p_analytics.statements import SERVICE, find_common_handle, list_other_accounts
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from p2p_analytics.archive._batches import Rows
-    from p2p_analytics.archive._folder import ArchiveFolder
-    from p2p_analytics.archive._manifest import Batch
-    from p2p_analytics.archive._view import View
-    from p2p_analytics.statements import Collected, OtherFile, Statements
+from p2p_analytics.statements import SERVICE, Collected, OtherFile, Statements, find_common_handle, list_other_accounts
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +36,9 @@ _IMPORTS: Final = {
 _KEY: Final = "payment_id"
 # A row without one of these could not be read: a statement that has it changes the row.
 _NEVER_EMPTY: Final = ("status", "amount_cents", "flow_cents", "date_created")
-_DETAILS: Final = {"file": TEXT, "line": "Int64", _KEY: TEXT, "outcome": TEXT, "fields": TEXT}
+_DETAILS: Final = {"file": TEXT, "line": WHOLE, _KEY: TEXT, "outcome": TEXT, "fields": TEXT}
+_KINDS: Final = {"kind": TEXT, **dict.fromkeys(COUNTS, WHOLE)}
+_SHOWN: Final = [_KEY, "file", "line", "kind"]
 
 
 class ImportPlan(NamedTuple):
@@ -55,16 +49,14 @@ class ImportPlan(NamedTuple):
 
     Attributes
     ----------
-    new : int
-        Number of transactions that the archive did not hold.
-    known : int
-        Number of transactions that it held already; what the statement knows more, such as a fee, is added.
+    new, known : int
+        Transactions that the archive did not hold, and that it held already; further values, such as a fee, are added.
     changed : int
-        Number of transactions that it held with another value, such as pending payments that are settled now, or
-        without an amount, date or status, which could not be read; also refunds of earlier imports, if the statements
-        say now whether they come from a person or a merchant.
+        Transactions that it held with another value, such as pending payments that are settled now, or without an
+        amount, date or status, which could not be read; also refunds of earlier imports, if the statements say now
+        whether they come from a person or a merchant.
     refused : int
-        Number of transactions that contradict the service's amount, currency or direction of the payment.
+        Transactions that contradict the service's amount, currency or direction of the payment.
     details : DataFrame
         One row per changed, refused or removed transaction, by file and line: ``file``, ``line``, ``payment_id``,
         ``outcome`` ("changed", "refused" or "removed") and ``fields``, the columns that differ, such as
@@ -106,10 +98,8 @@ class UndoPlan(NamedTuple):
 
     Attributes
     ----------
-    number : int
-        The number of the import.
-    files : tuple of str
-        The names of its files.
+    number, files : int and tuple of str
+        The number of the import, and the names of its files.
     new, changed : int
         The counts of its `ImportPlan`.
     payments : DataFrame
@@ -210,7 +200,8 @@ def undo_import(folder: ArchiveFolder) -> Batch:
         left = replace(left, account=str(read_view(folder, left).me.user.id))
     folder.commit(left, None)
     if left.is_empty:
-        folder.remove_file(NAME)
+        (folder.path / NAME).unlink()
+        sync_folder(folder.path)
     return last
 
 
@@ -286,8 +277,8 @@ def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> 
     given, edited = statements.collect()
     stored = _batches.read_rows(folder, manifest)
     rows = _batches.add_edits(_batches.add_import(stored, given), edited)
-    check = functools.partial(_require_account, folder, statements, manifest)
-    after = _view.derive_statements(folder, manifest, rows, check)
+    after = _view.derive_statements(folder, manifest, rows)
+    _require_account(folder, statements, manifest, after)
     view = _view.derive_view(folder, manifest, after)
     own = outline(view.payments)
     plan = _compare(folder, manifest, view, own, after, rows)
@@ -298,19 +289,15 @@ def _plan(folder: ArchiveFolder, statements: Statements, manifest: Manifest) -> 
 
 
 def _require_account(
-    folder: ArchiveFolder,
-    statements: Statements,
-    manifest: Manifest,
-    accounts: Collection[str],
-    unnamed: Collection[str],
+    folder: ArchiveFolder, statements: Statements, manifest: Manifest, after: _view.Statements
 ) -> None:
     """Raise an ArchiveError unless all rows, before and after an import, are of the archive's account."""
     service = manifest.service
     own = manifest.account if manifest.has_statements else None
     if service is not None:
         own = service.me.user.username or str(service.me.user.id)
-    names = set(accounts)
-    if not names or names & set(unnamed):
+    names = set(after.accounts)
+    if not names or names & set(after.unnamed):
         raise ArchiveError(
             'The statements name no account: read them with yours, such as account="ada" (--account ada).'
         )
@@ -337,73 +324,51 @@ def _compare(  # noqa: PLR0913, PLR0917 - the archive before and after the impor
     folder: ArchiveFolder, manifest: Manifest, view: View, own: pl.DataFrame, after: _view.Statements, rows: Rows
 ) -> ImportPlan:
     """Return the difference of the views before and after an import."""
-    before = _view.read_outline(folder, manifest)
-    labels = set(rows.labels[-1].values())
-    of_given = rows.collected.rows["file"].cast(pl.String).is_in(list(labels))
-    given = after.view.ids.filter(of_given)[_KEY].drop_nulls().unique()
-    refused = after.refused[is_among(after.refused[_KEY], pd.Series(given.to_list()))]
-    if len(refused):
-        wrong = after.problems[after.problems["code"] == CONTRADICTS].groupby(_KEY)["field"].agg(", ".join)
-        refused = refused.assign(fields=refused[_KEY].map(wrong))
-    both = own.join(before.payments.rename({"digest": "before"}), on=_KEY, how="left")
-    is_refused = pl.col(_KEY).is_in(refused[_KEY].tolist())
-    is_given = pl.col(_KEY).is_in(given.implode())
-    held = both.filter(pl.col("before").is_not_null() & ~is_refused)
+    before, known_problems = _view.read_outline(folder, manifest)
+    labels = list(rows.labels[-1].values())
+    of_given = rows.collected.rows["file"].cast(pl.String).is_in(labels)
+    given = after.view.ids.filter(of_given)[_KEY].drop_nulls().unique().implode()
+    wrong = after.problems[after.problems["code"] == CONTRADICTS].groupby(_KEY)["field"].agg(", ".join)
+    refused = to_polars(after.refused[_SHOWN].assign(fields=after.refused[_KEY].map(wrong).astype(TEXT)))
+    refused = refused.filter(pl.col(_KEY).is_in(given))
+    payments = to_polars(view.payments[_SHOWN]).with_columns(own["digest"])
+    both = payments.join(before.rename({"digest": "before"}), on=_KEY, how="left", maintain_order="left")
+    held = both.filter(pl.col("before").is_not_null()).join(refused, on=_KEY, how="anti")
     changed = _list_changes(folder, manifest, view, held.filter(pl.col("digest") != pl.col("before"))[_KEY])
-    new = both.filter(is_given & pl.col("before").is_null())
-    known = held.filter(is_given).join(changed, on=_KEY, how="anti")
     removed = view.payments.iloc[:0]
-    if both["before"].count() < len(before.payments):
-        removed = _select_payments(read_view(folder, manifest), before.payments.join(own, on=_KEY, how="anti")[_KEY])
-    columns = ["file", "line", _KEY, "kind", "fields"]
+    if both["before"].count() < len(before):
+        removed = _select_payments(read_view(folder, manifest), before.join(own, on=_KEY, how="anti")[_KEY])
     parts = {
-        "changed": changed.select(columns).rows(),
-        "refused": _list_rows(refused, columns),
-        "removed": _list_rows(removed.assign(fields=""), columns),
+        "new": both.filter(pl.col(_KEY).is_in(given), pl.col("before").is_null()),
+        "known": held.filter(pl.col(_KEY).is_in(given)).join(changed, on=_KEY, how="anti"),
+        "changed": changed,
+        "refused": refused,
+        "removed": to_polars(removed[_SHOWN]).with_columns(fields=pl.lit("")),
     }
-    details = [
-        (file, line, payment_id, outcome, fields)
-        for outcome, part in parts.items()
-        for file, line, payment_id, _, fields in part
-    ]
-    details.sort(key=lambda row: (row[0] is None, row[0] or "", row[1] is None, row[1] or 0, row[2]))
-    payments = _select_payments(view, new[_KEY])
-    counts = {
-        "new": Counter(payments["kind"].dropna()),
-        "known": Counter(_select_payments(view, known[_KEY])["kind"].dropna()),
-        **{name: Counter(row[3] for row in parts[name] if row[3] is not None) for name in ("changed", "refused")},
-    }
-    kinds = {kind or KIND_PAYMENT for each in counts.values() for kind in each}
-    counted = {kind: [each[kind] for each in counts.values()] for kind in kinds}
-    order = sorted(kinds, key=lambda kind: (kind != KIND_PAYMENT, -sum(counted[kind]), kind))
-    rows_of_kinds = pd.DataFrame([[kind, *counted[kind]] for kind in order], columns=["kind", *COUNTS])
-    problems = _select_problems(before.problems, view.problems, labels)
+    every = pl.concat([part.with_columns(outcome=pl.lit(name)) for name, part in parts.items()], how="diagonal")
+    details = every.filter(~pl.col("outcome").is_in(["new", "known"]))
+    details = details.sort("file", "line", _KEY, nulls_last=True, maintain_order=True)
+    counted = every.filter(pl.col("outcome") != "removed").drop_nulls("kind").group_by("kind")
+    kinds = counted.agg((pl.col("outcome") == name).sum().cast(pl.Int64).alias(name) for name in COUNTS)
+    kinds = kinds.sort(pl.col("kind") != KIND_PAYMENT, -pl.sum_horizontal(COUNTS), "kind")
+    known = view.problems.merge(known_problems.drop_duplicates(), how="left", on=[*PROBLEMS], indicator=True)
+    is_of_file = view.problems[["file", "other_file"]].isin(labels).any(axis="columns")
+    problems = view.problems[(known["_merge"] == "left_only") | is_of_file].reset_index(drop=True)
+    numbers: dict[str, Any] = {name: len(parts[name]) for name in (*COUNTS, "removed")}
     return ImportPlan(
-        len(new),
-        len(known),
-        len(changed),
-        len(refused),
-        pd.DataFrame(details, columns=[*_DETAILS]).astype(_DETAILS),
-        rows_of_kinds.astype({"kind": TEXT, **dict.fromkeys(COUNTS, "int64")}),
-        problems,
-        payments,
+        **numbers,
+        details=frame_of_polars(details, _DETAILS),
+        kinds=frame_of_polars(kinds, _KINDS).astype(dict.fromkeys(COUNTS, "int64")),
+        problems=problems,
+        payments=_select_payments(view, parts["new"][_KEY]),
         other_accounts=list_other_accounts(problems, view.payments),
-        removed=len(removed),
     )
-
-
-def _list_rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Return columns of a frame as rows of Python values, with None for null."""
-    if frame.empty:
-        return []
-    values = frame[[*columns]].astype(object)
-    return list(values.where(values.notna(), None).itertuples(index=False, name=None))
 
 
 def _list_changes(folder: ArchiveFolder, manifest: Manifest, view: View, ids: pl.Series) -> pl.DataFrame:
     """Return the payments of some ids that have another value than before, and the names of these columns."""
     if ids.is_empty():
-        return pl.DataFrame(schema=dict.fromkeys((_KEY, "file", "line", "kind", "fields"), pl.String))
+        return to_polars(view.payments[_SHOWN].iloc[:0]).with_columns(fields=pl.lit(""))
     names = [name for name in (*PAYMENTS, *STATEMENT) if name not in NOT_COMPARED]
     before = read_view(folder, manifest)
     own, earlier = (to_polars(complete_columns(_select_payments(each, ids))) for each in (view, before))
@@ -414,22 +379,10 @@ def _list_changes(folder: ArchiveFolder, manifest: Manifest, view: View, ids: pl
     differs = {name: pl.col(name).ne_missing(values[name]) & is_known[name] for name in names}
     words = (pl.when(each).then(pl.lit(name)) for name, each in differs.items())
     fields = pl.concat_str(*words, separator=", ", ignore_nulls=True)
-    return both.filter(pl.any_horizontal(*differs.values())).select(_KEY, "file", "line", "kind", fields=fields)
+    return both.filter(pl.any_horizontal(*differs.values())).select(*_SHOWN, fields=fields)
 
 
 def _select_payments(view: View, ids: pl.Series) -> pd.DataFrame:
     """Return the payments of some ids."""
     is_wanted = is_among(view.payments[_KEY], pd.Series(ids.to_list(), dtype=TEXT))
     return view.payments[is_wanted].reset_index(drop=True)
-
-
-def _select_problems(before: pd.DataFrame, after: pd.DataFrame, files: Collection[str]) -> pd.DataFrame:
-    """Return the problems of files, and the other ones that were not there before."""
-    if before.empty:
-        return after.copy()
-    known = set(_list_rows(before, [*PROBLEMS]))
-    is_shown = [
-        row not in known or file in files or other in files
-        for row, file, other in zip(_list_rows(after, [*PROBLEMS]), after["file"], after["other_file"], strict=True)
-    ]
-    return after[np.array(is_shown, dtype=bool)].reset_index(drop=True)

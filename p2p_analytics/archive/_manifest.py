@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import date, datetime
 from hashlib import sha256
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Final
+from pathlib import Path
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -14,10 +16,6 @@ from msgspec import Meta
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.records import Me
 from p2p_analytics.times import EPOCH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 NAME: Final = "manifest.json"
 ROWS: Final = "rows"
@@ -175,6 +173,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return self.batches[-1].number + 1 if self.batches else 1
 
     @property
+    def synced_entries(self) -> tuple[Entry, ...]:
+        """The files that a sync repairs."""
+        return (*(self.service.entries if self.service else ()), *filter(None, [self.problems]))
+
+    @property
     def statement_entries(self) -> tuple[Entry, ...]:
         """The files of statements."""
         edits = filter(None, [*(batch.edits for batch in self.batches), self.edits])
@@ -183,8 +186,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def entries(self) -> tuple[Entry, ...]:
         """All files."""
-        listed = self.service.entries if self.service else ()
-        return (*listed, *self.statement_entries, *filter(None, [self.problems]))
+        return (*self.synced_entries, *self.statement_entries)
 
     def __post_init__(self) -> None:
         """Raise a ValueError if the fields contradict each other."""
@@ -228,6 +230,12 @@ def build_file_name(kind: str, start: date | None, digest: str) -> str:
     """Return the name of a new file. It includes a digest of the content, so it can be checked without a manifest."""
     period = f"{_period(start)}-" if kind == "payments" else ""
     return f"{kind}-{period}{digest[:_DIGEST_DIGITS]}.parquet"
+
+
+def parse_start(name: str) -> date | None:
+    """Return the start of a file by its name."""
+    match = _FILE.fullmatch(name)
+    return date.fromisoformat(match["start"]) if match and match["start"] not in {None, _FIRST} else None
 
 
 def is_file_name(name: str) -> bool:

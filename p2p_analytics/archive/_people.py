@@ -7,9 +7,9 @@ import difflib
 import io
 import re
 import unicodedata
-from bisect import bisect_left
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import pandas as pd
 
@@ -17,11 +17,7 @@ from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.formulas import defuse_text, restore_text
 from p2p_analytics.frames import schema
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from p2p_analytics.records import User
+from p2p_analytics.records import User
 
 BY_PAYMENTS: Final = "payments"
 BY_FILE: Final = "people.csv"
@@ -32,7 +28,6 @@ _NEEDED: Final = ("alias", "person")  # what a user types; the evidence is ours
 _OPEN: Final = "?"  # before a person who is only suggested
 _BY_USERNAME: Final = "user:"  # not "@", with which a spreadsheet begins a formula
 _ROUNDED: Final = re.compile(r"\d[.,]\d+[eE]\+?\d+")
-_LAST: Final = "\U0010ffff"  # behind all letters
 _MOST_COMPARED: Final = 20  # lines for which the nearest name is looked for
 _PEOPLE: Final = dict.fromkeys(("alias", "person", "username", "matched", "evidence"), schema.TEXT)
 
@@ -60,7 +55,7 @@ class Alias(NamedTuple):
 
     @property
     def is_kept(self) -> bool:
-        """Whether the user decided, or wrote into a column that they added."""
+        """Whether the user decided, or wrote into an added column."""
         return not self.is_open or any(self.further)
 
 
@@ -161,7 +156,10 @@ def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[
     spellings = defaultdict(set)
     for name, plain in folded.items():
         spellings[plain].add(name)
-    full_names = _FullNames(spellings)
+    by_others = defaultdict(set)  # each word of a name with the name, by its other words
+    for plain in spellings:
+        for word, others in _split(plain):
+            by_others[others].add((word, plain))
     found = []
     for name in unsettled:
         ids = sorted(known.ids.get(name, ()), key=lambda each: (len(each), each))
@@ -180,9 +178,15 @@ def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[
             other = min(persons or alike, key=_rank)
             found.append(Alias(name, _OPEN + other, f"{other} differs in case, accents, signs or order of words alone"))
             continue
-        full = full_names.find(folded[name])
-        if len(full) == 1 and spellings[full[0]].isdisjoint(united):
-            other = min(spellings[full[0]], key=lambda each: (each not in known.ids, *_rank(each)))
+        full = {  # "ada lovelace" for "ada l"
+            plain
+            for cut, others in _split(folded[name])
+            for word, plain in by_others.get(others, ())
+            if word != cut and word.startswith(cut)
+        }
+        of_full = spellings[full.pop()] if len(full) == 1 else united
+        if of_full and of_full.isdisjoint(united):
+            other = min(of_full, key=lambda each: (each not in known.ids, *_rank(each)))
             found.append(Alias(name, _OPEN + other, f"{other} may be the name in full"))
     return found
 
@@ -336,27 +340,6 @@ def _fold(name: str) -> str:
     """Return the words of a name in one order, without case, accents and signs; a name of signs alone as it is."""
     plain = (each for each in unicodedata.normalize("NFKD", name).casefold() if not unicodedata.combining(each))
     return " ".join(sorted("".join(each if each.isalnum() else " " for each in plain).split())) or name
-
-
-class _FullNames:
-    """Folded names of several words, to find those with a longer word, as "ada lovelace" has for "ada l"."""
-
-    def __init__(self, folded: Iterable[str]) -> None:
-        self._words: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)  # by the other words of the name
-        for name in folded:
-            for word, others in _split(name):
-                self._words[others].append((word, name))
-        for words in self._words.values():
-            words.sort()
-
-    def find(self, short: str) -> list[str]:
-        """Return the names that a short name may stand for: one of its words begins a longer word of theirs."""
-        found = set()
-        for cut, others in _split(short):
-            words = self._words.get(others, [])
-            first, end = (bisect_left(words, (each, "")) for each in (cut, cut + _LAST))
-            found |= {name for word, name in words[first:end] if word != cut}
-        return sorted(found)
 
 
 def _split(name: str) -> list[tuple[str, str]]:

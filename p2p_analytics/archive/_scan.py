@@ -5,15 +5,19 @@ from __future__ import annotations
 import contextlib
 import glob
 import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
 from difflib import get_close_matches
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
 
 import narwhals.stable.v2 as nw
+import pandas as pd
 import polars as pl
 
 from p2p_analytics import settings
-from p2p_analytics.archive._manifest import list_starts
+from p2p_analytics.archive._folder import ArchiveFolder
+from p2p_analytics.archive._manifest import Entry, Manifest, list_starts
 from p2p_analytics.archive._view import find_view_file, read_view
 from p2p_analytics.archive.tables import SCHEMAS, tabulate
 from p2p_analytics.errors import ConfigurationError, describe_type, how_to_install
@@ -21,20 +25,13 @@ from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import MICROSECONDS, frame_of_polars
 from p2p_analytics.frames.row_currencies import code_expression
-from p2p_analytics.times import as_instant, in_utc, to_microseconds
+from p2p_analytics.times import as_instant, to_microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from datetime import date, datetime
-
     import duckdb
-    import pandas as pd
 
-    from p2p_analytics.archive._folder import ArchiveFolder
-    from p2p_analytics.archive._manifest import Entry, Manifest
-
-    Columns = Iterable[str] | None
-    Bound = datetime | date | str | None
+Columns = Iterable[str] | None
+Bound = datetime | date | str | None
 
 _ACCOUNT: Final = "account_id"
 _LISTED: Final = {**schema.PAYMENTS, **MICROSECONDS}
@@ -128,60 +125,52 @@ class Scannable:
         chosen = None if columns is None else check_columns(columns, _MERGED)
         with open_engine(engine, spark) as opened:
             sources = self._open_sources()
-            is_whole = chosen is None and period == (None, None) and not self._has_accounts
             dtypes = _MERGED if any(source.manifest.has_statements for source in sources) else _LISTED
             names = check_columns(chosen, dtypes)
             if self._has_accounts and _ACCOUNT not in names:
                 names = [_ACCOUNT, *names]
-            frame = _read_sources(opened, sources, period, dtypes, check_content=is_whole)
+            is_whole = chosen is None and period == (None, None) and not self._has_accounts
+            listed = [source for source in sources if not source.manifest.has_statements]
+            merged = [source for source in sources if source.manifest.has_statements]
+            frames = [_read_listed(opened, listed, period, dtypes, check_content=is_whole)] if listed else []
+            for folder, manifest in merged:
+                path = find_view_file(folder, manifest)
+                if path is None:  # the cached view cannot be written
+                    rows = tabulate("view_payments", read_view(folder, manifest).payments)
+                    found: Any = opened.load(pl.from_arrow(rows))
+                else:
+                    found = opened.read([str(path)], [*_MERGED])
+                frames.append(period.filter_rows(nw.from_native(found).lazy()).select(*dtypes))
+            frame = frames[0] if len(frames) == 1 else nw.concat(frames)
             if dtypes is _MERGED and "currency" in names and "source" not in names:
                 frame = frame.with_columns(currency=code_expression(dtypes))  # without source, a null means dollars
-            return opened.finish(frame.select(*names), {name: dtypes[name] for name in names})
+            native = frame.select(*names).to_native()
+            if engine == "pandas":
+                return frame_of_polars(native.collect(engine="streaming"), {name: dtypes[name] for name in names})
+            return native
 
 
-def _read_sources(
+def _read_listed(
     engine: Engine, sources: Sequence[Source], period: Period, dtypes: Mapping[str, str], *, check_content: bool
 ) -> nw.LazyFrame[Any]:
-    """Return the payments of archives in a period, with the columns of the dtypes."""
-    frames = []
-    listed = [source for source in sources if not source.manifest.has_statements]
-    if listed:
-        # One list of files, however many archives: engines read their footers in parallel, and only of those left.
-        paths = [
-            path
-            for folder, manifest in listed
-            if manifest.service
-            for path in _find_paths(folder, period.list_files(manifest.service.payments), check_content=check_content)
-        ]
-        folder, manifest = listed[0]
-        if not paths and manifest.service:
-            paths = _find_paths(folder, manifest.service.payments[-1:], check_content=check_content)
-        frame = period.filter_rows(nw.from_native(engine.read(paths, [*_LISTED])).lazy())
-        types = {name: nw.Int64 if dtype == schema.WHOLE else nw.String for name, dtype in dtypes.items()}
-        added = {name: nw.lit(None, dtype=types[name]()) for name in dtypes if name not in _LISTED}
-        frames.append(frame.with_columns(**added).select(*dtypes) if added else frame)
-    for folder, manifest in sources:
-        if manifest.has_statements:
-            frames.append(period.filter_rows(_read_statements(engine, folder, manifest)).select(*dtypes))
-    return frames[0] if len(frames) == 1 else nw.concat(frames)
-
-
-def _read_statements(engine: Engine, folder: ArchiveFolder, manifest: Manifest) -> nw.LazyFrame[Any]:
-    """Return the payments of an archive with statements: the cached view or, if it cannot be written, a new one."""
-    path = find_view_file(folder, manifest)
-    if path is None:
-        found = engine.load(pl.from_arrow(tabulate("view_payments", read_view(folder, manifest).payments)))
-    else:
-        found = engine.read([str(path)], [*_MERGED])
-    return cast("nw.LazyFrame[Any]", nw.from_native(found).lazy())
-
-
-def _find_paths(folder: ArchiveFolder, entries: Sequence[Entry], *, check_content: bool) -> list[str]:
-    """Return the paths of files, each checked by its content or by its size alone."""
-    check: Callable[[Entry], object] = folder.open_file if check_content else folder.require_present
-    for entry in entries:
-        check(entry)
-    return [str(folder.path / entry.name) for entry in entries]
+    """Return the payments of archives without statements, with the columns of the dtypes."""
+    # One list of files, however many archives: engines read their footers in parallel, and only of those left.
+    found = [
+        (folder, entry)
+        for folder, manifest in sources
+        if manifest.service
+        for entry in period.list_files(manifest.service.payments)
+    ]
+    folder, manifest = sources[0]
+    if not found and manifest.service:
+        found = [(folder, manifest.service.payments[-1])]
+    for folder, entry in found:
+        folder.open_file(entry) if check_content else folder.require_present(entry)
+    paths = [str(folder.path / entry.name) for folder, entry in found]
+    frame = period.filter_rows(nw.from_native(engine.read(paths, [*_LISTED])).lazy())
+    types = {name: nw.Int64 if dtype == schema.WHOLE else nw.String for name, dtype in dtypes.items()}
+    added = {name: nw.lit(None, dtype=types[name]()) for name in dtypes if name not in _LISTED}
+    return frame.with_columns(**added).select(*dtypes) if added else frame
 
 
 class Period(NamedTuple):
@@ -213,7 +202,15 @@ class Period(NamedTuple):
 
 def parse_period(since: Bound, before: Bound) -> Period:
     """Return the period between two bounds; raise a ConfigurationError if it ends before it begins."""
-    period = Period(_parse_bound("since", since), _parse_bound("before", before))
+    bounds = []
+    for name, value in (("since", since), ("before", before)):
+        try:
+            bounds.append(None if value is None else as_instant(value))
+        except (ValueError, TypeError, OverflowError, AttributeError):
+            raise ConfigurationError(
+                f"{name}: {str(value)[:40]!r} is no date or datetime like 2024-05-31T18:30:00Z."
+            ) from None
+    period = Period(*bounds)
     if period.since is not None and period.before is not None and period.before < period.since:
         raise ConfigurationError(
             f"before={str(before)[:40]!r} is earlier than since={str(since)[:40]!r}: exchange them."
@@ -243,20 +240,11 @@ def check_columns(columns: Columns, available: Collection[str]) -> list[str]:
     return names
 
 
-def _parse_bound(name: str, value: Bound) -> datetime | None:
-    if value is None:
-        return None
-    with contextlib.suppress(ValueError, TypeError, OverflowError, AttributeError):
-        return in_utc(as_instant(value))
-    raise ConfigurationError(f"{name}: {str(value)[:40]!r} is no date or datetime like 2024-05-31T18:30:00Z.")
-
-
 class Engine(NamedTuple):
     """Functions of an engine."""
 
     read: Callable[[list[str], list[str]], Any]  # columns of Parquet files, which all have them, as a lazy frame
     load: Callable[[Any], Any]  # a Polars frame as a frame of the engine
-    finish: Callable[[nw.LazyFrame[Any], Mapping[str, str]], Any]  # a lazy frame and its dtypes as the user's frame
 
 
 @contextlib.contextmanager
@@ -269,6 +257,8 @@ def open_engine(name: str, spark: object = None) -> Iterator[Engine]:
     if spark is not None and not hasattr(spark, "createDataFrame"):
         raise ConfigurationError(f"spark is a SparkSession, not {describe_type(spark)}: leave it out for a local one.")
     try:
+        if name == "pandas":
+            refuse_marked()
         yield _ENGINES[name]() if spark is None else _open_spark(spark)
     except ModuleNotFoundError as error:
         instead = "pip install pyspark brings it" if name == "spark" else how_to_install("engines")
@@ -280,14 +270,6 @@ def _open_polars() -> Engine:
     return Engine(
         lambda paths, columns: pl.scan_parquet(paths, glob=False, hive_partitioning=False).select(columns),
         lambda table: table.lazy(),
-        lambda frame, _: frame.to_native(),
-    )
-
-
-def _open_pandas() -> Engine:
-    refuse_marked()
-    return _open_polars()._replace(
-        finish=lambda frame, dtypes: frame_of_polars(frame.to_native().collect(engine="streaming"), dtypes)
     )
 
 
@@ -302,7 +284,6 @@ def _open_duckdb() -> Engine:
             [glob.escape(path) for path in paths], hive_partitioning=False
         ).select(*columns),
         lambda table: connection.from_arrow(table.to_arrow()),
-        lambda frame, _: frame.to_native(),
     )
 
 
@@ -325,10 +306,9 @@ def _open_spark(own: Any = None) -> Engine:  # noqa: ANN401 - pyspark need not b
             *columns
         ),
         lambda table: session.createDataFrame(table.to_arrow()),
-        lambda frame, _: frame.to_native(),
     )
 
 
 _ENGINES: Final[Mapping[str, Callable[[], Engine]]] = {
-    "pandas": _open_pandas, "polars": _open_polars, "duckdb": _open_duckdb, "spark": _open_spark,
+    "pandas": _open_polars, "polars": _open_polars, "duckdb": _open_duckdb, "spark": _open_spark,
 }  # fmt: skip

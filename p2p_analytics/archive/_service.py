@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -15,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from p2p_analytics import records
-from p2p_analytics.archive._manifest import Entry, Service, list_starts, matches_name
-from p2p_analytics.archive.tables import arrow_schema, open_parquet, tabulate
+from p2p_analytics.archive._folder import ACCOUNT, ArchiveFolder
+from p2p_analytics.archive._manifest import Entry, Service, list_starts
+from p2p_analytics.archive.tables import arrow_schema, metadata_of, tabulate
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames import schema
@@ -25,17 +27,14 @@ from p2p_analytics.frames.build import payments_frame, problems_frame
 from p2p_analytics.frames.merge import FETCHED_AT, keep_newest
 from p2p_analytics.frames.people import merge_people
 from p2p_analytics.handles import normalize_account
-from p2p_analytics.history import Baseline, MissingPeriod, merge_problems
+from p2p_analytics.history import Baseline, History, MissingPeriod, merge_problems
+from p2p_analytics.privacy import Mask
+from p2p_analytics.records import Me, Payments
 from p2p_analytics.times import as_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.client import Client
-    from p2p_analytics.history import History
-    from p2p_analytics.privacy import Mask
-    from p2p_analytics.records import Me, Payments
+
 
 log = logging.getLogger(__name__)
 
@@ -202,21 +201,10 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
 
 def _recover(folder: ArchiveFolder, kind: str, me: Me) -> Iterator[pa.Table]:
     """Yield the rows of all readable files of a kind, the newest file first; unreadable files are set aside."""
-    paths = [path for path in sorted(folder.list_own_files()) if path.name.startswith(f"{kind}-")]
-    for path in sorted(paths, key=lambda path: path.stat().st_mtime_ns, reverse=True):
-        body = folder.read_bytes(path.name)
-        if body is None or not matches_name(path.name, body):
-            folder.set_aside(path.name)
-            continue
-        try:
-            file = open_parquet(body)
-            rows = file.read().cast(arrow_schema(kind))
-        except (pa.ArrowException, KeyError, ValueError, OSError):
-            folder.set_aside(path.name)
-            continue
-        if folder.read_owner(file) != me.user.id:
+    for _, file, _ in folder.recover(kind):
+        if metadata_of(file).get(ACCOUNT, b"").decode() != me.user.id:
             raise folder.account_error()
-        yield rows
+        yield file.read().select(arrow_schema(kind).names)
 
 
 def _find_start(baseline: Baseline | None, previous: Service | None, history: History) -> datetime | None:
@@ -236,10 +224,10 @@ def _write_payments(
     """Merge rows into kept files, fetched before ``newest_at`` if given; files without a change are not rewritten."""
     starts = list_starts(kept) or [None]
     touched = {*_assign_files(rows, starts).tolist()} or {0}
-    ids = rows["payment_id"].combine_chunks()
+    given = rows["payment_id"].combine_chunks()
     for place, entry in enumerate(kept):
         # A payment with another date now may be in another file.
-        if place not in touched and pc.any(pc.is_in(_read_ids(folder, entry), value_set=ids)).as_py():
+        if place not in touched and pc.any(pc.is_in(_read_ids(folder, entry), value_set=given)).as_py():
             touched.add(place)
     stored = {place: folder.read(entry) for place, entry in enumerate(kept) if place in touched}
     old = pa.concat_tables([arrow_schema("payments").empty_table(), *stored.values()])
@@ -257,7 +245,14 @@ def _write_payments(
         elif part.num_rows or len(starts) == 1:
             pieces = split_rows(part, start)
             payments += [folder.write("payments", piece, account, start=first) for first, piece in pieces]
-    return payments, Changes(*_count_changes(old, new))
+    ids = (old["payment_id"], new["payment_id"])
+    states = (
+        pc.binary_join_element_wise(each["payment_id"], pc.fill_null(each["status"], ""), "\n") for each in (old, new)
+    )
+    added, unlike = (
+        int(pc.sum(pc.invert(pc.is_in(after, value_set=before))).as_py() or 0) for before, after in (ids, states)
+    )
+    return payments, Changes(added, unlike - added)
 
 
 def write_table(folder: ArchiveFolder, kind: str, frame: pd.DataFrame, old: Entry | None, account: str) -> Entry:
@@ -294,18 +289,6 @@ def _limit_fetched_at(rows: pa.Table, moment: datetime) -> pa.Table:
     place = rows.column_names.index(FETCHED_AT)
     fetched = rows[FETCHED_AT]
     return rows.set_column(place, FETCHED_AT, pc.if_else(pc.greater(fetched, latest), latest, fetched))
-
-
-def _count_changes(old: pa.Table, new: pa.Table) -> tuple[int, int]:
-    """Return the number of added payments, and the number of payments with another status."""
-    ids = (old["payment_id"], new["payment_id"])
-    states = (
-        pc.binary_join_element_wise(rows["payment_id"], pc.fill_null(rows["status"], ""), "\n") for rows in (old, new)
-    )
-    added, unlike = (
-        int(pc.sum(pc.invert(pc.is_in(after, value_set=before))).as_py() or 0) for before, after in (ids, states)
-    )
-    return added, unlike - added
 
 
 def _assign_files(rows: pa.Table, starts: Sequence[date | None]) -> np.ndarray[Any, Any]:
@@ -348,15 +331,16 @@ def list_payments(
     return listed if since is None else listed[listed["date_created"] >= since].reset_index(drop=True)
 
 
-def limit_to(archived: pa.Table, since: datetime | None) -> pa.Table:
-    """Return the rows of payments made since a date; without one, all rows."""
-    return archived if since is None else archived.filter(pc.greater_equal(archived["date_created"], since))
+def read_compared(folder: ArchiveFolder, service: Service | None) -> pd.DataFrame:
+    """Return the compared columns of the archived payments that a sync has to have loaded."""
+    tables = [folder.read(entry, columns=COMPARED) for entry in (service.payments if service else ())]
+    found = frame_of(pa.concat_tables([arrow_schema("payments").empty_table().select(COMPARED), *tables]))
+    return found[found["date_created"] >= service.since] if service and service.since else found
 
 
-def find_differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.DataFrame:
+def find_differences(archived: pd.DataFrame, listed: pd.DataFrame) -> pd.DataFrame:
     """Return one row per payment that differs, as `Archive.verify` describes it."""
-    held = frame_of(pa.concat_tables(archived))
-    both = held.merge(listed, on="payment_id", how="outer", suffixes=("", "_listed"), indicator="side")
+    both = archived.merge(listed, on="payment_id", how="outer", suffixes=("", "_listed"), indicator="side")
     shared = both["side"] == "both"
     pairs = {name: (both[name], both[f"{name}_listed"]) for name in COMPARED[1:]}
     differ = pd.DataFrame(

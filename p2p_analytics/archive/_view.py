@@ -7,17 +7,20 @@ are cached in files under the digest of these inputs, and may be deleted at any 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import msgspec
-import numpy as np
 import pandas as pd
 import polars as pl
 from msgspec.structs import replace
 
 from p2p_analytics.archive._batches import Holder, Rows, encode_holder, read_holder, read_rows
-from p2p_analytics.archive._folder import PEOPLE_FILE
+from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder
+from p2p_analytics.archive._manifest import Manifest
 from p2p_analytics.archive._people import (
     BY_USERNAME,
     Fault,
@@ -55,16 +58,8 @@ from p2p_analytics.statements import (
     frame_problems,
     strip_label,
 )
+from p2p_analytics.statements import View as StatementView
 from p2p_analytics.vocabulary import Action, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from datetime import datetime
-    from pathlib import Path
-
-    from p2p_analytics.archive._folder import ArchiveFolder
-    from p2p_analytics.archive._manifest import Manifest
-    from p2p_analytics.statements import View as StatementView
 
 # What statements are compared with, of the payments that the service has listed.
 LISTED: Final = (
@@ -76,7 +71,7 @@ NOT_COMPARED: Final = frozenset({
     "payment_id", "file", "line", "account_id", "actor_id", "actor_username", "target_user_id", "target_user_username",
 })  # fmt: skip
 PEOPLE_LINE: Final = "people_line"  # the code of a line of people.csv that is left out
-_FEW_ROWS: Final = 10_000  # payments of a view that is kept in memory
+_FEW_ROWS: Final = 10_000  # payments of a view that an import writes at once
 _VERSION: Final = b"2"  # of the derivation: another one derives again
 _COLUMNS: Final = {**schema.PAYMENTS, **schema.STATEMENT}
 _MERGED: Final = {**_COLUMNS, MATCHED: schema.TEXT}
@@ -89,6 +84,8 @@ _PERSON: Final = ("person_id", "person_username", "person_name", MATCHED)
 class Statements(NamedTuple):
     """What the statements of an archive say of its account, before it is united with the service's payments."""
 
+    accounts: Collection[str]  # of the rows
+    unnamed: Collection[str]  # the accounts that are only a service's name
     me: Me  # the holder: as the service describes the user, else as the files do
     fetched_at: datetime
     listed: pd.DataFrame  # columns of the payments that the service has listed
@@ -105,15 +102,8 @@ class Names(NamedTuple):
     matches: Mapping[str, Match]
     known: NamesOfPeople
     people: pd.DataFrame
-    persons: pl.DataFrame
+    persons: pl.DataFrame  # the person of each pair of a name and a username that has a match
     faults: Sequence[Fault] = ()
-
-
-class Outline(NamedTuple):
-    """What shows the difference of two views: ``payment_id`` and ``digest`` of each payment, and the problems."""
-
-    payments: pl.DataFrame
-    problems: pd.DataFrame
 
 
 class View(NamedTuple):
@@ -141,11 +131,7 @@ def read_view(folder: ArchiveFolder, manifest: Manifest) -> View:
         names = {kind: [name for name in SCHEMAS[f"view_{kind}"] if name not in MICROSECONDS] for kind in _TABLES}
         frames = {kind: frame_of(file.read(columns=names[kind])) for kind, file in cached.items()}
         return View(holder.me, holder.fetched_at, **frames)
-    (kept, derived), folder.derived = folder.derived or (None, None), None
-    if kept == key and isinstance(derived, View) and all(map(folder.is_sound, manifest.entries)):
-        view = derived
-    else:
-        view = derive_view(folder, manifest, derive_statements(folder, manifest, read_rows(folder, manifest)))
+    view = derive_view(folder, manifest, derive_statements(folder, manifest, read_rows(folder, manifest)))
     if find_key(folder, manifest) == key:  # the user may change people.csv at any time
         with contextlib.suppress(OSError, ConfigurationError):  # a folder that cannot be written is read all the same
             _write_tables(folder, key, view, _TABLES)
@@ -162,17 +148,16 @@ def find_view_file(folder: ArchiveFolder, manifest: Manifest) -> Path | None:
     return found[0] if found else None
 
 
-def read_outline(folder: ArchiveFolder, manifest: Manifest) -> Outline:
-    """Return the outline of the view of an archive, from its cache if that is of the present inputs."""
+def read_outline(folder: ArchiveFolder, manifest: Manifest) -> tuple[pl.DataFrame, pd.DataFrame]:
+    """Return the outline of the payments of an archive and its problems, cached if they are of the present inputs."""
     key = find_key(folder, manifest)
     payments, problems = (folder.find_cached(kind, key) for kind in ("view_outline", "view_problems"))
     if payments and problems:
-        return Outline(pl.DataFrame(pl.from_arrow(payments[1].read())), frame_of(problems[1].read()))
+        return pl.DataFrame(pl.from_arrow(payments[1].read())), frame_of(problems[1].read())
     if manifest.is_empty:
-        none = pl.DataFrame(schema={"payment_id": pl.String, "digest": pl.Int64})
-        return Outline(none, empty_frame(schema.PROBLEMS))
+        return pl.DataFrame(schema={"payment_id": pl.String, "digest": pl.Int64}), empty_frame(schema.PROBLEMS)
     view = read_view(folder, manifest)
-    return Outline(outline(view.payments), view.problems)
+    return outline(view.payments), view.problems
 
 
 def outline(payments: pd.DataFrame) -> pl.DataFrame:
@@ -188,13 +173,9 @@ def complete_columns(payments: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_outline(folder: ArchiveFolder, key: str, view: View, payments: pl.DataFrame) -> None:
-    """Write the outline of a view as files that are read until one of its inputs changes; a small view is kept.
-
-    The next reader of the folder takes it, and writes its tables.
-    """
-    folder.derived = (key, view) if len(view.payments) <= _FEW_ROWS else None
+    """Write the outline of a view as files that are read until one of its inputs changes, and all of a small view."""
     folder.write("view_outline", payments.to_arrow(), str(view.me.user.id), key=key)
-    _write_tables(folder, key, view, ["problems"])
+    _write_tables(folder, key, view, _TABLES if len(view.payments) <= _FEW_ROWS else ["problems"])
 
 
 def _write_tables(folder: ArchiveFolder, key: str, view: View, kinds: Sequence[str]) -> None:
@@ -212,18 +193,8 @@ def find_key(folder: ArchiveFolder, manifest: Manifest) -> str:
     return sha256(b"\0".join(parts)).hexdigest()[:32]
 
 
-def derive_statements(
-    folder: ArchiveFolder,
-    manifest: Manifest,
-    rows: Rows,
-    check: Callable[[Collection[str], Collection[str]], None] = lambda *_: None,
-    owner: User | None = None,
-) -> Statements:
-    """Return what the statements of an archive say of its account.
-
-    ``check`` is called with the accounts of the rows, and with the names among them that are only a service's.
-    ``owner`` is the user whom the service is about to describe.
-    """
+def derive_statements(folder: ArchiveFolder, manifest: Manifest, rows: Rows, owner: User | None = None) -> Statements:
+    """Return what the statements of an archive say of its account; the service is about to describe the owner."""
     refuse_marked()
     service = manifest.service
     columns = {name: schema.PAYMENTS[name] for name in LISTED}
@@ -235,7 +206,7 @@ def derive_statements(
         known = collected.rows.filter(is_settled)["payment_id"].drop_nulls().unique()
         others = _find_moves(listed[~is_among(listed["payment_id"], pd.Series(known.to_list()))], SERVICE)
     view = derive(collected, owner, others)
-    check(view.holders, view.unnamed)
+    accounts, unnamed = list(view.holders), view.unnamed
     if len(view.holders) > 1:  # the service has another username for the user than older files
         own = str(service.me.user.username if service else next(iter(view.holders)))
         collected = collected._replace(files=tuple(replace(info, account=own) for info in collected.files))
@@ -249,7 +220,12 @@ def derive_statements(
             view = derive(collected, owner, [*others, *moves])
     me = service.me if service else _find_holder(view, rows)
     payments = rename_account(lay_over(view.payments, rows.edits), str(me.user.id), me.user.username)
-    problems = _drop_edited(frame_problems(view.problems), rows.edits)
+    problems = frame_problems(view.problems)
+    if len(rows.edits) and len(problems):  # a value that the user has edited has no problem
+        is_edited = rows.edits.notna().assign(kind=is_decided(rows.edits))
+        edited = {name: set(rows.edits.loc[is_edited[name], "payment_id"]) for name in rows.edits.columns}
+        places = zip(problems["field"], problems["payment_id"], strict=True)
+        problems = problems[[number not in edited.get(field, ()) for field, number in places]]
     kept, left_out = payments, payments.iloc[:0]
     if not listed.empty:
         kept, refused = refuse_rows(payments, listed)
@@ -262,7 +238,7 @@ def derive_statements(
         problems = _add_problems(problems, merged[~is_among(merged["payment_id"], in_files)])
     merged_at = [rows.holder.fetched_at] if rows.holder else []
     fetched_at = service.fetched_at if service else find_end(view.files, payments, *merged_at)
-    return Statements(me, fetched_at, listed, kept, left_out, problems, view)
+    return Statements(accounts, unnamed, me, fetched_at, listed, kept, left_out, problems, view)
 
 
 def derive_view(folder: ArchiveFolder, manifest: Manifest, statements: Statements) -> View:
@@ -311,7 +287,17 @@ def match_people(folder: ArchiveFolder, manifest: Manifest, statements: Statemen
     except ArchiveError as error:  # the payments can be shown without the file
         lines, faults = (), [Fault(0, str(error))]
     matches, wrong = match_names(counts, known, lines, str(folder.path / PEOPLE_FILE), me.user)
-    return Names(counts, matches, known, people, _list_persons(named, matches, known), [*faults, *wrong])
+    persons: list[tuple[str | None, ...]] = []
+    # An empty username is none, and of each pair there is one row: a second one would double payments.
+    for alias, username in named.with_columns(pl.col(_NAMES[1]).fill_null("")).unique().rows():
+        user_id = known.ids_by_username.get(username.casefold()) if username else None
+        if user_id is not None:
+            persons.append((alias, username, user_id, known.usernames.get(user_id), None, BY_USERNAME))
+        elif match := matches.get(alias):
+            username_of = known.usernames.get(match.user_id) if match.user_id else None
+            persons.append((alias, username, match.user_id, username_of, match.name, match.matched))
+    table = pl.DataFrame(persons, schema=dict.fromkeys((*_NAMES, *_PERSON), pl.String), orient="row")
+    return Names(counts, matches, known, people, table, [*faults, *wrong])
 
 
 def read_file(folder: ArchiveFolder) -> PeopleFile:
@@ -330,19 +316,8 @@ def _add_problems(problems: pd.DataFrame, merged: pd.DataFrame) -> pd.DataFrame:
 
     known = set(list_keys(problems))
     is_new = [key not in known for key in list_keys(merged)]
-    united = pd.concat([problems, merged[np.array(is_new, dtype=bool)]], ignore_index=True)
+    united = pd.concat([problems, merged.loc[is_new]], ignore_index=True)
     return united.astype(dict(schema.PROBLEMS)).drop_duplicates(ignore_index=True)
-
-
-def _drop_edited(problems: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:
-    """Return problems without the ones about values that the user has edited."""
-    if edits.empty or problems.empty:
-        return problems
-    is_edited = edits.notna().assign(kind=is_decided(edits))
-    edited = {name: set(edits.loc[is_edited[name], "payment_id"]) for name in edits.columns}
-    places = zip(problems["field"], problems["payment_id"], strict=True)
-    is_left = [number not in edited.get(field, ()) for field, number in places]
-    return problems[np.array(is_left, dtype=bool)].reset_index(drop=True)
 
 
 def select_stated(payments: pd.DataFrame) -> pd.DataFrame:
@@ -388,20 +363,6 @@ def _find_moves(payments: pd.DataFrame, service: str | None) -> list[OtherRow]:
         for instant, cents, code in zip(at, moved, codes, strict=True)
         if not pd.isna(instant) and cents != 0
     ]
-
-
-def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: NamesOfPeople) -> pl.DataFrame:
-    """Return the person of each pair of a name and a username that has a match."""
-    rows: list[tuple[str | None, ...]] = []
-    # An empty username is none, and of each pair there is one row: a second one would double payments.
-    for name, username in named.with_columns(pl.col(_NAMES[1]).fill_null("")).unique().rows():
-        user_id = known.ids_by_username.get(username.casefold()) if username else None
-        if user_id is not None:
-            rows.append((name, username, user_id, known.usernames.get(user_id), None, BY_USERNAME))
-        elif match := matches.get(name):
-            username_of = known.usernames.get(match.user_id) if match.user_id else None
-            rows.append((name, username, match.user_id, username_of, match.name, match.matched))
-    return pl.DataFrame(rows, schema=dict.fromkeys((*_NAMES, *_PERSON), pl.String), orient="row")
 
 
 def _describe_people(payments: pd.DataFrame, listed: pd.Series[str], persons: pl.DataFrame, owner: str) -> pd.DataFrame:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Mapping
+from typing import Final
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet
+import pyarrow.parquet as pq
 
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import MICROSECONDS, arrow_type, table_of, with_microseconds
 from p2p_analytics.frames.merge import FETCHED_AT
 from p2p_analytics.statements import RECONCILIATION
 from p2p_analytics.statements import rows as stored
-from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    import pyarrow.parquet as pq
 
 MATCHED: Final = "counterparty_matched"  # in histories: how a name in a statement became a person
 _DTYPES: Final = {stored.TEXT: schema.TEXT, stored.WHOLE: schema.WHOLE, stored.INSTANT: schema.INSTANT}
@@ -48,12 +42,7 @@ def arrow_schema(kind: str) -> pa.Schema:
 
 def empty_frame(dtypes: Mapping[str, str]) -> pd.DataFrame:
     """Return a frame without rows, with columns of these dtypes."""
-    return _build_empty(tuple(dtypes.items())).copy()
-
-
-@functools.cache
-def _build_empty(dtypes: tuple[tuple[str, str], ...]) -> pd.DataFrame:
-    return pd.DataFrame({name: pd.array([], dtype=schema.parse_dtype(dtype)) for name, dtype in dtypes})
+    return pd.DataFrame({name: pd.array([], dtype=schema.parse_dtype(dtype)) for name, dtype in dtypes.items()})
 
 
 def tabulate(kind: str, frame: pd.DataFrame) -> pa.Table:
@@ -110,14 +99,3 @@ def read_constants(file: pq.ParquetFile, names: Collection[str]) -> dict[str, st
         elif not found.null_count and found.has_min_max and found.min == found.max:
             constants[field.name] = found.min
     return constants
-
-
-def with_large_texts(rows: pa.Table) -> pa.Table:
-    """Return rows with large texts, as pandas has them."""
-    large = {pa.string(): pa.large_string()}
-    return rows.cast(pa.schema([(field.name, large.get(field.type, field.type)) for field in rows.schema]))
-
-
-def pending_ids(payments: pa.Table) -> tuple[str, ...]:
-    """Return the ids of pending payments, which can still change."""
-    return tuple(payments.filter(pc.equal(payments["status"], Status.PENDING.value))["payment_id"].to_pylist())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,11 +26,7 @@ from p2p_analytics.frames.perspective import perspective
 from p2p_analytics.records import Me, Target, User
 from p2p_analytics.vocabulary import TargetType
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    Array = np.ndarray[Any, Any]
+Array = np.ndarray[Any, Any]
 
 _FOLDER_MODE: Final = 0o700
 
@@ -47,39 +45,24 @@ class _NewFolder(ArchiveFolder):
 
 
 class PaymentColumns(NamedTuple):
-    """Payments of one account in columns.
+    """Payments of one account in columns."""
 
-    Attributes
-    ----------
-    people : sequence of User
-        The account holder first. A user without an id is an address, by ``email`` or ``phone``.
-    texts : mapping of str to (array of int, sequence of str)
-        For ``action``, ``status``, ``note``, ``audience`` and ``medium``, codes and the texts that they stand for.
-    numbers : mapping of str to array of int
-        ``payment_id``, ``amount_cents``, ``fee_cents``, and ``created_us`` and ``completed_us`` in microseconds since
-        1970; masked for null.
-    actor, target : array of int
-        Positions in ``people``; one of both is the account holder.
-    """
-
-    people: Sequence[User]
+    people: Sequence[User]  # the account holder first; a user without an id is an address, by ``email`` or ``phone``
+    # For ``action``, ``status``, ``note``, ``audience`` and ``medium``, codes and the texts that they stand for.
     texts: Mapping[str, tuple[Array, Sequence[str]]]
+    # ``payment_id``, ``amount_cents``, ``fee_cents``, and ``created_us`` and ``completed_us`` in microseconds since
+    # 1970; masked for null.
     numbers: Mapping[str, Array]
-    actor: Array
+    actor: Array  # positions in ``people``; actor or target is the account holder
     target: Array
 
 
 def write_archive(
     path: str | os.PathLike[str], payments: PaymentColumns, *, friends: Sequence[User], fetched_at: datetime
 ) -> tuple[int, int]:
-    """Write a new archive, as a merge of the same history would, and return its payments and bytes.
+    """Write a new archive, as a merge of the same history would, and return the numbers of its payments and bytes.
 
-    The same columns give the same bytes.
-
-    Raises
-    ------
-    ArchiveError
-        The folder exists, or cannot be written.
+    The same columns give the same bytes. Raises an ArchiveError if the folder exists, or cannot be written.
     """
     folder_path = to_path(path).expanduser().absolute()
     try:
@@ -117,14 +100,21 @@ def _build_rows(payments: PaymentColumns, fetched_at: datetime) -> pa.Table:
     columns["date_created"] = numbers["created_us"].cast(instant)
     columns["date_completed"] = numbers["completed_us"].cast(instant)
     actor, target = payments.actor[order], payments.target[order]
-    columns |= _describe_sides(payments.people, actor, target)
+    users = payments.people
+    types = [TargetType.USER if user.id else TargetType.EMAIL if user.email else TargetType.PHONE for user in users]
+    columns |= {
+        "target_type": _take([kind.value for kind in types], target),
+        "target_email": _take([None if user.id else user.email for user in users], target),
+        "target_phone": _take([None if user.id else user.phone for user in users], target),
+    }
+    for prefix, codes in (("actor_", actor), ("target_user_", target)):
+        for name in ("id", "username", "display_name"):
+            columns[prefix + name] = _take([getattr(user, name) for user in users], codes)
     action, actions = payments.texts["action"]
-    columns |= _describe_view(
-        payments.people, actor, target, action[order], actions, payments.numbers["amount_cents"][order]
-    )
+    columns |= _describe_view(users, actor, target, action[order], actions, payments.numbers["amount_cents"][order])
     constants = {
         "source": schema.SOURCE_API, "kind": schema.KIND_PAYMENT, "currency": US_DOLLARS,
-        "account_id": payments.people[0].id,
+        "account_id": users[0].id,
     }  # fmt: skip
     columns |= {name: numbers[name] for name in ("amount_cents", "fee_cents")}
     columns |= {name: pa.repeat(pa.scalar(text, pa.string()), length) for name, text in constants.items()}
@@ -133,20 +123,6 @@ def _build_rows(payments: PaymentColumns, fetched_at: datetime) -> pa.Table:
     missing = {name: pa.nulls(length, wanted.field(name).type) for name in schema.PAYMENTS if name not in columns}
     table = pa.table({name: {**columns, **missing}[name] for name in (*schema.PAYMENTS, FETCHED_AT)})
     return with_microseconds(table).select(wanted.names).cast(wanted)
-
-
-def _describe_sides(people: Sequence[User], actor: Array, target: Array) -> dict[str, pa.Array]:
-    """Return the columns of the actor and the target."""
-    types = [TargetType.USER if user.id else TargetType.EMAIL if user.email else TargetType.PHONE for user in people]
-    sides: dict[str, tuple[Array, list[str | None]]] = {
-        "target_type": (target, [kind.value for kind in types]),
-        "target_email": (target, [None if user.id else user.email for user in people]),
-        "target_phone": (target, [None if user.id else user.phone for user in people]),
-    }
-    for prefix, codes in (("actor_", actor), ("target_user_", target)):
-        for name in ("id", "username", "display_name"):
-            sides[prefix + name] = codes, [getattr(user, name) for user in people]
-    return {name: _take(values, codes) for name, (codes, values) in sides.items()}
 
 
 def _describe_view(  # noqa: PLR0913, PLR0917 - the columns that decide it

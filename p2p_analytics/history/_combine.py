@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, overload
 
 import msgspec
@@ -73,19 +73,21 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
         return _combine_histories(given)
     if given and all(isinstance(part, pd.DataFrame) for part in given):
         united, refused = _combine_frames(given, [0] * len(given))
-        if len(refused):
-            raise _build_contradiction_error(refused)
+        if len(refused):  # frames have no place for problems
+            first, count = refused.iloc[0], refused["payment_id"].nunique()
+            others = f" ({count:,} payments in all)" if count > 1 else ""
+            raise SchemaError(
+                f"The payment {first['payment_id']} has another {first['field']} in a statement, {first['value']}, "
+                f"than the service lists{others}: leave its row of the statement out, or combine histories, "
+                "which lists it in problems."
+            )
         return united
     kinds = ", ".join(sorted({name_type(part) for part in given})) or "an empty list"
     raise ConfigurationError(f"combine needs histories alone or pandas frames of payments alone, not {kinds}.")
 
 
 def adopt_handles(histories: Sequence[History]) -> list[History]:
-    """Return histories; statements that name their account by a username get the user id from another history.
-
-    Statements know an account by its username only. Where exactly one other history is of the user with this username,
-    both are of one account.
-    """
+    """Return histories; statements take the user id of the only other history with a user of their username."""
     ids: dict[str, set[str]] = {}
     for history in histories:
         user = history.me.user
@@ -102,14 +104,8 @@ def adopt_handles(histories: Sequence[History]) -> list[History]:
         # The profile of the account comes from the other history.
         people = history.people[history.people["user_id"] != history.me.user.id].reset_index(drop=True)
         payments = rename_account(history.payments, str(me.user.id), me.user.username)
-        adopted.append(
-            replace(
-                history,
-                me=msgspec.structs.replace(history.me, user=me.user),
-                payments=payments,
-                people=people,
-            )
-        )
+        own = msgspec.structs.replace(history.me, user=me.user)
+        adopted.append(replace(history, me=own, payments=payments, people=people))
     return adopted
 
 
@@ -118,10 +114,7 @@ def _is_of_statements(history: History) -> bool:
 
 
 def merge_problems(known: pd.DataFrame, history: History) -> pd.DataFrame:
-    """Return old and new problems; the problems of a history replace the old ones of the payments that it holds.
-
-    Old problems and their replacements keep their place; further ones come last, in the order of the history.
-    """
+    """Replace known problems of the payments that a history holds, each in its place; further problems come last."""
     ids = known["payment_id"].reset_index(drop=True)
     places = pd.Series(ids.index, index=ids)[~ids.duplicated().to_numpy() & ids.notna().to_numpy()]
     stay = pd.Series(~is_among(ids, history.payments["payment_id"].dropna()))
@@ -136,11 +129,11 @@ def _combine_histories(histories: Sequence[History]) -> History:
             "combine cannot unite a history in privacy mode with one that is not, or days with months: combine the "
             "original histories, then mask the result."
         )
-
     histories = adopt_handles(histories)
     _require_one_account([history.me.user.id for history in histories], what="histories")
     ordered = sorted(histories, key=lambda history: in_utc(history.fetched_at))
     moments = [in_utc(history.fetched_at) for history in ordered]
+    starts = [history.since for history in histories]
     payments, refused = _combine_frames([each.payments for each in ordered], moments)
     problems = ordered[0].problems
     for history in ordered[1:]:
@@ -150,8 +143,14 @@ def _combine_histories(histories: Sequence[History]) -> History:
     # Statements list no friends.
     latest = ([each for each in ordered if not _is_of_statements(each)] or ordered)[-1]
     me = latest.me
-    if _is_of_statements(latest) and not _have_one_balance(ordered):
-        me = msgspec.structs.replace(me, balance_cents=None)
+    if _is_of_statements(latest):  # their balance is one if their payments overlap, unlike payments of two services
+        ids = [set(history.payments["payment_id"].dropna()) for history in ordered]
+        joined = ids.pop(0)
+        while found := next((each for each in ids if each & joined), None):
+            joined |= found
+            ids.remove(found)
+        if ids or any(history.me.balance_cents is None for history in ordered):
+            me = msgspec.structs.replace(me, balance_cents=None)
     return replace(
         latest,
         me=me,
@@ -159,42 +158,14 @@ def _combine_histories(histories: Sequence[History]) -> History:
         friends=latest.friends.copy(),
         fetched_at=moments[0],
         problems=problems.copy(),
-        since=_find_start(histories),
+        # One without a bound holds all payments.
+        since=None if None in starts else min(in_utc(start) for start in starts if start),
         people=merge_people([each.people for each in reversed(ordered)]),
     )
 
 
-def _have_one_balance(histories: Sequence[History]) -> bool:
-    """Return whether each history has a balance, and their payments overlap, unlike payments of two services."""
-    ids = [set(history.payments["payment_id"].dropna()) for history in histories]
-    joined = ids.pop(0)
-    while found := next((each for each in ids if each & joined), None):
-        joined |= found
-        ids.remove(found)
-    return not ids and all(history.me.balance_cents is not None for history in histories)
-
-
-def _find_start(histories: Sequence[History]) -> datetime | None:
-    """Return the earliest date from which one of the histories holds all payments, None without a bound."""
-    starts = [history.since for history in histories if history.since is not None]
-    return min(map(in_utc, starts)) if len(starts) == len(histories) else None
-
-
-def _build_contradiction_error(refused: pd.DataFrame) -> SchemaError:
-    """Return the error of frames, which have no place for problems."""
-    first, count = refused.iloc[0], refused["payment_id"].nunique()
-    others = f" ({count:,} payments in all)" if count > 1 else ""
-    return SchemaError(
-        f"The payment {first['payment_id']} has another {first['field']} in a statement, {first['value']}, than the "
-        f"service lists{others}: leave its row of the statement out, or combine histories, which lists it in problems."
-    )
-
-
 def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Unite frames, each fetched at a moment; rows of the service have precedence over rows of statements.
-
-    Also return the problems of the rows of statements that contradict the service, and are refused.
-    """
+    """Unite frames, each fetched at a moment; also return the problems of refused rows of statements."""
     typed = [_to_schema(frame) for frame in frames]
     if not any((frame["source"] == SOURCE_STATEMENT).any() for frame in typed):
         return _keep_newest_rows(typed, fetched_at), pd.DataFrame(columns=[*PROBLEMS])
@@ -251,32 +222,17 @@ def _to_schema(frame: pd.DataFrame) -> pd.DataFrame:
         column: Any = frame[name]
         if dtype == INSTANT and column.dtype.kind == "M" and column.dt.tz is None:
             column = column.dt.tz_localize("UTC")
-        if dtype != TEXT and _holds_text(column):  # a date like 03/04/2024 would be guessed
-            raise _wrong_type(name, column, dtype)
-        try:
+        kind, values = column.dtype.kind, column.dropna()
+        if dtype != TEXT and kind == "O":  # a date like 03/04/2024 would be guessed
+            is_exact = not any(isinstance(value, str) for value in values.unique())
+        else:  # neither ids of floats nor instants of numbers
+            is_exact = values.empty or kind not in {TEXT: "fb", INSTANT: "iufb"}.get(dtype, "")
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
             columns[name] = column.astype(dtype)
-        except (TypeError, ValueError, OverflowError):
-            raise _wrong_type(name, column, dtype) from None
-        if _is_lossy(column, columns[name], dtype):
-            raise _wrong_type(name, column, dtype)
+            is_exact &= dtype != WHOLE or kind != "f" or not (columns[name] != column).any()
+        if not is_exact or name not in columns:
+            raise SchemaError(
+                f"The column {name!r} holds {column.dtype}, not {dtype}: pass frames as load_history or p2p.read_csv "
+                "gives them."
+            )
     return frame.assign(**columns)
-
-
-def _holds_text(column: pd.Series[Any]) -> bool:
-    return column.dtype.kind == "O" and any(isinstance(value, str) for value in column.dropna().unique())
-
-
-def _is_lossy(column: pd.Series[Any], converted: pd.Series[Any], dtype: str) -> bool:
-    """Return whether the conversion to a dtype of the schema changed values, such as ids as floats, parts of cents."""
-    kind = column.dtype.kind
-    if dtype == WHOLE:
-        return kind == "f" and bool((converted != column).any())
-    numbers = {TEXT: "fb", INSTANT: "iufb"}.get(dtype, "")
-    return kind in numbers and bool(column.notna().any())
-
-
-def _wrong_type(name: str, column: pd.Series[Any], dtype: str) -> SchemaError:
-    return SchemaError(
-        f"The column {name!r} holds {column.dtype}, not {dtype}: pass frames as load_history or p2p.read_csv gives "
-        "them."
-    )

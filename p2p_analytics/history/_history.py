@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, cast
+from typing import Any, cast
 
 import msgspec
 import pandas as pd
 
-from p2p_analytics.display import clean_line, describe_start, format_count
+from p2p_analytics.display import describe_start, format_count, join_first
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.missing_amounts import describe_missing_amounts
@@ -29,8 +29,6 @@ from p2p_analytics.frames.schema import (
 from p2p_analytics.history._summary_card import render_card
 from p2p_analytics.privacy import Mask, is_masked
 from p2p_analytics.records import Me
-
-_MOST_FILES: Final = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +78,23 @@ class History:
 
     def __post_init__(self) -> None:
         """Check the frames, and collect the people if they are not given."""
+        needed: dict[str, Collection[str]] = {
+            "payments": ["payment_id"],
+            "friends": ["user_id"],
+            "problems": PROBLEMS,
+            "people": [name for name in PEOPLE if name != "is_friend"],
+        }
         people = cast("pd.DataFrame | None", self.people)
-        _require_frame("payments", self.payments, ["payment_id"])
-        _require_frame("friends", self.friends, ["user_id"])
-        _require_frame("problems", self.problems, list(PROBLEMS))
+        for part, columns in needed.items():
+            frame = getattr(self, part)
+            if part == "people" and people is None:
+                continue
+            instead = f"{part} as load_history or p2p.read_csv gives them"
+            if not isinstance(frame, pd.DataFrame):
+                raise SchemaError(f"History needs {part} as a pandas frame, not {name_type(frame)}; pass {instead}.")
+            require(frame.columns, columns, what=f"History.{part}", instead=instead)
         require_unique_ids(self.payments, what="History")
-        if people is not None:
-            _require_frame("people", people, [name for name in PEOPLE if name != "is_friend"])
-        else:
+        if people is None:
             people = merge_people([people_frame([self.me.user]), self.friends, list_sides(self.payments)])
         object.__setattr__(self, "people", mark_friends(people, self.friends, self.me.user.id))
 
@@ -161,15 +168,16 @@ class History:
 
         Empty without such files.
         """
-        wrong, late = list_wrong_files(self.problems), list_files_after_gaps(self.problems)
-        sentences = []
-        if short := list_cut_off_files(self.problems):
-            sentences.append(f"The last rows of {_count_files(short)} may be missing: {_name_files(short)}.")
-        if wrong:
-            sentences.append(f"The balances and the rows of {_count_files(wrong)} do not add up: {_name_files(wrong)}.")
-        if late:
-            sentences.append(f"Files or rows may be missing before {_count_files(late)}: {_name_files(late)}.")
-        return " ".join(sentences)
+        found = {
+            "The last rows of {} may be missing: {}.": list_cut_off_files(self.problems),
+            "The balances and the rows of {} do not add up: {}.": list_wrong_files(self.problems),
+            "Files or rows may be missing before {}: {}.": list_files_after_gaps(self.problems),
+        }
+        return " ".join(
+            sentence.format(format_count(len(files), "statement file", "statement files"), join_first(files))
+            for sentence, files in found.items()
+            if files
+        )
 
     def describe_missing_amounts(self) -> str:
         """Return a sentence about the settled and pending payments without a readable amount, which are in no sum.
@@ -203,14 +211,6 @@ class History:
         )
 
 
-def _require_frame(part: str, frame: object, columns: Sequence[str]) -> None:
-    """Raise a SchemaError unless a part of a history is a pandas frame with these columns."""
-    instead = f"{part} as load_history or p2p.read_csv gives them"
-    if not isinstance(frame, pd.DataFrame):
-        raise SchemaError(f"History needs {part} as a pandas frame, not {name_type(frame)}; pass {instead}.")
-    require(frame.columns, columns, what=f"History.{part}", instead=instead)
-
-
 def require_history(value: object, *, what: str) -> None:
     """Raise a ConfigurationError unless the value is a `History`, a SchemaError if a ``payment_id`` is repeated."""
     if not isinstance(value, History):
@@ -228,24 +228,7 @@ def describe_history_call(value: object) -> str:
 
 def mask_history(history: History, mask: Mask, *, strict: bool) -> History:
     """Return the history with every part masked."""
-    return replace(
-        history,
-        me=mask.me(history.me),
-        payments=mask.frame(history.payments),
-        friends=mask.frame(history.friends),
-        problems=mask.frame(history.problems),
-        people=mask.frame(history.people),
-        since=None if history.since is None else mask.instant(history.since),
-        private=True,
-        strict=strict,
-    )
-
-
-def _count_files(files: list[str]) -> str:
-    return format_count(len(files), "statement file", "statement files")
-
-
-def _name_files(files: list[str]) -> str:
-    """Return the names of the first files, and how many others there are."""
-    more = f" and {len(files) - _MOST_FILES:,} more" if len(files) > _MOST_FILES else ""
-    return ", ".join(map(clean_line, files[:_MOST_FILES])) + more
+    parts = ("payments", "friends", "problems", "people")
+    frames: dict[str, Any] = {name: mask.frame(getattr(history, name)) for name in parts}
+    since = None if history.since is None else mask.instant(history.since)
+    return replace(history, me=mask.me(history.me), since=since, private=True, strict=strict, **frames)

@@ -62,9 +62,18 @@ def household(histories: Iterable[History]) -> History:
     newest_first = sorted(members, key=lambda member: member.fetched_at, reverse=True)
     friends = pd.concat([member.friends for member in newest_first]).drop_duplicates("user_id", ignore_index=True)
     problems = pd.concat([member.problems for member in members], ignore_index=True)
+    me = members[0].me
+    if len(members) > 1:
+        # One person's accounts of several services can have one name.
+        users = [member.me.user for member in members]
+        names = [*dict.fromkeys(user.display_name or user.username or str(user.id) for user in users)]
+        joined = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        cents = [member.me.balance_cents for member in members]
+        balance = None if None in cents else sum(filter(None, cents))
+        me = Me(user=User(id="+".join(sorted(owners)), display_name=joined), balance_cents=balance)
     return replace(
         members[0],
-        me=_join_members(members),
+        me=me,
         payments=sort_frame(rows.drop(columns=_OWNER)),
         friends=friends[~friends["user_id"].isin(owners)].reset_index(drop=True),
         fetched_at=newest_first[-1].fetched_at,
@@ -104,24 +113,6 @@ def _list_members(given: Sequence[Any]) -> list[History]:
     return [group[0] if len(group) == 1 else combine(group) for group in groups]
 
 
-def _join_members(members: Sequence[History]) -> Me:
-    """Return the household as a user."""
-    users = [member.me.user for member in members]
-    if len(users) == 1:
-        return members[0].me
-    # One person's accounts of several services can have one name.
-    names = [*dict.fromkeys(user.display_name or user.username or str(user.id) for user in users)]
-    balances = [member.me.balance_cents for member in members]
-    known = [cents for cents in balances if cents is not None]
-    return Me(
-        user=User(
-            id="+".join(sorted(str(user.id) for user in users)),
-            display_name=" and ".join(filter(None, [", ".join(names[:-1]), names[-1]])),
-        ),
-        balance_cents=sum(known) if len(known) == len(balances) else None,
-    )
-
-
 def _mark_internal(united: pd.DataFrame, owners: set[str]) -> pd.DataFrame:
     """Return payments with those between members once, as internal, and with different ids for different payments."""
     other = united["actor_id"].where(united["actor_id"] != united[_OWNER], united["target_user_id"])
@@ -134,7 +125,11 @@ def _mark_internal(united: pd.DataFrame, owners: set[str]) -> pd.DataFrame:
         {name: groups[name].nunique(dropna=False) for name in (_OWNER, "direction", "size", "currency")}
     )
     is_pair = distinct.eq(pd.Series({_OWNER: 2, "direction": 2, "size": 1, "currency": 1})).all(axis="columns")
-    pairs = distinct.index[is_pair & _is_at_one_time(united[is_shared])]
+    # The dates differ by a day at most. A file may have the completion date alone, and a pending payment is open.
+    ends = united["date_completed"].fillna(united["date_created"]).mask(is_pending(united))
+    times = united.assign(end=ends)[is_shared].groupby("payment_id").agg({"date_created": "max", "end": "min"})
+    is_at_one_time = ~(times["date_created"] - times["end"] > _SAME_TIME)
+    pairs = distinct.index[is_pair & is_at_one_time]
     is_internal = by_people | (is_shared & united["payment_id"].isin(pairs))
     clash = is_shared & ~is_internal
     ids = united["payment_id"].mask(clash, united[_OWNER] + ":" + united["payment_id"])
@@ -148,11 +143,3 @@ def _mark_internal(united: pd.DataFrame, owners: set[str]) -> pd.DataFrame:
     inside = inside.assign(kind=KIND_TRANSFER, direction=None, flow_cents=0)
     dtypes = rows.dtypes.to_dict()
     return set_dtypes(pd.concat([rows[~is_internal], set_dtypes(inside, dtypes)], ignore_index=True), dtypes)
-
-
-def _is_at_one_time(rows: pd.DataFrame) -> pd.Series[bool]:
-    """Return, by payment id, whether the rows can be of one payment: a file may have its completion date alone."""
-    ends = rows["date_completed"].fillna(rows["date_created"]).mask(is_pending(rows))  # a pending one is open
-    last_start = rows.groupby("payment_id")["date_created"].max()
-    first_end = ends.groupby(rows["payment_id"]).min()
-    return ~(last_start - first_end > _SAME_TIME)

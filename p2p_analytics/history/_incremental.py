@@ -23,22 +23,14 @@ from p2p_analytics.vocabulary import Status
 if TYPE_CHECKING:
     from p2p_analytics.client import Client  # heavy: reading an archive loads no module that sends requests
 
+
 log = logging.getLogger(__name__)
 
 _SECOND: Final = timedelta(seconds=1)  # the service's bounds are exclusive
 
 
 class MissingPeriod(NamedTuple):
-    """A period with lost payments, which are to be loaded again.
-
-    Attributes
-    ----------
-    start, end : datetime or None
-        Half-open: the start is included, the end is not; None is unbounded. A period without a start includes payments
-        without a date.
-    rows : int
-        The number of lost payments.
-    """
+    """A half-open period with a number of lost payments; without a start, it includes payments without a date."""
 
     start: datetime | None
     end: datetime | None
@@ -52,36 +44,15 @@ class MissingPeriod(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """Data that the caller already has, from which an incremental load starts.
+    """Data that the caller already has, from which an incremental load starts."""
 
-    Attributes
-    ----------
-    since : datetime or None
-        All payments with a ``date_created`` up to this instant are known, and at least one of this instant or later;
-        None: no payments are known.
-    pending : frozenset of str
-        The ids of known payments that were pending.
-    missing : tuple of MissingPeriod
-        Periods to load again.
-    friends : DataFrame or None
-        The friends, if they need not be loaded again.
-    everything : bool
-        Whether to load all payments again, although those up to ``since`` are known.
-    start : datetime or None
-        The date from which all payments are known after the load; None without a bound. A full load lists those since
-        then and all pending ones.
-    refresh : bool
-        Whether to reload everything from the service, without the response cache, and to accept that the service
-        lists fewer payments than are known.
-    """
-
-    since: datetime | None = None
-    pending: frozenset[str] = frozenset()
-    missing: tuple[MissingPeriod, ...] = ()
-    friends: pd.DataFrame | None = None
-    everything: bool = False
-    refresh: bool = False
-    start: datetime | None = None
+    since: datetime | None = None  # all payments up to it are known, and at least one of it or later; None: no payments
+    pending: frozenset[str] = frozenset()  # the ids of known payments that were pending
+    missing: tuple[MissingPeriod, ...] = ()  # to load again
+    friends: pd.DataFrame | None = None  # if they need not be loaded again
+    everything: bool = False  # whether to load all payments again, although those up to ``since`` are known
+    refresh: bool = False  # likewise without the response cache, even if the service lists fewer than are known
+    start: datetime | None = None  # all payments from it on are known after the load, and all pending ones
 
 
 @strip_service_text
@@ -99,27 +70,9 @@ def load_changes(
     list of pending payments (in a refresh: in no list) is requested by its id; if the service does not find it,
     ``problems`` lists it. A payment that appears more than an hour after its date is not found.
 
-    Parameters
-    ----------
-    client : Client
-        As for `p2p_analytics.load_history`.
-    me : Me
-        The token's owner.
-    baseline : Baseline
-        The data that need not be loaded.
-    on_bad_record, progress
-        As for `p2p_analytics.load_history`.
-
-    Returns
-    -------
-    History
-        The payments that were requested; all payments if the baseline is empty. Never in privacy mode.
-
-    Raises
-    ------
-    PaginationError
-        The service lists no payment as new as the newest known one, or fewer payments than were known of a missing
-        period. In a refresh the latter is a warning.
+    The history holds the requested payments, all if the baseline is empty, and is never in privacy mode. Raises a
+    PaginationError if the service lists no payment as new as the newest known one, or fewer payments than were known of
+    a missing period; in a refresh the latter is a warning.
     """
     require_bad_record_mode(on_bad_record)
     friends = client.friend_pages(me.user.id, fresh=True) if baseline.friends is None else ()
@@ -131,35 +84,27 @@ def load_changes(
 
 
 class _ListingCheck:
-    """Compares the payments that the service lists during a load with the baseline."""
+    """Comparison of the payments that the service lists during a load, ``ids``, with the baseline."""
 
     def __init__(self, baseline: Baseline) -> None:
         self._baseline = baseline
-        self._ids: set[str] = set()
+        self.ids: set[str] = set()
         self._newest: datetime | None = None
         self._counts = [0] * len(baseline.missing)
 
     def count_pages(self, pages: Iterable[PaymentPage]) -> Generator[PaymentPage]:
         """Yield the pages, and count each payment id once."""
+        since = self._baseline.since
         for page in pages:
             for payment_id, created in zip(page.items.ids, page.items.created, strict=True):
-                if payment_id not in self._ids:
-                    self._ids.add(payment_id)
-                    self._count(created)
+                if payment_id in self.ids:
+                    continue
+                self.ids.add(payment_id)
+                self._newest = max(filter(None, (created, self._newest)), default=None)
+                if created is None or since is None or created <= since:  # a new payment does not replace a lost one
+                    for place, period in enumerate(self._baseline.missing):
+                        self._counts[place] += period.contains(created)
             yield page
-
-    def _count(self, created: datetime | None) -> None:
-        since = self._baseline.since
-        if created is not None:
-            self._newest = created if self._newest is None else max(created, self._newest)
-            if since is not None and created > since:
-                return  # a new payment does not replace a lost one
-        for place, period in enumerate(self._baseline.missing):
-            self._counts[place] += period.contains(created)
-
-    def find_unlisted_pending(self) -> frozenset[str]:
-        """Return the ids of payments that were pending and have not been listed."""
-        return self._baseline.pending - self._ids
 
     def require_newest(self) -> None:
         """Raise a PaginationError if no listed payment is as new as the newest known one."""
@@ -191,32 +136,22 @@ def _load_pages(
     client: Client, baseline: Baseline, on_progress: Callable[[int, int], object]
 ) -> Generator[PaymentPage]:
     check = _ListingCheck(baseline)
-    after = _find_bound(baseline)
+    if baseline.since is None or baseline.everything or baseline.refresh:
+        after = _before(baseline.start)
+    else:
+        after = max(baseline.since, BEGINNING + GRACE) - GRACE
     with contextlib.closing(client.history_pages(after=after, refresh=baseline.refresh, progress=on_progress)) as pages:
         yield from check.count_pages(pages)
     if not baseline.refresh:
         check.require_newest()
     if after is not None:  # else the list was complete
-        yield from check.count_pages(_load_missing_periods(client, baseline, on_progress))
+        for period in baseline.missing:
+            missing = client.history_pages(after=_before(period.start), before=period.end, progress=on_progress)
+            with contextlib.closing(missing) as pages:
+                yield from check.count_pages(pages)
         yield from check.count_pages(client.payment_pages(status=Status.PENDING, fresh=True))
-    yield from check.count_pages(_load_by_id(client, check.find_unlisted_pending()))
+    yield from check.count_pages(_load_by_id(client, baseline.pending - check.ids))
     check.require_missing()
-
-
-def _find_bound(baseline: Baseline) -> datetime | None:
-    """Return the bound of the list of payments that a load begins with, None without a bound."""
-    if baseline.since is None or baseline.everything or baseline.refresh:
-        return _before(baseline.start)
-    return max(baseline.since, BEGINNING + GRACE) - GRACE
-
-
-def _load_missing_periods(
-    client: Client, baseline: Baseline, on_progress: Callable[[int, int], object]
-) -> Generator[PaymentPage]:
-    for period in baseline.missing:
-        after = _before(period.start)
-        with contextlib.closing(client.history_pages(after=after, before=period.end, progress=on_progress)) as pages:
-            yield from pages
 
 
 def _before(start: datetime | None) -> datetime | None:

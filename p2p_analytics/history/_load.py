@@ -8,8 +8,6 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal
 
-import pandas as pd
-
 from p2p_analytics import records, settings
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
@@ -130,7 +128,10 @@ def build_history(
         on_problems(page.problems)
         fetched.append(page.fetched_at)
         friends.extend(page.items)
-    problems.extend(_find_foreign(frame))
+    # The viewer's own list should hold no payment between other people.
+    known = frame["action"].isin(list(Action)) & frame["actor_id"].notna()
+    foreign = "neither actor nor target is the viewer; direction and flow stay empty"
+    problems += [Problem(each, "actor", "", foreign) for each in frame["payment_id"][known & frame["direction"].isna()]]
     return History(
         me=me,
         payments=frame,
@@ -149,10 +150,3 @@ def show_progress(progress: Callable[[int], object] | Literal[False] | None) -> 
             yield show
     else:
         yield lambda payments, _expected: progress(payments) if progress else None
-
-
-def _find_foreign(payments: pd.DataFrame) -> Iterator[Problem]:
-    """Yield a problem for each payment between other people, which the viewer's own list should not hold."""
-    known = payments["action"].isin(list(Action)) & payments["actor_id"].notna()
-    for payment_id in payments.loc[known & payments["direction"].isna(), "payment_id"]:
-        yield Problem(payment_id, "actor", "", "neither actor nor target is the viewer; direction and flow stay empty")

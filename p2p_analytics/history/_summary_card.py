@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from html import escape
 from typing import Any, Final
@@ -27,6 +27,7 @@ from p2p_analytics.vocabulary import Status
 
 _UTC: Final = ZoneInfo("UTC")
 _EXACT: Final = 2**53
+_PENDING: Final = ("pending payment", "pending payments")
 
 # Inline styles, because a notebook that is not trusted loses its style sheets. No background colour, so that the card
 # fits light and dark pages.
@@ -54,18 +55,24 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
     strict: bool,
     remarks: Sequence[str],
 ) -> str:
-    """Return the card as HTML: the user, counts, settled sums, open amounts, problems and "data as of".
+    """Return the card as HTML: the user, counts, settled sums of one currency, open amounts, problems, "data as of".
 
-    Sent, received and net count settled payments; several currencies are not added. Transactions of other kinds
-    are counted below. Without friends if all is from statement files, which list none. All user text is
-    escaped; the card has no scripts and loads nothing from outside.
+    All user text is escaped; the card has no scripts and loads nothing from outside.
     """
     user = me.user
     others, is_statement = describe_kinds(count_other_kinds(payments)), is_from_statements(payments)
     counts = count_currencies(payments)
     currency = find_currency(payments, what="The card", advice="") if len(counts) <= 1 else None
     payments = select_payments(payments)
-    sums = "".join(_figures(payments, currency)) if currency else _refuse_sums(counts)
+    if currency:
+        sums = "".join(_figures(payments, currency))
+    else:
+        found = _escape(describe_currencies(counts))
+        selection = _escape(f"history.select_currency({choose_currency(counts)!r})")
+        sums = (
+            f'<div style="grid-column:1/-1">No sums: the payments are in {found}. For one currency, '
+            f"<code>{selection}</code>.</div>"
+        )
     handle = (
         f' <span style="{_QUIET}">@<bdi>{_escape(user.username)}</bdi></span>'
         if user.username and user.username != user.display_name
@@ -81,23 +88,15 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
     if problems:
         place = "files" if is_statement else "records"
         notes.insert(0, f"{format_count(problems, 'problem', 'problems')} in {place}, listed in .problems")
-    others_line = f'<div style="{_QUIET}">Not counted: {_escape(others)}</div>' if others else ""
-    lines = "".join(f'<div style="{_QUIET}">{escape(remark)}</div>' for remark in remarks if remark)
-    private_line = f'<div style="{_QUIET}">{STRICT if strict else PRIVATE}</div>' if private else ""
+    below = [f"Not counted: {_escape(others)}" if others else "", *map(escape, remarks)]
+    below.append((STRICT if strict else PRIVATE) if private else "")
+    lines = "".join(f'<div style="{_QUIET}">{line}</div>' for line in below if line)
     name = _escape(user.display_name or user.username or user.id)
     return (
         f'<div style="{_CARD}"><div><strong style="font-size:1.2em"><bdi>{name}</bdi></strong>{handle}</div>'
         f'<div style="{_QUIET}">{" · ".join(about)}</div>'
         f'<div style="{_FIGURES}">{sums}</div>'
-        f'<div style="{_QUIET}">{" · ".join(notes)}</div>{others_line}{lines}{private_line}</div>'
-    )
-
-
-def _refuse_sums(counts: Mapping[str, int]) -> str:
-    selection = f"history.select_currency({choose_currency(counts)!r})"
-    return (
-        f'<div style="grid-column:1/-1">No sums: the payments are in {_escape(describe_currencies(counts))}. For one '
-        f"currency, <code>{_escape(selection)}</code>.</div>"
+        f'<div style="{_QUIET}">{" · ".join(notes)}</div>{lines}</div>'
     )
 
 
@@ -111,12 +110,7 @@ def _figures(payments: pd.DataFrame, currency: str) -> list[str]:
         _figure("Received", _size(received), "from others", currency),
         _figure("Net", _size(received) - _size(sent), f"in {moved}", currency),
         *(
-            _figure(
-                f"Open, {words}",
-                _size(flows),
-                f"in {format_count(len(flows), 'pending payment', 'pending payments')}",
-                currency,
-            )
+            _figure(f"Open, {words}", _size(flows), f"in {format_count(len(flows), *_PENDING)}", currency)
             for words, flows in (("to receive", _side(pending, "in")), ("to pay", _side(pending, "out")))
         ),
     ]

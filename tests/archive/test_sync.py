@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 
 import pandas as pd
@@ -11,13 +10,14 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics.archive import _service
 from p2p_analytics.client.desk import PaymentDesk
-from p2p_analytics.errors import ArchiveError, PaginationError, RecordError, ServerError
+from p2p_analytics.errors import PaginationError, RecordError, ServerError
+from support.archives.payments_service import ids
 from support.servers import sandbox_fixture
 
 WRITES = ("make_payments", "access_profile")
 
-
-server = sandbox_fixture(scope="function", seed=7)
+server = sandbox_fixture(scope="function", seed=7, people=5, years=1)
+town = sandbox_fixture(scope="function", seed=7)
 
 
 def client_of(server: p2p.sandbox.SandboxServer, person: str | None = None, *scopes: str) -> p2p.Client:
@@ -46,29 +46,29 @@ def test_a_sync_of_one_new_payment_asks_four_times(server, tmp_path) -> None:
         assert_whole(archive, client)
 
 
-def test_what_was_pending_is_looked_after(server, tmp_path) -> None:
+def test_what_was_pending_is_looked_after(town, tmp_path) -> None:
     """Settled, cancelled or expired, however old: each is asked for by its id, and by nothing else."""
     archive = p2p.open_archive(tmp_path)
-    me, friend = server.people[0], server.people[1]
+    me, friend = town.people[0], town.people[1]
     with (
-        client_of(server) as client,
-        client_of(server, me.username, *WRITES) as mine,
-        client_of(server, friend.username, *WRITES) as theirs,
+        client_of(town) as client,
+        client_of(town, me.username, *WRITES) as mine,
+        client_of(town, friend.username, *WRITES) as theirs,
     ):
         charges = [PaymentDesk(mine).charge(user_id=friend.user_id, amount="1", note=word).payment.id for word in "abc"]
-        server.advance(days=9)
+        town.advance(days=9)
         PaymentDesk(mine).charge(user_id=friend.user_id, amount="2", note="new")
         archive.sync(client)
-        server.deposit(friend.username, 1_000)
+        town.deposit(friend.username, 1_000)
         PaymentDesk(theirs).approve(charges[0])
         PaymentDesk(theirs).deny(charges[1])
-        server.requests.clear()
+        town.requests.clear()
         assert archive.sync(client)[:3] == (0, 2, ())
-        by_id = {path.rpartition("/")[2] for _, path in server.requests if "?" not in path and "/payments/" in path}
+        by_id = {path.rpartition("/")[2] for _, path in town.requests if "?" not in path and "/payments/" in path}
         assert by_id == set(charges[:2])
         rows = archive.history().payments.set_index("payment_id")
         assert rows.loc[charges, "status"].tolist() == ["settled", "cancelled", "pending"]
-        server.advance(days=400)
+        town.advance(days=400)
         assert archive.sync(client).changed > 0
         assert_whole(archive, client)
 
@@ -94,52 +94,6 @@ def test_friends_are_asked_for_when_their_number_or_the_day_changes(server, tmp_
     assert len(archive.history().friends) == 0
 
 
-@pytest.mark.parametrize("damage", [b"", None])
-@pytest.mark.parametrize("kind", ["payments", "friends", "problems", "manifest"])
-def test_what_is_broken_is_set_aside_and_loaded_anew(server, tmp_path, monkeypatch, kind, damage) -> None:
-    """The next sync names it, keeps it under another name, and leaves the archive whole."""
-    monkeypatch.setattr("p2p_analytics.archive._service.MOST_ROWS", 100)
-    monkeypatch.setattr("p2p_analytics.archive._service._USUAL_ROWS", 100)
-    archive = p2p.open_archive(tmp_path)
-    with client_of(server) as client:
-        archive.sync(client)
-        files = sorted(tmp_path.glob(f"{kind}*"))
-        broken = files[len(files) // 2]
-        broken.unlink() if damage is None else broken.write_bytes(damage)
-        server.requests.clear()
-        changes = archive.sync(client)
-        assert changes.set_aside == (() if (kind, damage) == ("manifest", None) else (broken.name,))
-        assert len(list(tmp_path.glob(f"{broken.name}.corrupt-*"))) == (damage is not None)
-        if kind == "payments":
-            assert len(server.requests) <= 3 + 4  # its own time alone; a page with a bound is asked for twice
-        assert_whole(archive, client)
-        assert archive.sync(client)[:3] == (0, 0, ())
-
-
-def test_a_broken_manifest_costs_no_payment(server, tmp_path, history_of, payment) -> None:
-    """Payments of the files that the service does not list are kept by the sync that rebuilds the manifest."""
-    archive = p2p.open_archive(tmp_path)
-    with client_of(server) as client:
-        archive.sync(client)
-        archive.merge(history_of(payment(5), account=server.people[0].user_id))
-        (tmp_path / "manifest.json").write_bytes(b"{")
-        archive.sync(client)
-    assert "5" in set(archive.history().payments["payment_id"])
-
-
-def test_another_account_is_refused_before_anything_is_asked(server, tmp_path) -> None:
-    """Only /me is requested; the archive is unchanged."""
-    archive = p2p.open_archive(tmp_path)
-    with client_of(server) as client, client_of(server, server.people[2].username) as other:
-        archive.sync(client)
-        before = (tmp_path / "manifest.json").read_bytes()
-        server.requests.clear()
-        with pytest.raises(ArchiveError, match="another account"):
-            archive.sync(other)
-        assert server.requests == [("GET", "/v1/me")]
-    assert (tmp_path / "manifest.json").read_bytes() == before
-
-
 def test_files_hold_what_is_real_and_no_token(server, tmp_path, monkeypatch) -> None:
     """In privacy mode too: a sync masks nothing, reading does."""
     monkeypatch.setenv("P2P_PRIVACY", "1")
@@ -152,111 +106,83 @@ def test_files_hold_what_is_real_and_no_token(server, tmp_path, monkeypatch) -> 
     assert not [file for file in tmp_path.iterdir() if token.encode() in file.read_bytes()]
 
 
-def open_scripted_client(start_service, state):
-    """Return a client of a service; the test changes the payments and responses of the service through `state`."""
-
-    def answer(path: str, sent: dict[str, str]):
-        if path == "/v1/me":
-            return {"data": {"balance": None, "user": {"id": "7", "display_name": "Ada", "friends_count": 0}}}
-        if path == "/v1/payments":
-            if state.get("fails"):
-                return 500, {}, {"error": {"message": "no", "code": "1"}}
-            items = [item for item in state["payments"] if sent.get("status") in {None, item["status"]}]
-            return {"data": items, "pagination": None}
-        return state.get(path, {"data": [], "pagination": None})
-
-    client = p2p.Client("token", base_url=start_service(answer).base_url, cache_dir=False)
-    client._transport._sleep = lambda _seconds: None
-    return client
+@pytest.mark.parametrize("kind", ["payments", "manifest"])
+def test_a_missing_file_is_loaded_anew(service, archive, kind) -> None:
+    """Of payments, its own time alone is requested; without the manifest, files are recovered, with merged payments."""
+    files = sorted(archive.path.glob(f"{kind}*"))
+    files[len(files) // 2].unlink()
+    with service.client() as client:
+        service.lists = 0
+        assert archive.sync(client).set_aside == ((files[3].name,) if kind == "payments" else ())
+        if kind == "payments":
+            assert service.lists <= 5
+        assert archive.sync(client)[:3] == (0, 0, ())
+        assert archive.verify(client).empty
 
 
-def test_a_sync_that_fails_changes_nothing(start_service, tmp_path, payment) -> None:
-    """The next one asks from where the last whole one was."""
-    state = {"payments": [payment(1)]}
-    archive = p2p.open_archive(tmp_path)
-    with open_scripted_client(start_service, state) as client:
-        archive.sync(client)
-        before = (tmp_path / "manifest.json").read_bytes()
-        state |= {"payments": [payment(2, date_created="2024-05-02T12:00:00"), payment(1)], "fails": True}
-        with pytest.raises(ServerError):
-            archive.sync(client)
-        assert (tmp_path / "manifest.json").read_bytes() == before
-        state["fails"] = False
+def test_a_sync_that_fails_changes_nothing(service, archive, payment) -> None:
+    """Whichever page fails, also in a refresh; the next one asks from where the last whole one was."""
+    before = (archive.path / "manifest.json").read_bytes()
+    service.payments["new"] = payment("new", date_created="2025-05-02T12:00:00")
+    with service.client() as client:
+        for refresh, pages in ((False, 0), (True, 0), (True, 2)):
+            service.lists, service.fails_after = 0, pages
+            with pytest.raises(ServerError):
+                archive.sync(client, refresh=refresh)
+            assert (archive.path / "manifest.json").read_bytes() == before
+        service.fails_after = None
         assert archive.sync(client)[:3] == (1, 0, ())
 
 
 @pytest.mark.parametrize(
-    ("by_id", "told"),
+    ("answer", "told"),
     [
         ((404, {}, {"error": {"message": "gone", "code": "283"}}), "cannot be found"),
-        ({"data": {"id": "1", "amount": 0.001}}, "cannot be read"),
+        ({"data": {"id": "47", "amount": 0.123456}}, "cannot be read"),
     ],
 )
-def test_a_pending_payment_that_is_gone_stays_and_is_told(start_service, tmp_path, payment, by_id, told) -> None:
+def test_a_pending_payment_that_is_gone_stays_and_is_told(service, archive, monkeypatch, answer, told) -> None:
     """No payment is dropped silently; the problem is listed once, and not after the payment is back."""
-    newer = payment(2, date_created="2024-05-02T12:00:00")
-    state = {"payments": [newer, payment(1, status="pending")]}
-    archive = p2p.open_archive(tmp_path)
-    with open_scripted_client(start_service, state) as client:
-        archive.sync(client)
-        state |= {"payments": [newer], "/v1/payments/1": by_id}
+    service.payments["47"]["status"] = "pending"
+    with service.client() as client:
+        archive.sync(client, refresh=True)
+        gone, service.by_id["47"] = service.payments.pop("47"), answer
         for _ in range(2):
             assert archive.sync(client, on_bad_record="report")[:3] == (0, 0, ())
             history = archive.history()
-            assert history.payments["status"].tolist() == ["settled", "pending"]
+            assert history.payments.set_index("payment_id").loc["47", "status"] == "pending"
             assert history.problems["problem"].str.contains(told).tolist() == [True]
-        state["/v1/payments/1"] = {"data": payment(1)}
+        if told == "cannot be read":
+            monkeypatch.setenv("P2P_PRIVACY", "1")
+            with pytest.raises(RecordError) as caught:
+                archive.sync(client)
+            assert "123456" not in str(caught.value)
+            monkeypatch.delenv("P2P_PRIVACY")
+        service.by_id["47"] = {"data": gone | {"status": "settled"}}
         assert archive.sync(client)[:3] == (0, 1, ())
         assert len(archive.history().problems) == 0
 
 
-def test_an_unreadable_record_stops_a_sync_unless_it_is_to_be_reported(start_service, tmp_path, payment) -> None:
-    """As in a load."""
-    state = {"payments": [payment(1, amount=0.001)]}
-    archive = p2p.open_archive(tmp_path)
-    with open_scripted_client(start_service, state) as client:
+def test_an_unreadable_record_stops_a_sync_unless_it_is_to_be_reported(service, tmp_path) -> None:
+    """As in a load; a payment that is dated ahead hides no later one: a sync goes on from its own moment at most."""
+    service.payments["7"] |= {"amount": 0.001, "date_created": "2999-01-01T00:00:00"}
+    archive = p2p.open_archive(tmp_path / "new")
+    with service.client() as client:
         with pytest.raises(RecordError, match="amount"):
             archive.sync(client)
-        assert not (tmp_path / "manifest.json").exists()
-        assert archive.sync(client, on_bad_record="report")[:3] == (1, 0, ())
+        assert not archive.path.exists()
+        assert archive.sync(client, on_bad_record="report")[:3] == (60, 0, ())
     assert archive.history().problems["field"].tolist() == ["amount"]
-    assert json.loads((tmp_path / "manifest.json").read_bytes())["service"]["synced_to"] == "2024-05-01T12:00:00Z"
-
-
-def test_a_list_without_the_newest_known_payment_is_no_answer(start_service, tmp_path, payment) -> None:
-    """Nothing is changed; a refresh accepts the list, keeps unlisted payments, and later syncs continue from it."""
-    state = {"payments": [payment(2, date_created="2024-05-02T12:00:00"), payment(1)]}
-    archive = p2p.open_archive(tmp_path)
-    with open_scripted_client(start_service, state) as client:
-        archive.sync(client)
-        state["payments"] = [payment(1)]
-        with pytest.raises(PaginationError, match="as new as the newest one that is known"):
-            archive.sync(client)
-        archive.sync(client, refresh=True)
-        assert archive.history().payments["payment_id"].tolist() == ["2", "1"]
-        assert archive.history().problems["payment_id"].tolist() == ["2"]
-        assert archive.sync(client)[:3] == (0, 0, ())
-
-
-def test_a_payment_dated_ahead_hides_no_later_one(start_service, tmp_path, payment) -> None:
-    """A sync goes on from its own moment at most, so a date in the far future moves nothing."""
-    state = {"payments": [payment(1, date_created="2999-01-01T00:00:00")]}
-    archive = p2p.open_archive(tmp_path)
-    with open_scripted_client(start_service, state) as client:
-        archive.sync(client)
     assert archive._folder.read_manifest().service.synced_to == archive.history().fetched_at
 
 
-def test_in_privacy_mode_an_error_quotes_nothing(start_service, tmp_path, payment, monkeypatch) -> None:
-    """Neither the id nor the value of a payment that was pending and cannot be read."""
-    newer = payment(2, date_created="2024-05-02T12:00:00")
-    state = {"payments": [newer, payment(47114711, status="pending")]}
-    archive = p2p.open_archive(tmp_path)
-    monkeypatch.setenv("P2P_PRIVACY", "1")
-    with open_scripted_client(start_service, state) as client:
-        archive.sync(client)
-        state |= {"payments": [newer], "/v1/payments/47114711": {"data": {"id": "47114711", "amount": 0.123456}}}
-        with pytest.raises(RecordError) as caught:
+def test_a_list_without_the_newest_known_payment_is_no_answer(service, archive) -> None:
+    """Nothing is changed; a refresh accepts the list, keeps unlisted payments, and later syncs continue from it."""
+    del service.payments["59"]
+    with service.client() as client:
+        with pytest.raises(PaginationError, match="as new as the newest one that is known"):
             archive.sync(client)
-    assert "47114711" not in str(caught.value)
-    assert "123456" not in str(caught.value)
+        archive.sync(client, refresh=True)
+        assert archive.history().problems["payment_id"].tolist() == ["59"]
+        assert archive.sync(client)[:3] == (0, 0, ())
+    assert len(ids(archive)) == 60

@@ -90,55 +90,36 @@ def test_the_household_as_a_user(of, payment) -> None:
     assert "Ada and Bo" in united._repr_html_()
 
 
-def test_one_account_in_several_histories(of, payment) -> None:
-    """They are united first, so a household of one is that account."""
-    first, second = of(ADA, payment(1)), of(ADA, payment(1), payment(2))
-    united = p2p.household([first, second])
-    assert united.me.user.id == "7"
-    assert sorted(united.payments["payment_id"]) == ["1", "2"]
-
-
-def test_statements_of_two_members() -> None:
-    """One id with opposite directions is internal, whatever the names; one name alone is not."""
-    ada = statements_of(row("x", "Bob"), row("y", "Bo")).history()
-    bo = statements_of(row("x", "Ada L", direction="in", account_id="bo"), account="bo").history()
-    united = p2p.household([ada, bo]).payments.set_index("payment_id")
-    assert list_values(united.loc[["x", "y"], "flow_cents"]) == [0, -500]
-    assert list_values(united.loc[["x", "y"], "direction"]) == [None, "out"]
-
-
 @pytest.mark.parametrize(
-    "other",
-    [{"amount_cents": 501}, {"direction": "out"}, {"currency": "EUR"}, {"date": "2024-05-02T12:00:01"}],
-    ids=["amount", "direction", "currency", "date"],
+    ("other", "ids"),
+    [
+        ({}, ["1"]),
+        ({"counterparty_name": "Ada L"}, ["1"]),
+        ({"amount_cents": 501}, ["ada:1", "bo:1"]),
+        ({"direction": "out"}, ["ada:1", "bo:1"]),
+        ({"currency": "EUR"}, ["ada:1", "bo:1"]),
+        ({"date": "2024-05-02T12:00:01"}, ["ada:1", "bo:1"]),
+        ({"date": "2024-05-02T12:00:00"}, ["1"]),
+        ({"date": "2024-04-01T00:00:00", "status": "pending"}, ["1"]),
+        ({"date": "2024-04-01T00:00:00", "date_completed": "2024-05-01"}, ["1"]),
+    ],
+    ids=["same", "name", "amount", "direction", "currency", "date", "another zone", "still pending", "completion"],
 )
-def test_different_payments_with_one_id(other) -> None:
-    """Both stay, with the account in the id, because services with short ids use them again."""
+def test_one_id_in_statements_of_two_members(other, ids) -> None:
+    """Internal if nothing contradicts it; else both stay, with the account in the id: services use short ids again.
+
+    A file may have the day or the completion alone, while the other member sees the request.
+    """
     ada = statements_of(row(1)).history()
     bo = statements_of(row(1, **{"direction": "in", "account_id": "bo", **other}), account="bo").history()
-    united = p2p.household([ada, bo]).payments
-    assert sorted(united["payment_id"]) == ["ada:1", "bo:1"]
-    assert (united["kind"] == "payment").all()
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"date": "2024-05-02T12:00:00"},
-        {"date": "2024-04-01T00:00:00", "status": "pending"},
-        {"date": "2024-04-01T00:00:00", "date_completed": "2024-05-01"},
-    ],
-    ids=["another zone", "still pending", "from request to completion"],
-)
-def test_one_payment_with_two_dates(other) -> None:
-    """A file may have the day or the completion alone, while the other member sees the request."""
-    ada = statements_of(row(1)).history()
-    completed = other.get("date_completed")
-    bo = statements_of(row(1, direction="in", account_id="bo", **other), account="bo").history()
-    if completed:
-        dates = pd.to_datetime([completed], utc=True).as_unit("us")
+    if "date_completed" in other:
+        dates = pd.to_datetime([other["date_completed"]], utc=True).as_unit("us")
         bo = replace(bo, payments=bo.payments.assign(date_completed=dates))
-    assert p2p.household([ada, bo]).payments["flow_cents"].tolist() == [0]
+    united = p2p.household([ada, bo]).payments
+    assert sorted(united["payment_id"]) == ids
+    assert set(united["kind"]) == ({"transfer"} if ids == ["1"] else {"payment"})
+    if ids == ["1"]:
+        assert (united["flow_cents"].tolist(), list_values(united["direction"])) == ([0], [None])
 
 
 def test_flows_of_a_closed_town(town_histories) -> None:
@@ -167,8 +148,8 @@ def test_flows_of_a_closed_town(town_histories) -> None:
 
 
 def test_wrong_input(of, payment) -> None:
-    """The error says what to pass."""
-    history = of(ADA, payment(1))
+    """The error says what to pass; a household alone stays as it is."""
+    history = of(ADA, payment(1, target=target(CY)))
     with pytest.raises(ConfigurationError, match="needs a list"):
         p2p.household(history)
     with pytest.raises(ConfigurationError, match="not an empty list"):
@@ -178,6 +159,10 @@ def test_wrong_input(of, payment) -> None:
     with pytest.raises(ConfigurationError, match="privacy mode with one that is not"):
         p2p.household([history, of(BO).masked()])
     assert "Ada" not in p2p.household([history.masked(), of(BO).masked()]).me.user.display_name
+    both = p2p.household([history, of(BO, payment(2, target=target(CY)))])  # beside a member, it would count twice
+    with pytest.raises(ConfigurationError, match=r"one is of 2 accounts \(.*\): give the histories of its members"):
+        p2p.household([both, history])
+    pd.testing.assert_frame_equal(p2p.household([both]).payments, both.payments)
 
 
 @pytest.mark.parametrize("unite", [p2p.household, p2p.combine])
@@ -205,12 +190,3 @@ def test_a_username_of_two_people_decides_nothing(of, payment) -> None:
     for account in ("ada", "bo"):
         stated = statements_of(row(3, "Di", account_id=account), account=account).history()
         assert p2p.household([ada, other, stated]).payments["account_id"].nunique() == 3
-
-
-def test_a_household_is_no_member(of, payment) -> None:
-    """Its payments would count twice beside those of a member; alone it stays as it is."""
-    ada, bo = of(ADA, payment(1, target=target(CY))), of(BO, payment(2, target=target(CY)))
-    both = p2p.household([ada, bo])
-    with pytest.raises(ConfigurationError, match=r"one is of 2 accounts \(.*\): give the histories of its members"):
-        p2p.household([both, ada])
-    pd.testing.assert_frame_equal(p2p.household([both]).payments, both.payments)

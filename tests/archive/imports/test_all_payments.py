@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.archive._folder import ArchiveFolder
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.merge_sources import merge_sources, rename_account
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
@@ -20,7 +19,7 @@ from p2p_analytics.records import Me, User
 from support.archives.statements import row, statements_of
 
 ADA = Me(user=User(id="7", username="ada", display_name="Ada"))
-TIMES = ["created_us", "completed_us", "settle_us"]
+TIMES = {"created_us": "date_created", "completed_us": "date_completed"}
 
 
 def make_rows(seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -52,29 +51,24 @@ def make_rows(seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return listed, stated
 
 
-@pytest.fixture
-def make_archive(tmp_path, history_of, payment):
-    """Return a function that returns an archive with both kinds of rows, and the payments of the service."""
-
-    def make(seed: int) -> tuple[p2p.Archive, pd.DataFrame]:
-        listed, stated = make_rows(seed)
-        made = [payment(fields.pop("payment_id"), **fields) for fields in listed]
-        history = replace(history_of(*made, account="7"), me=ADA)
-        archive = p2p.open_archive(tmp_path / f"archive {seed}")
-        archive.merge(history)
-        archive.import_(statements_of(*stated))
-        return archive, history.payments
-
-    return make
+@pytest.fixture(scope="module")
+def archive_and_rows(tmp_path_factory, history_of, payment) -> tuple[Path, pd.DataFrame, list[dict[str, Any]]]:
+    """Return the folder of an archive with both kinds of rows, the payments of the service, and the other rows."""
+    listed, stated = make_rows(5)
+    made = [payment(fields.pop("payment_id"), **fields) for fields in listed]
+    history = replace(history_of(*made, account="7"), me=ADA)
+    archive = p2p.open_archive(tmp_path_factory.mktemp("mixed") / "archive")
+    archive.merge(history)
+    archive.import_(statements_of(*stated))
+    return archive.path, history.payments, stated
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_history_is_the_merge_of_both(make_archive, seed) -> None:
+def test_the_history_is_the_merge_of_both(archive_and_rows) -> None:
     """The rule of `merge_sources`, which works on pandas frames, gives the same rows, columns and order."""
-    archive, listed = make_archive(seed)
-    stated = statements_of(*make_rows(seed)[1]).payments
+    path, listed, rows = archive_and_rows
+    stated = statements_of(*rows).payments
     expected = merge_sources(listed, rename_account(stated[[*PAYMENTS, *STATEMENT]], "7", "ada"))
-    found = archive.history().payments
+    found = p2p.open_archive(path).history().payments
     unmatched = found["counterparty_matched"].isna()
     assert 0 < (~unmatched).sum() < len(found)
     pd.testing.assert_frame_equal(found.loc[unmatched, [*expected]], expected[unmatched])
@@ -89,59 +83,21 @@ def test_the_history_is_the_merge_of_both(make_archive, seed) -> None:
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
-def test_scans_show_statements_too(make_archive, engine) -> None:
+def test_scans_show_statements_too(archive_and_rows, engine) -> None:
     """They have the rows and columns of the history, in any order, and both dates in microseconds."""
-    archive, _ = make_archive(5)
+    archive = p2p.open_archive(archive_and_rows[0])
     expected = archive.history().payments
-    for name, date in zip(TIMES, ("date_created", "date_completed"), strict=False):
+    for name, date in TIMES.items():
         expected[name] = expected[date].astype("int64").where(expected[date].notna()).astype("Int64")
     expected["settle_us"] = expected["completed_us"] - expected["created_us"]
     scan = archive.scan(engine)
+    if engine == "polars":  # a query reads no more than it needs
+        assert "PROJECT 1/" in scan.select("flow_cents").explain()
     table = scan.collect() if engine == "polars" else pl.from_arrow(scan.to_arrow_table())
     assert table.columns == list(expected)
     by_id = expected.sort_values("payment_id")
     rows = by_id.astype(object).where(by_id.notna(), None).itertuples(index=False, name=None)
     assert table.sort("payment_id").rows() == list(rows)
-
-
-def test_a_scan_reads_no_more_than_its_query_needs(make_archive, monkeypatch) -> None:
-    """Before the query, the cached payments are compared with their digest; the query reads the columns it names."""
-    archive, _ = make_archive(6)
-    archive.history()
-    read: list[str] = []
-    for name in ("read_content", "find_cached"):
-        original = getattr(ArchiveFolder, name)
-        monkeypatch.setattr(
-            ArchiveFolder,
-            name,
-            lambda self, *given, original=original: (read.append(given[0]), original(self, *given))[1],
-        )
-    scan = archive.scan("polars")
-    assert read == ["view_payments"]
-    plan = scan.select("flow_cents").explain()
-    reads = [int(count) for count in re.findall(r"PROJECT (\d+)/\d+ COLUMNS", plan)]
-    assert len(reads) == plan.count("Parquet SCAN") == 1
-    assert reads == [1]
-
-
-def test_a_history_reads_each_file_once(make_archive, monkeypatch) -> None:
-    """Without a cached view, each file but the users' people; with one, the view and the friends."""
-    archive = p2p.open_archive(make_archive(7)[0].path)  # which has not derived a view itself
-    read: list[str] = []
-    content, cached = ArchiveFolder.read_content, ArchiveFolder.find_cached
-    monkeypatch.setattr(
-        ArchiveFolder, "read_content", lambda self, entry: (read.append(entry.kind), content(self, entry))[1]
-    )
-    monkeypatch.setattr(
-        ArchiveFolder, "find_cached", lambda self, kind, key: (read.append(kind), cached(self, kind, key))[1]
-    )
-    views = ["view_payments", "view_people", "view_problems", "view_reconciliation"]
-    archive.history()
-    stored = [kind for kind in read if kind not in views]
-    assert sorted(stored) == ["friends", "payments", "payments", "people", "problems", "rows"]
-    read.clear()
-    archive.history()
-    assert sorted(read) == ["friends", *views]
 
 
 def test_user_ids_in_files_match_names_of_others(tmp_path) -> None:
@@ -167,10 +123,22 @@ def test_user_ids_in_files_match_names_of_others(tmp_path) -> None:
     assert archive.people.set_index("alias")["evidence"].get("Bo") == "1 payment is in files with user ids"
 
 
-def test_a_forked_process_is_refused(make_archive, monkeypatch) -> None:
+def test_a_forked_process_is_refused(archive_and_rows, monkeypatch) -> None:
     """Polars, which merges both kinds of rows, would hang in it."""
-    archive, _ = make_archive(8)
+    archive = p2p.open_archive(archive_and_rows[0])
     monkeypatch.setattr("p2p_analytics.forks.is_marked", lambda: True)
-    for call in (archive.history, lambda: archive.people, lambda: archive.scan("duckdb")):
+    for call in (archive.history, lambda: archive.people):
         with pytest.raises(ConfigurationError, match="forked"):
             call()
+
+
+def test_calls_that_would_show_names(tmp_path, monkeypatch) -> None:
+    """In privacy mode they are refused, with the call to use instead; imports show invented names of files."""
+    archive = p2p.open_archive(tmp_path / "a")
+    archive.import_(statements_of(row(1)))
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    for call in (lambda: archive.people, archive.write_people, lambda: archive.scan("polars")):
+        with pytest.raises(ConfigurationError, match=r"use history\(\) instead"):
+            call()
+    assert not (archive.path / "people.csv").exists()
+    assert archive.imports["files"].tolist() == list(archive.preview_undo().files) != ["may.csv"]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.schema import PROBLEMS
-from p2p_analytics.records import Me, User
-from support.archives.statements import row, statements_of
+from support.archives.statements import digests, row, statements_of
+from support.frames import frame_from_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,33 +20,8 @@ if TYPE_CHECKING:
 
     from p2p_analytics.archive import Archive
 
-
-def fill(archive: Archive, start: int = 0) -> None:
-    """Import payments, of which one is edited, and merge the edited payments of another archive."""
-    archive.import_(statements_of(row(start + 1), row(start + 2)))
-    edited = statements_of(row(start + 3, file="june.csv"))
-    archive.import_(replace(edited, payments=edited.payments.assign(note="edited")))
-    other = p2p.open_archive(archive.path.with_name("other"))
-    other.import_(statements_of(row(start + 5), row(start + 6)))
-    for note in ("once", "twice"):
-        history = other.history()
-        problem = {
-            **dict.fromkeys(PROBLEMS),
-            "payment_id": str(start + 5),
-            "file": "may.csv",
-            "line": 4,
-            "problem": note,
-        }
-        archive.merge(
-            replace(
-                history,
-                payments=history.payments.assign(note=note),
-                problems=pd.DataFrame([problem]).astype(dict(PROBLEMS)),
-            )
-        )
-
-
-NOTES = {"1": "note 1", "2": "note 2", "3": "edited", "5": "twice", "6": "twice"}
+JULY = statements_of(row(909, file="july.csv"))
+NOTES = {"901": "note 901", "902": "note 902", "903": "edited", "905": "twice", "906": "twice"}
 
 
 def notes(archive: Archive) -> dict[str, str]:
@@ -54,9 +29,10 @@ def notes(archive: Archive) -> dict[str, str]:
     return archive.history().payments.set_index("payment_id")["note"].to_dict()
 
 
-def content(archive: Archive) -> dict[str, bytes]:
-    """Return the files of an archive but the cached ones."""
-    return {path.name: path.read_bytes() for path in archive.path.iterdir() if not path.name.startswith("view_")}
+def forget_views(archive: Archive) -> None:
+    """Remove the cached tables, so that the next reader reads all files."""
+    for path in archive.path.glob("view_*"):
+        path.unlink()
 
 
 def lose_manifest(archive: Archive) -> None:
@@ -69,45 +45,51 @@ def break_manifest(archive: Archive) -> None:
     (archive.path / "manifest.json").write_bytes(b"{}")
 
 
-@pytest.fixture
-def full_archive(tmp_path: Path) -> Archive:
-    """Return an archive of statements, of which some are edited and some are merged."""
-    archive = p2p.open_archive(tmp_path / "statements")
-    fill(archive)
+@pytest.fixture(scope="module")
+def example_folder(tmp_path_factory) -> Path:
+    """Return an archive of two imports, one with an edited payment, and of two merges of edited payments."""
+    folder = tmp_path_factory.mktemp("filled")
+    archive, other = (p2p.open_archive(folder / name) for name in ("archive", "other"))
+    archive.import_(statements_of(row(901), row(902)))
+    edited = statements_of(row(903, file="june.csv"))
+    archive.import_(replace(edited, payments=edited.payments.assign(note="edited")))
+    other.import_(statements_of(row(905), row(906)))
+    history = other.history()
+    for note in ("once", "twice"):
+        problem = {"payment_id": "905", "file": "may.csv", "line": 4, "problem": note}
+        payments = history.payments.assign(note=note)
+        archive.merge(replace(history, payments=payments, problems=frame_from_rows([problem], PROBLEMS)))
     assert notes(archive) == NOTES
-    return archive
+    return archive.path
+
+
+@pytest.fixture
+def full_archive(example_folder: Path, tmp_path: Path) -> Archive:
+    """Return a copy of it."""
+    return p2p.open_archive(shutil.copytree(example_folder, tmp_path / "statements"))
+
+
+@pytest.fixture
+def both(service, full_archive) -> Archive:
+    """Return an archive of the service's payments and of these statements."""
+    service.username = "ada"
+    with service.client() as client:
+        full_archive.sync(client)
+    assert len(notes(full_archive)) == 65
+    return full_archive
 
 
 @pytest.mark.parametrize("damage", [lose_manifest, break_manifest])
 def test_an_import_recovers_edited_and_merged_payments(full_archive, damage: Callable[[Archive], None]) -> None:
     """Without the manifest, their files state what they are; of two merges, the later one counts."""
     damage(full_archive)
-    planned = full_archive.import_(statements_of(row(9, file="july.csv")), dry_run=True)
-    assert full_archive.import_(statements_of(row(9, file="july.csv")))[:4] == planned[:4] == (1, 0, 0, 0)
-    assert notes(full_archive) == NOTES | {"9": "note 9"}
+    planned = full_archive.import_(JULY, dry_run=True)
+    assert full_archive.import_(JULY)[:4] == planned[:4] == (1, 0, 0, 0)
+    assert full_archive.imports["files"].tolist() == ["may.csv", "june.csv", "july.csv"]
+    assert notes(full_archive) == NOTES | {"909": "note 909"}
     full_archive.undo()
-    assert notes(full_archive) == NOTES
     full_archive.undo()  # what an import has edited goes with it, and what a merge has added stays
-    assert notes(full_archive) == {key: note for key, note in NOTES.items() if key != "3"}
-
-
-def test_a_merge_recovers_them_too(full_archive, history_of, payment) -> None:
-    """The payments of the service come with it."""
-    lose_manifest(full_archive)
-    full_archive.merge(replace(history_of(payment(8)), me=Me(user=User(id="7", username="ada", display_name="Ada"))))
-    assert notes(full_archive) == NOTES | {"8": "note 8"}
-
-
-@pytest.fixture
-def both(service, tmp_path) -> Archive:
-    """Return an archive of the service's payments and of statements of other payments."""
-    archive = p2p.open_archive(tmp_path / "both")
-    fill(archive, 900)
-    service.username = "ada"
-    with service.client() as client:
-        archive.sync(client)
-    assert len(notes(archive)) == 65
-    return archive
+    assert notes(full_archive) == {key: note for key, note in NOTES.items() if key != "903"}
 
 
 @pytest.mark.parametrize("damage", [lose_manifest, break_manifest])
@@ -124,15 +106,13 @@ def test_a_sync_recovers_them_too(service, both, damage) -> None:
 def test_an_import_does_not_replace_what_only_a_sync_can_repair(service, archive) -> None:
     """Payments of the service in a folder without a manifest stay; the next sync lists them again."""
     lose_manifest(archive)
-    before = content(archive)
+    before = digests(archive.path)
     for dry_run in (True, False):
         with pytest.raises(ArchiveError, match=r"manifest\.json is broken \(it is missing\): sync the archive"):
             archive.import_(statements_of(row(900)), dry_run=dry_run)
-    assert content(archive) == before
-    del service.payments["7"]
+    assert digests(archive.path) == before
     with service.client() as client:
-        archive.sync(client, refresh=True)
-    assert len(archive.history().payments) == 60
+        assert archive.sync(client).loaded == 60
 
 
 @pytest.mark.parametrize("kind", ["rows", "edits"])
@@ -141,53 +121,38 @@ def test_a_broken_file_beside_a_lost_manifest_is_set_aside(full_archive, kind) -
     file = min(full_archive.path.glob(f"{kind}-*"), key=lambda path: path.stat().st_mtime_ns)
     file.write_bytes(b"broken")
     lose_manifest(full_archive)
-    before = content(full_archive)
-    full_archive.import_(statements_of(row(9, file="july.csv")), dry_run=True)
-    assert content(full_archive) == before
-    full_archive.import_(statements_of(row(9, file="july.csv")))
+    before = digests(full_archive.path)
+    full_archive.import_(JULY, dry_run=True)
+    assert digests(full_archive.path) == before
+    full_archive.import_(JULY)
     (aside,) = full_archive.path.glob(f"{file.name}.corrupt-*")
     assert aside.read_bytes() == b"broken"
-    assert notes(full_archive).keys() == (NOTES.keys() - ({"1", "2"} if kind == "rows" else {})) | {"9"}
+    assert notes(full_archive).keys() == (NOTES.keys() - ({"901", "902"} if kind == "rows" else {})) | {"909"}
 
 
-def test_a_broken_file_of_edits(full_archive) -> None:
-    """Those of an import and those of merges: named with the option, which keeps all other payments."""
+def test_broken_files_are_named_and_set_aside(full_archive) -> None:
+    """Rows and edits of an import, and edits of merges: named with the option, which keeps all other payments."""
     manifest = full_archive._folder.read_manifest()
-    for path in full_archive.path.glob("view_*"):
-        path.unlink()
-    for entry in (manifest.batches[1].edits, manifest.edits):
+    for entry in (manifest.batches[0].rows, manifest.batches[1].edits, manifest.edits):
+        forget_views(full_archive)
         (full_archive.path / entry.name).write_bytes(b"broken")
-        for call in (full_archive.history, lambda: full_archive.import_(statements_of(row(9, file="july.csv")))):
-            with pytest.raises(ArchiveError, match=rf"{entry.name} is broken .*--repair"):
+        for call in (full_archive.history, lambda: full_archive.import_(JULY), lambda: full_archive.people):
+            with pytest.raises(ArchiveError, match=rf"{entry.name} is broken .*import all your .* again.*--repair"):
                 call()
-        full_archive.import_(statements_of(row(1), row(2)), repair=True)
+        full_archive.import_(statements_of(row(901)), repair=True)
         assert (full_archive.path / entry.name).exists() is False
         assert len(list(full_archive.path.glob(f"{entry.name}.corrupt-*"))) == 1
-    assert notes(full_archive) == {"1": "note 1", "2": "note 2", "3": "note 3"}
+    assert notes(full_archive) == {"901": "note 901", "903": "note 903"}
 
 
 def test_broken_problems_of_merged_histories(full_archive) -> None:
     """Before the first sync, the next import sets them aside."""
     file = full_archive.path / full_archive._folder.read_manifest().problems.name
     assert full_archive.history().problems["problem"].tolist() == ["once", "twice"]
-    for path in [file, *full_archive.path.glob("view_*")]:
-        path.write_bytes(b"broken")
+    file.write_bytes(b"broken")
+    forget_views(full_archive)
     with pytest.raises(ArchiveError, match=rf"{file.name} is broken .*import all your statement files again, which"):
         full_archive.history()
-    full_archive.import_(statements_of(row(9, file="july.csv")))
+    full_archive.import_(JULY)
     assert full_archive.history().problems.empty
-    assert notes(full_archive) == NOTES | {"9": "note 9"}
-
-
-def test_broken_problems_of_merged_histories_beside_the_service(service, both) -> None:
-    """After a sync, the next sync sets them aside."""
-    archive = both
-    file = archive.path / archive._folder.read_manifest().problems.name
-    expected = notes(archive)
-    for path in [file, *archive.path.glob("view_*")]:
-        path.write_bytes(b"broken")
-    with pytest.raises(ArchiveError, match=rf"{file.name} is broken .*: sync the archive"):
-        archive.history()
-    with service.client() as client:
-        assert archive.sync(client).set_aside == (file.name,)
-    assert notes(archive) == expected
+    assert notes(full_archive) == NOTES | {"909": "note 909"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,15 @@ from p2p_analytics import cli
 from p2p_analytics.archive import _batches
 from p2p_analytics.archive import _people as people_module
 from p2p_analytics.archive._people import Alias, PeopleFile, read_aliases, write_aliases
-from p2p_analytics.errors import ArchiveError, ConfigurationError
+from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.schema import PEOPLE
 from support.archives.statements import row, statements_of
 from support.frames import frame_from_rows, list_values
 from support.hostile_texts import TRIGGERS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from p2p_analytics.archive._manifest import Batch
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
@@ -28,13 +31,27 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampl
 )
 seen = partial(row, account_id="7")
 BO = {"type": "user", "user": {"id": "8", "display_name": "Bo", "username": "bo"}}
-OTHER_BO = {"type": "user", "user": {"id": "9", "display_name": "Bo", "username": "bo2"}}
 
 
 @pytest.fixture
 def archive(tmp_path) -> p2p.Archive:
     """Return an archive that is not there yet."""
     return p2p.open_archive(tmp_path / "archive")
+
+
+@pytest.fixture(scope="module")
+def bo(tmp_path_factory, history_of, payment) -> Path:
+    """Return an archive in which payment 1 shows that "Bo" is 8, and that knows 2 from a statement alone."""
+    made = p2p.open_archive(tmp_path_factory.mktemp("bo") / "archive")
+    made.merge(history_of(payment(1, target=BO), friends=0))
+    made.import_(statements_of(seen(1), seen(2), account="7"))
+    return made.path
+
+
+@pytest.fixture
+def of_bo(bo: Path, tmp_path) -> p2p.Archive:
+    """Return a copy of it."""
+    return p2p.open_archive(shutil.copytree(bo, tmp_path / "bo"))
 
 
 def people(archive: p2p.Archive) -> list[tuple[str, str | None, str | None, int]]:
@@ -53,37 +70,31 @@ def test_a_name_that_both_sides_show_takes_the_id_everywhere(archive, history_of
     """Payment 1 shows that Bo is 8; 2 and 3, which only statements know, take id and username on both columns."""
     archive.merge(history_of(payment(1, target=BO), friends=0))
     archive.import_(statements_of(seen(1), seen(2), seen(3, direction="in"), seen(4, "Cy"), account="7"))
-    assert ids(archive) == {"1": "8", "2": "8", "3": "8", "4": None}
-    payments = archive.history().payments.set_index("payment_id")
-    assert list_values(payments.loc[["1", "2", "3", "4"], "counterparty_matched"]) == [
-        None,
-        "payments",
-        "payments",
-        None,
-    ]
-    assert list_values(payments.loc[["2", "3"], "counterparty_username"]) == ["bo", "bo"]
-    assert (payments.loc["2", "target_user_id"], payments.loc["3", "actor_id"]) == ("8", "8")
-    assert (payments.loc["2", "actor_id"], payments.loc["3", "target_user_id"]) == ("7", "7")
+    payments = archive.history().payments.set_index("payment_id").sort_index()
+    assert list_values(payments["counterparty_id"]) == ["8", "8", "8", None]
+    assert list_values(payments["counterparty_matched"]) == [None, "payments", "payments", None]
+    assert list_values(payments["counterparty_username"]) == ["bo", "bo", "bo", None]
+    assert list_values(payments["actor_id"]) == ["7", "7", "8", "7"]
+    assert list_values(payments["target_user_id"]) == ["8", "8", "7", None]
     assert people(archive) == [("Bo", "8", "payments", 2), ("Cy", None, None, 1)]
     spend = p2p.spend_by_friend(archive.history().payments).set_index("counterparty_name")
     assert spend.loc["Bo", ["sent", "received"]].tolist() == [10.0, 5.0]
 
 
-def test_two_friends_of_one_name_are_never_united(archive, history_of, payment) -> None:
+def test_two_friends_of_one_name_are_never_united(of_bo, history_of, payment) -> None:
     """A second person with the name, who is seen anywhere and at any time, ends the match; both are suggested."""
-    archive.merge(history_of(payment(1, target=BO), friends=0))
-    archive.import_(statements_of(seen(1), seen(2), account="7"))
-    assert ids(archive)["2"] == "8"
-    archive.merge(history_of(payment(5, target=OTHER_BO), friends=0))
-    assert ids(archive)["2"] is None
-    assert people(archive) == [("Bo", "user:bo", None, 1), ("Bo", "user:bo2", None, 1)]
+    assert ids(of_bo)["2"] == "8"
+    other = {"type": "user", "user": {"id": "9", "display_name": "Bo", "username": "bo2"}}
+    of_bo.merge(history_of(payment(5, target=other), friends=0))
+    assert ids(of_bo)["2"] is None
+    assert people(of_bo) == [("Bo", "user:bo", None, 1), ("Bo", "user:bo2", None, 1)]
 
 
 def test_the_only_person_of_a_name_is_a_suggestion(archive, history_of, payment) -> None:
     """Without a payment that both sides know, nothing is united until the user removes the question mark."""
     archive.merge(history_of(payment(1, target=BO), friends=0))
+    assert archive.people.empty
     archive.import_(statements_of(seen(2), account="7"))
-    assert ids(archive)["2"] is None
     file = archive.write_people()
     assert file == archive.path / "people.csv"
     assert file.stat().st_mode & 0o777 == 0o600
@@ -93,9 +104,7 @@ def test_the_only_person_of_a_name_is_a_suggestion(archive, history_of, payment)
     file.write_text(text.replace("?", ""))
     assert ids(archive)["2"] == "8"
     assert people(archive) == [("Bo", "8", "people.csv", 1)]
-    assert (
-        archive.write_people().read_text("utf-8-sig").endswith('"Bo","user:bo","Bo is the only person of this name"\n')
-    )
+    assert archive.write_people().read_text("utf-8-sig") == text.replace("?", "")
 
 
 def test_people_that_change_during_an_import(archive, history_of, payment, monkeypatch) -> None:
@@ -110,22 +119,18 @@ def test_people_that_change_during_an_import(archive, history_of, payment, monke
     monkeypatch.setattr(_batches, "write_import", write_late)
     archive.import_(statements_of(seen(1), seen(2), account="7"))
     assert ids(archive)["2"] is None
-    assert ids(p2p.open_archive(archive.path))["2"] is None
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [("Bo,8,", "8"), ("Bo,user:BO,", "8"), ("Bo,,", None), ("Bo,?8,", "8"), ("Bo;8;", "8"), ("Bo\t8\t", "8")],
-    ids=["an id", "a username", "kept apart", "open", "semicolons", "tabs"],
+    [("Bo,user:BO,", "8"), ("Bo,,", None), ("Bo,?9,", "8"), ("Bo;8;", "8"), ("Bo\t8\t", "8")],
+    ids=["a username", "kept apart", "open", "semicolons", "tabs"],
 )
-def test_what_the_user_writes(archive, history_of, payment, line, expected) -> None:
+def test_what_the_user_writes(of_bo, line, expected) -> None:
     """An id or username; an empty person undoes the match by payments; delimiters are those of a spreadsheet."""
-    archive.merge(history_of(payment(1, target=BO), friends=0))
-    archive.import_(statements_of(seen(1), seen(2), account="7"))
-    delimiter = line[2]
-    header = delimiter.join(["alias", "person", "evidence"])
-    (archive.path / "people.csv").write_text(f"{header}\r\n{line}\r\n")
-    assert ids(archive)["2"] == expected
+    header = line[2].join(["alias", "person", "evidence"])
+    (of_bo.path / "people.csv").write_text(f"{header}\r\n{line}\r\n")
+    assert ids(of_bo)["2"] == expected
 
 
 def test_a_name_can_be_another_name(archive) -> None:
@@ -134,21 +139,18 @@ def test_a_name_can_be_another_name(archive) -> None:
     lines = ["sep=,", "Alias,Person,Evidence", "BO,Bo,", " B. O. ,BO,", "Cy,CY,", "CY,CY,"]
     (archive.path / "people.csv").write_text("\n".join(lines))
     payments = archive.history().payments.set_index("payment_id")["counterparty_name"]
-    assert payments[["1", "2", "3"]].tolist() == ["Bo"] * 3
-    assert payments[["4", "5"]].tolist() == ["CY"] * 2
+    assert payments[["1", "2", "3", "4", "5"]].tolist() == ["Bo"] * 3 + ["CY"] * 2
 
 
 def test_suggestions_for_spellings_and_short_names(archive, history_of, payment) -> None:
     """Case, accents, blanks and a cut last name; several possible names give no suggestion."""
     zoe = {"type": "user", "user": {"id": "9", "display_name": "Zoë Núñez", "username": "zoe"}}
     archive.merge(history_of(payment(1, target=zoe), friends=0))
-    names = ["ZOE  NUNEZ", "Zoë N.", "Ada L.", "Ada Lo", "Ada Lovelace", "Ada Long"]
+    names = ["ZOE  NUNEZ", "Zoë N.", "Ada L.", "Ada Lo", "Ada Lovelace", "Ada Long", "BO HALE", "Bo Hale"]
     archive.import_(statements_of(*(seen(10 + at, name) for at, name in enumerate(names)), account="7"))
     found = {alias: person for alias, person, _, _ in people(archive)}
-    assert found == {
-        "ZOE  NUNEZ": "Zoë Núñez", "Zoë N.": "Zoë Núñez", "Ada L.": None, "Ada Lo": None, "Ada Lovelace": None,
-        "Ada Long": None,
-    }  # fmt: skip
+    suggested = {"ZOE  NUNEZ": "Zoë Núñez", "Zoë N.": "Zoë Núñez", "BO HALE": "Bo Hale"}
+    assert found == dict.fromkeys(names) | suggested
 
 
 def test_lines_of_people_without_effect(archive, capsys) -> None:
@@ -167,12 +169,11 @@ def test_lines_of_people_without_effect(archive, capsys) -> None:
     assert f"\nWithout effect: {nearest}\nWithout effect: {other}\n" in capsys.readouterr().out
 
 
-def test_a_username_in_a_statement(archive, history_of, payment) -> None:
+def test_a_username_in_a_statement(of_bo) -> None:
     """It names one person, whatever the name."""
-    archive.merge(history_of(payment(1, target=BO), friends=0))
-    archive.import_(statements_of(seen(2, "Robert", counterparty_username="Bo"), account="7"))
-    (payments,) = archive.history().payments.query("payment_id == '2'").to_dict("records")
-    assert (payments["counterparty_id"], payments["counterparty_matched"]) == ("8", "username")
+    of_bo.import_(statements_of(seen(3, "Robert", counterparty_username="Bo"), account="7"))
+    (found,) = of_bo.history().payments.query("payment_id == '3'").to_dict("records")
+    assert (found["counterparty_id"], found["counterparty_matched"]) == ("8", "username")
 
 
 @pytest.mark.parametrize(
@@ -186,64 +187,43 @@ def test_a_username_in_a_statement(archive, history_of, payment) -> None:
     ],
     ids=["unknown id", "unknown username", "rounded", "two people", "ring"],
 )
-def test_a_line_that_cannot_be_used_is_left_out(  # noqa: PLR0913, PLR0917 - fixtures and a case
-    archive, history_of, payment, text, line, message
-) -> None:
+def test_a_line_that_cannot_be_used_is_left_out(of_bo, text, line, message) -> None:
     """It is a problem with its line, in history and people; the lines of the file stay."""
-    archive.merge(history_of(payment(1, target=BO), friends=0))
-    archive.import_(statements_of(seen(2), account="7"))
-    (archive.path / "people.csv").write_text(text)
+    (of_bo.path / "people.csv").write_text(text)
     for _ in range(2):  # derived, then from the cache
-        (problem,) = archive.history().problems.query("code == 'people_line'").to_dict("records")
+        (problem,) = of_bo.history().problems.query("code == 'people_line'").to_dict("records")
         assert (problem["file"], problem["line"], problem["field"]) == ("people.csv", line, "person")
         assert message in problem["problem"]
-    (evidence,) = archive.people.query("payments == 0")["evidence"]
+    (evidence,) = of_bo.people.query("payments == 0")["evidence"]
     assert evidence.startswith(f"people.csv, line {line}: ")
     assert message in evidence
-    archive.write_people()
-    assert len(read_aliases((archive.path / "people.csv").read_bytes(), "").lines) == text.count("\n") - 1
+    of_bo.write_people()
+    assert len(read_aliases((of_bo.path / "people.csv").read_bytes(), "").lines) == text.count("\n") - 1
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name,who\nBo,8\n", "needs the columns alias and person"),
-        ("", "needs the columns"),
-        ('alias,person,evidence\n"Bo,8,\n', "line 2: unexpected end of data"),
+        (b"name,who\nBo,8\n", "needs the columns alias and person"),
+        (b"", "needs the columns"),
+        (b"alias,person,Alias\nBo,8,\n", "has the column alias more than once"),
+        (b'alias,person,evidence\n"Bo,8,\n', "line 2: unexpected end of data"),
         ("alias,person,evidence\nBo,\xe9,\n".encode("latin-1"), "is not in UTF-8"),
     ],
-    ids=["other columns", "empty", "open quote", "encoding"],
+    ids=["other columns", "empty", "a column twice", "open quote", "encoding"],
 )
-def test_a_file_that_cannot_be_read(archive, history_of, payment, text, message) -> None:
+def test_a_file_that_cannot_be_read(of_bo, text, message) -> None:
     """The payments are shown without it, with a problem; the list of people, which is written there, is an error."""
-    archive.merge(history_of(payment(1, target=BO), friends=0))
-    archive.import_(statements_of(seen(2), account="7"))
-    (archive.path / "people.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
-    (problem,) = archive.history().problems.query("code == 'people_line'")["problem"]
+    (of_bo.path / "people.csv").write_bytes(text)
+    (problem,) = of_bo.history().problems.query("code == 'people_line'")["problem"]
     assert message in problem
-    for call in (lambda: archive.people, archive.write_people):
+    for call in (lambda: of_bo.people, of_bo.write_people):
         with pytest.raises(ArchiveError, match=message) as caught:
             call()
         assert "people.csv" in str(caught.value)
 
 
-def test_a_file_of_two_columns(archive, history_of, payment) -> None:
-    """The evidence is the archive's own: a line typed without it counts, and a longer line keeps the user's remark."""
-    archive.merge(history_of(payment(1, target=BO), friends=0))
-    archive.import_(statements_of(seen(2, "Bobby"), seen(3, "Robert"), seen(4, "BO"), account="7"))
-    (archive.path / "people.csv").write_text("person,alias\nuser:bo,Bobby\n8,Robert\n?Bo,BO,my remark\n", "utf-8")
-    assert ids(archive) == {"1": "8", "2": "8", "3": "8", "4": None}
-    archive.write_people()
-    lines = (archive.path / "people.csv").read_text("utf-8-sig").splitlines()
-    assert lines == [
-        '"alias","person","evidence",""',
-        '"Bobby","user:bo","",""',
-        '"Robert","8","",""',
-        '"BO","?Bo","","my remark"',
-    ]
-
-
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS, TEXTS)), TEXTS)
 @example([("", "", "\n", "")], "")
 def test_the_file_is_defused_and_read_back(rows, column) -> None:
@@ -286,26 +266,6 @@ def test_other_forms_of_a_name_are_suggested(name, other) -> None:
     assert [(each.alias, each.person) for each in found] == [(name, f"?{other}")]
 
 
-def test_suggestions_fold_each_name_once(monkeypatch) -> None:
-    """So the time grows with the number of names, not with its square."""
-    folds, fold = [], people_module._fold
-    monkeypatch.setattr(people_module, "_fold", lambda name: folds.append(name) or fold(name))
-    names = [f"Name{number:03} {last}" for number in range(100) for last in ("L.", "Lovelace")]
-    known = people_module.NamesOfPeople(frame_from_rows([], PEOPLE), [])
-    found = people_module.suggest_people(names, known, {})
-    assert [(each.alias, each.person) for each in found][:1] == [("Name000 L.", "?Name000 Lovelace")]
-    assert (len(found), len(folds)) == (100, 200)
-
-
-def test_an_archive_without_statements(archive, history_of, payment, monkeypatch) -> None:
-    """It has no names, and privacy mode shows none."""
-    archive.merge(history_of(payment(1)))
-    assert archive.people.empty
-    monkeypatch.setenv("P2P_PRIVACY", "1")
-    with pytest.raises(ConfigurationError, match="privacy mode"):
-        _ = archive.people
-
-
 @pytest.mark.parametrize(("alias", "person"), [("BO HALE", "Bo Hale"), ("Bo Hale", "BO HALE"), ("Bo Hale", "Bo H.")])
 def test_no_suggestion_reverses_a_line_of_the_user(archive, alias, person) -> None:
     """Accepted, the two lines would lead to each other."""
@@ -314,9 +274,3 @@ def test_no_suggestion_reverses_a_line_of_the_user(archive, alias, person) -> No
     archive.write_people()
     assert archive.people["person"].dropna().tolist() == [person]
     assert (archive.path / "people.csv").read_text("utf-8").splitlines()[1:] == [f'"{alias}","{person}","mine"']
-
-
-def test_the_spelling_without_capitals_stays(archive) -> None:
-    """That in capitals is suggested as its alias, though it is the first in alphabetical order."""
-    archive.import_(statements_of(row(1, "BO HALE"), row(2, "Bo Hale")))
-    assert people(archive) == [("BO HALE", "Bo Hale", None, 1), ("Bo Hale", None, None, 1)]

@@ -29,6 +29,7 @@ class Service:
         self.account = "7"
         self.username: str | None = None
         self.fails_after: int | None = None
+        self.by_id: dict[str, Any] = {}  # answers to requests of single payments
         self.lists = 0
         self.running = start_service(self._answer)
 
@@ -45,7 +46,8 @@ class Service:
         if path.startswith("/v1/users"):
             return {"data": [], "pagination": None}
         if path.startswith("/v1/payments/"):
-            return 404, {}, {"error": {"message": "no such payment", "code": "283"}}
+            missing = 404, {}, {"error": {"message": "no such payment", "code": "283"}}
+            return self.by_id.get(path.rpartition("/")[2], missing)
         self.lists += 1
         if self.fails_after is not None and self.lists > self.fails_after:
             return 500, {}, {"error": {"message": "no", "code": "1"}}
