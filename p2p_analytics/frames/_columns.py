@@ -14,15 +14,16 @@ from p2p_analytics.times import to_microseconds
 
 def frame_of_columns(columns: Mapping[str, list[Any]], schema: Mapping[str, str]) -> pd.DataFrame:
     """Return a frame with the columns and dtypes of a schema, in its order; null is None."""
-    return pd.DataFrame({name: _to_series(columns[name], dtype) for name, dtype in schema.items()})
-
-
-def _to_series(values: list[Any], dtype: str) -> pd.Series[Any]:
-    if dtype == INSTANT:
-        return _to_instants(values)
-    if dtype == TEXT:
-        values = [repair_surrogates(value) for value in values]
-    return pd.Series(pd.array(values, dtype=dtype))  # type: ignore[call-overload]
+    frame = {}
+    for name, dtype in schema.items():
+        values = columns[name]
+        if dtype == INSTANT:
+            frame[name] = _to_instants(values)
+            continue
+        if dtype == TEXT:
+            values = [repair_surrogates(value) for value in values]
+        frame[name] = pd.Series(pd.array(values, dtype=dtype))  # type: ignore[call-overload]
+    return pd.DataFrame(frame)
 
 
 def _to_instants(values: list[datetime | None]) -> pd.Series[Any]:

@@ -118,17 +118,13 @@ def _build_frame(
     on_people(_order_people((actor, actors), (target, users)))
     actions = [text.action for text in descriptions]
     view, views = _encode_perspectives(viewer_id, (description, actions), (actor, actors), (target, targets))
-    encoded = {
-        name: (values, codes)
-        for codes, fields in (
-            (description, _field_values("", descriptions, Description._fields)),
-            (actor, _field_values("actor_", actors, _PERSON)),
-            (target, _field_values("target_", targets, ("type", "email", "phone"))),
-            (target, _field_values("target_user_", users, _PERSON)),
-            (view, _field_values("", views, Perspective._fields)),
-        )
-        for name, values in fields.items()
-    }
+    encoded: tuple[tuple[str, pa.Array, Sequence[Any], Iterable[str]], ...] = (
+        ("", description, descriptions, Description._fields),
+        ("actor_", actor, actors, _PERSON),
+        ("target_", target, targets, ("type", "email", "phone")),
+        ("target_user_", target, users, _PERSON),
+        ("", view, views, Perspective._fields[:-1]),
+    )
     constant = {"source": SOURCE_API, "account_id": viewer_id, "kind": KIND_PAYMENT, "currency": US_DOLLARS}
     size = pc.abs(own["amount_cents"])
     is_charge = pa.array([action == Action.CHARGE for action in actions], pa.bool_()).take(description)
@@ -140,13 +136,13 @@ def _build_frame(
         "flow_cents": pc.multiply(size, sign),
         **{name: repeat_text(value, len(own)) for name, value in constant.items()},
     }
-    return pd.DataFrame(
-        {
-            name: pandas_array(columns[name] if name in columns else _decode_texts(*encoded[name]), dtype)
-            for name, dtype in PAYMENTS.items()
-        },
-        copy=False,
-    )
+    for prefix, codes, records, names in encoded:
+        for name in names:
+            values = [record and getattr(record, name) for record in records]
+            is_same = len(set(values)) == 1
+            texts = repeat_text(values[0], len(own)) if is_same else pa.array(values, pa.large_string()).take(codes)
+            columns[f"{prefix}{name}"] = texts
+    return pd.DataFrame({name: pandas_array(columns[name], dtype) for name, dtype in PAYMENTS.items()}, copy=False)
 
 
 def _order_people(*sides: tuple[pa.Array, list[User | None]]) -> list[User]:
@@ -183,14 +179,3 @@ def _encode_perspectives(
         perspective(viewer_id, actions[action_code], actor[1][actor_code], target[1][target_code])
         for action_code, actor_code, target_code in zip(*combinations, strict=True)
     ]
-
-
-def _field_values(prefix: str, records: Sequence[Any], names: Iterable[str]) -> dict[str, list[Any]]:
-    return {f"{prefix}{name}": [record and getattr(record, name) for record in records] for name in names}
-
-
-def _decode_texts(values: Sequence[str | None], codes: pa.Array) -> pa.Array | pa.ChunkedArray:
-    """Return the text of each payment from dictionary-encoded texts."""
-    if len(set(values)) == 1:
-        return repeat_text(values[0], len(codes))
-    return pa.array(values, pa.large_string()).take(codes)

@@ -55,41 +55,27 @@ def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFram
 
 
 def refuse_rows(statements: pd.DataFrame, listed: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rows of statements that do not contradict the service, and the problems of the others.
+    """Return the rows of statements that do not contradict the service, and PROBLEMS of the others.
 
-    A null contradicts nothing, and the sign of an amount does not count. The problems are as `list_refused` has them.
+    A null contradicts nothing, and the sign of an amount does not count. There is a problem for each value that
+    contradicts the service, with the index and in the order of the rows.
     """
     service = listed.set_index("payment_id")[[*COMPARED]].reindex(statements["payment_id"]).set_axis(statements.index)
-    contradictions = find_contradictions(statements, service)
-    return statements[~contradictions.any(axis="columns")], list_refused(statements, contradictions)
-
-
-def list_refused(statements: pd.DataFrame, contradictions: pd.DataFrame) -> pd.DataFrame:
-    """Return PROBLEMS, one for each value that contradicts the service, with the index and in the order of the rows."""
     dtypes: dict[Any, Any] = dict(PROBLEMS)
     problems = [pd.DataFrame(columns=[*dtypes])]
+    is_refused = pd.Series(data=False, index=statements.index)
     for name in COMPARED:
-        rows = statements[contradictions[name]]
-        if rows.empty:
-            continue
-        places = rows.reindex(columns=["file", "line", "payment_id"])
-        found = places.assign(code=CONTRADICTS, field=name, value=rows[name].astype(TEXT), problem=REFUSED)
-        problems.append(found.reindex(columns=[*dtypes]))
-    return pd.concat(problems).astype(dtypes).sort_index(kind="stable")
-
-
-def find_contradictions(statements: pd.DataFrame, service: pd.DataFrame) -> pd.DataFrame:
-    """Return, for each row and column of `COMPARED`, whether both values are set and differ; amounts without sign.
-
-    The frames have the same index.
-    """
-    found = {}
-    for name in COMPARED:
-        one, other = statements[name], service[name]
+        stated, known = statements[name], service[name]
         if name == "amount_cents":
-            one, other = one.abs(), other.abs()
-        found[name] = (one != other).fillna(value=False).astype(bool) & one.notna() & other.notna()
-    return pd.DataFrame(found)
+            stated, known = stated.abs(), known.abs()
+        differs = (stated != known).fillna(value=False).astype(bool) & stated.notna() & known.notna()
+        is_refused |= differs
+        if differs.any():
+            rows = statements[differs]
+            places = rows.reindex(columns=["file", "line", "payment_id"])
+            found = places.assign(code=CONTRADICTS, field=name, value=rows[name].astype(TEXT), problem=REFUSED)
+            problems.append(found.reindex(columns=[*dtypes]))
+    return statements[~is_refused], pd.concat(problems).astype(dtypes).sort_index(kind="stable")
 
 
 def select_edits(given: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:

@@ -3,13 +3,6 @@
 Fast path: the people and amounts of pages that are still undecoded are read here for all rows at once, and each
 distinct JSON text of a person is decoded once. Fallback: where a row of a batch fails a check, the records of the
 batch become the columns, and their problems are reported. Both give equal columns.
-
-A batch takes the fast path where
-- every page of it took the fast path of `decode_payments` and has at least one row,
-- each amount is a JSON number of at most 30 characters, without an exponent, in whole cents,
-- each actor and target can be decoded, with dates that exist,
-- each date lies within the calendar once it is in UTC,
-- no text holds U+FFFD, which may replace half of a surrogate pair.
 """
 
 from __future__ import annotations
@@ -26,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from p2p_analytics.records._intern import InternTables
-from p2p_analytics.records._lazy_payments import PaymentRow, Payments
 from p2p_analytics.records._models import Payment, Problem
+from p2p_analytics.records._payment_pages import FastPayment, Payments
 from p2p_analytics.records._values import FALLBACK_ERRORS
 from p2p_analytics.times import EPOCH, NAIVE_EPOCH, to_microseconds
 
@@ -125,7 +118,7 @@ def _columns_of_records(records: Sequence[Payment], tables: InternTables) -> pa.
     return pa.table(columns)
 
 
-def _shared_columns(rows: Sequence[PaymentRow], tables: InternTables) -> dict[str, pa.Array]:
+def _shared_columns(rows: Sequence[FastPayment] | Sequence[Payment], tables: InternTables) -> dict[str, pa.Array]:
     """Return the columns of fields that are identical in the wire form and the record."""
     codes = tables.descriptions
     descriptions = [codes[row.status, row.action, row.audience, row.medium] for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -89,17 +90,16 @@ def test_without_any_connection_nothing_is_sent(open_desk, monkeypatch: pytest.M
 @pytest.mark.fault("write")
 def test_an_error_before_the_form_is_read_is_final(open_desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without headers nothing can have been carried out; it is not a connection error, so the desk does not retry."""
-    desk, _book, service, waits = open_desk(lambda book, fields: book.carry_out(fields))
-    desk._take_snapshot = lambda snapshot=desk._take_snapshot: (snapshot(), break_headers())[0]
+    desk, book, service, waits = open_desk(lambda book, fields: book.carry_out(fields))
     attempts: list[int] = []
 
-    def break_headers() -> None:
-        def endheaders(*_arguments: object, **_options: object) -> None:
-            attempts.append(1)
-            raise ConnectionResetError("reset")
+    def endheaders(*_arguments: object, **_options: object) -> None:
+        attempts.append(1)
+        raise ConnectionResetError("reset")
 
-        monkeypatch.setattr(urllib3.connection.HTTPConnection, "endheaders", endheaders)
-
+    reads = itertools.count(1)  # the snapshot, and its confirmation
+    connection = urllib3.connection.HTTPConnection
+    book.on_read = lambda: next(reads) == 2 and monkeypatch.setattr(connection, "endheaders", endheaders)
     with pytest.raises(errors.TransportError):
         desk.pay(**LUNCH)
     assert (len(attempts), list_writes(service), waits) == (1, [], [])

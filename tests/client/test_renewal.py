@@ -228,10 +228,9 @@ def test_another_sign_in_is_not_used(start_service, monkeypatch: pytest.MonkeyPa
     service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(days=2))
     with p2p.Client(base_url=service.base_url, cache_dir=False) as client:
         other = store_sign_in(SignIn(service.base_url, AccessToken("other"), "1", Secret("r9")), timedelta(hours=1))
-        client._transport._token_source._sign_in = replace(  # type: ignore[union-attr]
-            client._transport._token_source._sign_in,  # type: ignore[union-attr]
-            token=AccessToken("old", expires_at=datetime.now(UTC) + timedelta(hours=1)),
-        )
+        renewal = client._transport._renew_token.__self__
+        token = AccessToken("old", expires_at=datetime.now(UTC) + timedelta(hours=1))
+        renewal._sign_in = replace(renewal._sign_in, token=token)
         client.me(lenient=True)
     assert service.asked == [("/v1/me", {"access_token": "old"})]
     assert get_text(load_sign_in()) == get_text(other)

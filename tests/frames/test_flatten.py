@@ -21,12 +21,12 @@ from p2p_analytics.records import (
     InternTables,
     Payments,
     _columns,
-    _decode,
     _intern,
+    _payment_pages,
     decode_payments,
     payment_columns,
 )
-from p2p_analytics.records._fallback_decode import decode_page_fallback
+from p2p_analytics.records._payment_pages import decode_page_fallback
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -171,7 +171,7 @@ def test_an_amount_is_exact_or_a_problem(spelling: str, cents: int | None) -> No
 
 def test_documented_pages_become_columns_without_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """No record is made, neither for the frame nor for paging."""
-    monkeypatch.setattr(_decode, "decode_records", pytest.fail)
+    monkeypatch.setattr(_payment_pages, "Payment", pytest.fail)
     body = json.dumps({"data": [ITEM, ITEM | {"id": "2", "actor": {"id": "8"}}]}).encode()
     items = decode_payments(body).items
     assert (items.ids, items.created) == (["1", "2"], [datetime(2024, 5, 1, 12, tzinfo=UTC)] * 2)

@@ -1,10 +1,9 @@
-"""Fallback of the fast path: payments decoded record by record, with a `Problem` for each field that is wrong."""
+"""Payments decoded record by record, with a `Problem` for each field that is wrong."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from p2p_analytics.records._lazy_payments import PaymentPage, Payments
 from p2p_analytics.records._models import Payment, RawRecords, Refund
 from p2p_analytics.records._values import ProblemCollector, parse_amount, parse_date, to_target, to_user
 from p2p_analytics.records._wire_types import (
@@ -21,13 +20,6 @@ from p2p_analytics.vocabulary import Action, Status
 _STATUSES: Final = frozenset(Status)
 _ACTIONS: Final = frozenset(Action)
 _EXPECTED: Final = ("status", "action", "amount", "date_created", "actor", "target")
-
-
-def decode_page_fallback(body: bytes) -> PaymentPage:
-    """Decode a page record by record."""
-    items, link, problems = decode_list(body)
-    payments = [payment for item in items if (payment := to_payment(item, problems))]
-    return PaymentPage(Payments.of(payments, problems.found), link)
 
 
 def decode_list(body: bytes) -> tuple[list[bytes], str | None, ProblemCollector]:
