@@ -65,9 +65,10 @@ def test_bad_settings_are_refused_by_the_constructor() -> None:
         Client("token")
     with pytest.raises(TokenError, match="P2P_ACCESS_TOKEN"):
         Client(base_url="https://pay.example")
-    for concurrency in (0, "8"):
-        with pytest.raises(ConfigurationError, match="concurrency"):
-            Client("token", base_url="https://pay.example", concurrency=concurrency)  # type: ignore[arg-type]
+    for name in ("concurrency", "max_attempts", "max_payments"):
+        for number in (0, -1, 1.5, "8", None):
+            with pytest.raises(ConfigurationError, match=f"{name} must be a whole number from 1, not"):
+                Client("token", base_url="https://pay.example", **{name: number})  # type: ignore[arg-type]
     for timeout in (30, None, (1, 2, 3), (0, 1)):
         with pytest.raises(ConfigurationError, match="timeout"):
             Client("token", base_url="https://pay.example", timeout=timeout)  # type: ignore[arg-type]
@@ -123,12 +124,14 @@ def test_a_foreign_next_link_of_the_payments_raises(start_service) -> None:
 
 
 def test_an_unreadable_record_fails_the_list_but_not_the_pages(start_service) -> None:
-    """payments() raises; payment_pages() lists a problem of the page."""
+    """payments() raises; payment_pages() lists a problem of the page, which has the time of its response."""
+    before = datetime.now(UTC)
     service = start_service(lambda _path, _parameters: {"data": [{"id": "1", "amount": 0.123}], "pagination": None})
     with pytest.raises(RecordError, match="'amount' of payment 1"):
         client_of(service).payments()
     (page,) = client_of(service).payment_pages()
     assert [problem.field for problem in page.problems if problem.unreadable] == ["amount"]
+    assert before <= page.fetched_at <= datetime.now(UTC)
 
 
 def test_a_token_without_access_to_me_uses_no_cache(start_service, tmp_path) -> None:
@@ -157,10 +160,3 @@ def test_the_repr_of_a_client_holds_no_token() -> None:
     client = Client("CANARY", base_url="https://pay.example", cache_dir=False)
     assert repr(client) == "<Client of https://pay.example/v1>"
     assert "CANARY" not in repr(vars(client))
-
-
-def test_pages_have_the_time_of_their_response(start_service) -> None:
-    """An aware UTC time."""
-    before = datetime.now(UTC)
-    (page,) = client_of(start_service(lambda _path, _parameters: EMPTY)).payment_pages()
-    assert before <= page.fetched_at <= datetime.now(UTC)
