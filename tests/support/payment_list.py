@@ -6,7 +6,7 @@ import bisect
 import random
 import threading
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from p2p_analytics.client.paging.scheduler import fetch_history
 from p2p_analytics.records import Payment, PaymentPage, Payments
@@ -81,14 +81,10 @@ def make_rows(seconds: list[int]) -> list[Payment]:
     return [Payment(id=str(number), date_created=date) for number, date in enumerate(dates)]
 
 
-def load_ids(
-    model: Model, *, concurrency: int = 4, likely_start: datetime | None = None, **bounds: datetime
-) -> list[str]:
+def load_ids(model: Model, *, concurrency: int = 4, likely_start: datetime | None = None, **options: Any) -> list[str]:
     """Return the ids of a load."""
-    asked = {"after": BEGINNING, "before": END} | bounds
-    pages = fetch_history(
-        model, likely_start=likely_start, concurrency=concurrency, on_progress=lambda *_: None, **asked
-    )
+    options = {"after": BEGINNING, "before": END, "on_progress": lambda *_: None} | options
+    pages = fetch_history(model, likely_start=likely_start, concurrency=concurrency, **options)
     return [row.id for page in pages for row in page.items]
 
 

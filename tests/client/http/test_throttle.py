@@ -119,9 +119,11 @@ def interrupt_soon() -> None:
     threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
 
 
-@pytest.mark.parametrize("waits", [False, True], ids=["during requests", "during waits"])
-@pytest.mark.parametrize("days_apart", [1, 60], ids=["by windows", "a short history"])
-@pytest.mark.parametrize("interrupts", [True, False], ids=["default signals", "signals as event loops set them"])
+@pytest.mark.parametrize(
+    ("waits", "days_apart", "interrupts"),
+    [(False, 1, True), (False, 60, False), (True, 1, False), (True, 60, True)],
+    ids=["requests by windows", "requests, signals of event loops", "waits, signals of event loops", "waits"],
+)
 def test_ctrl_c_ends_a_load_at_once(start_service, days_apart: int, request, *, waits: bool, interrupts: bool) -> None:
     """The load closes its connections, sends nothing more, and leaves no thread."""
     signal.siginterrupt(signal.SIGINT, interrupts)  # whether a signal ends system calls
