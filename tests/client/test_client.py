@@ -104,6 +104,23 @@ def test_friends_follow_the_next_links(start_service) -> None:
     ]
 
 
+@pytest.mark.parametrize("rest", [["3"], []])
+def test_a_list_of_friends_that_ends_early_is_asked_for_again(start_service, rest: list[str]) -> None:
+    """The profile counts three; if the third one does not appear, a problem says so, and friends() raises."""
+    me = {"data": {"balance": None, "user": {"id": "7", "friends_count": 3}}}
+    lists = {None: ["1", "2"], "2": rest}
+    service = start_service(
+        lambda path, sent: me if path == "/v1/me" else {"data": [{"id": n} for n in lists.get(sent.get("after"), [])]}
+    )
+    client = client_of(service)
+    pages = list(client.friend_pages())
+    assert [friend.id for page in pages for friend in page.items] == ["1", "2", *rest]
+    assert [problem.value for page in pages for problem in page.problems] == ([] if rest else ["3 and 2"])
+    if not rest:
+        with pytest.raises(PaginationError, match="the profile counts more friends than their list holds"):
+            client.friends()
+
+
 @pytest.mark.parametrize("link", [lambda n: "?after=1", lambda n: f"?after={n}"])
 def test_an_endless_list_of_friends_raises(start_service, link) -> None:
     """A cycle of links, and links without new friends, raise after a few requests."""

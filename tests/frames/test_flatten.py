@@ -104,7 +104,7 @@ DEVIATIONS = st.one_of(
     changes(["fee", "refund"], {}, 5, {"amount": "x"}, {"id": 5}, {"id": "6", "amount": None}),
 )  # fmt: skip
 RARE_DEVIATIONS = st.one_of(*[st.just({})] * 7, DEVIATIONS)
-QUICK = settings(max_examples=60, deadline=None, derandomize=True)
+QUICK = settings(max_examples=30, deadline=None, derandomize=True)
 
 
 @QUICK
@@ -117,7 +117,6 @@ def test_the_fast_path_equals_the_fallback(items: list[tuple[dict, dict]], ascii
     except UnicodeEncodeError:  # half a pair can only be written as an escape
         body = json.dumps(page).encode()
     assert decode_payments(body) == decode_page_fallback(body)
-    assert decode_payments(body).problems == decode_page_fallback(body).problems
 
 
 @QUICK
@@ -130,7 +129,7 @@ def test_documented_records_take_the_fast_path(items: list[dict]) -> None:
     assert page.problems == ()
 
 
-@settings(QUICK, max_examples=100)
+@settings(QUICK, max_examples=40)
 @given(pages=st.lists(st.lists(st.tuples(LISTED, RARE_DEVIATIONS), max_size=3), max_size=4), first=st.integers(0, 1))
 def test_columns_equal_those_of_the_records(pages: list[list[tuple[dict, dict]]], first: int) -> None:
     """Reading many pages together gives the same frame and the same problems as reading records."""
@@ -193,7 +192,7 @@ def test_each_cell_can_be_changed() -> None:
     assert frame.isna().all(axis=None)
 
 
-@settings(QUICK, max_examples=30)
+@settings(QUICK, max_examples=15)
 @given(items=st.lists(LISTED | DOCUMENTED, max_size=6, unique_by=lambda item: item["id"]))
 def test_each_row_equals_its_json(items: list[dict]) -> None:
     """Every cell, computed here from the JSON alone, with small batches and few recent keys."""

@@ -2,7 +2,7 @@
 
 The cells of the fault matrix for answers with status 200 that hide payments: a page that is empty, one without its
 next link, and a service that reads ``before`` in another zone or as a date. Each befalls the first, a middle and
-the last request of a load, once and from then on, in a load, a reload through the cache, and three syncs.
+the last request of a load, once or from then on, in a load, a reload through the cache, and a sync.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import PaginationError
-from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,14 +27,7 @@ KINDS = ("empty-page", "no-next", "bound-zone", "bound-day")
 CELLS = [
     pytest.param(kind, place, often, marks=pytest.mark.fault("read"), id=f"{kind}, {place}, {often}")
     for kind in KINDS
-    for place in ("first", "middle", "last")
-    for often in ("once", "for ever")
-]
-FIRST_OR_LAST = [
-    pytest.param(
-        *cell.values, marks=[*cell.marks, pytest.mark.full] if "middle" in cell.values else cell.marks, id=cell.id
-    )
-    for cell in CELLS
+    for place, often in (("first", "for ever"), ("middle", "once"), ("last", "for ever"))
 ]
 
 
@@ -112,7 +104,7 @@ def test_a_load(town: Town, kind: str, place: str, often: str) -> None:
     assert exact or often == "for ever"
 
 
-@pytest.mark.parametrize(("kind", "place", "often"), FIRST_OR_LAST)
+@pytest.mark.parametrize(("kind", "place", "often"), CELLS)
 def test_a_reload(town: Town, tmp_path: Path, kind: str, place: str, often: str) -> None:
     """What a load under faults left in the cache never makes a later load incomplete, with or without faults."""
 
@@ -132,43 +124,6 @@ def test_a_reload(town: Town, tmp_path: Path, kind: str, place: str, often: str)
     assert exact_or_refused(load, town.ids)
     town.server.faults = town.spec(town.find_pages("load with a good cache", load), kind, place, often)
     exact_or_refused(load, town.ids)
-
-
-@pytest.mark.parametrize(("kind", "place", "often"), FIRST_OR_LAST)
-def test_three_syncs(town: Town, tmp_path: Path, kind: str, place: str, often: str) -> None:
-    """An archive holds all or stays as it was; without faults the next sync completes it."""
-    whole, archive = p2p.open_archive(tmp_path / "whole"), p2p.open_archive(tmp_path / "archive")
-
-    def sync(target: p2p.Archive) -> set[str]:
-        with town.client() as client:
-            target.sync(client)
-        return set(target.history().payments["payment_id"])
-
-    town.server.faults = town.spec(town.find_pages("sync", lambda: sync(whole)), kind, place, often)
-    assert exact_or_refused(lambda: sync(archive), town.ids) or often == "for ever"
-    exact_or_refused(lambda: sync(archive), town.ids)
-    town.server.faults = ""
-    assert exact_or_refused(lambda: sync(archive), town.ids)
-
-
-crowd = sandbox_fixture(seed=5, people=130, years=1)
-
-
-@pytest.mark.fault("read")
-@pytest.mark.parametrize("often", ["once", "for ever"])
-@pytest.mark.parametrize("kind", ["empty-page", "no-next"])
-@pytest.mark.parametrize("at", [1, 2, 4])
-def test_friends(crowd: p2p.sandbox.SandboxServer, kind: str, often: str, at: int) -> None:
-    """The profile counts them, so a list that ends early is asked for again, and a part of it is reported."""
-    counts = {person.username: crowd.store.count_friends(int(person.user_id)) for person in crowd.people}
-    viewer = max(counts, key=counts.get)
-    with p2p.Client(crowd.token(viewer), base_url=crowd.base_url, cache_dir=False) as client:
-        crowd.faults = f"ok*{at} {kind}" + ("*9000" if often == "for ever" else "")
-        pages = list(client.friend_pages(page_size=4))
-    crowd.faults = ""
-    found = [friend.id for page in pages for friend in page.items]
-    incomplete = [problem for page in pages for problem in page.problems if problem.incomplete]
-    assert len(set(found)) == counts[viewer] > 12 or (incomplete and often == "for ever")
 
 
 @pytest.mark.fault("read")

@@ -1,4 +1,4 @@
-"""Ten thousand payments, a tenth of them with ties, over HTTP: none lost, none repeated."""
+"""Two thousand payments, a tenth of them with ties, over HTTP: none lost, none repeated."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.client.paging.pager import parse_next_link
-from p2p_analytics.records import decode_payments
 
-PAYMENTS = 10_000
+PAYMENTS = 2_000
 TIED = PAYMENTS // 10
 
 
@@ -40,7 +38,7 @@ def sandbox_with_ties():
         yield server, token, sorted([*before, *(row["payment_id"] for row in made)])
 
 
-@pytest.mark.parametrize("page_size", [1, pytest.param(7, marks=pytest.mark.full), 50])
+@pytest.mark.parametrize("page_size", [7, 50])
 def test_no_payment_is_lost_or_repeated(sandbox_with_ties, page_size: int) -> None:
     """The next link of the sandbox would lose ties; pagination does not, with any page size."""
     server, token, ids = sandbox_with_ties
@@ -48,21 +46,6 @@ def test_no_payment_is_lost_or_repeated(sandbox_with_ties, page_size: int) -> No
         found = [payment.id for page in client.payment_pages(page_size=page_size) for payment in page.items]
     assert len(found) > PAYMENTS
     assert sorted(found) == ids
-
-
-def test_following_next_links_loses_payments(sandbox_with_ties) -> None:
-    """The links of the document lose ties, which pagination has to prevent."""
-    server, token, ids = sandbox_with_ties
-    with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
-        transport = client._transport
-        parameters, found = {"limit": "50"}, set()
-        while True:
-            page = transport.get("/payments", parameters, decode_payments).value
-            found.update(payment.id for payment in page.items)
-            if page.next is None:
-                break
-            parameters = parse_next_link(page.next, f"{server.base_url}/payments")
-    assert found < set(ids)
 
 
 @pytest.mark.soak
