@@ -87,13 +87,7 @@ def build_payment_request(  # noqa: PLR0913 - one keyword for each documented pa
     note: str,
     audience: str | None,
 ) -> PaymentRequest:
-    """Return a checked payment request.
-
-    Raises
-    ------
-    ConfigurationError
-        The document does not allow a parameter (document: "POST /payments").
-    """
+    """Return a payment request, or raise a ConfigurationError for a parameter outside the document."""
     _require(
         sum(given is not None for given in (user_id, email, phone)) == 1,
         f"Name exactly one of user_id, email and phone to {action}.",

@@ -49,26 +49,14 @@ def payments_frame(
     on_problems: Callable[[Sequence[Problem]], object] = lambda _problems: None,
     on_people: Callable[[Sequence[User]], object] = lambda _people: None,
 ) -> pd.DataFrame:
-    """Return the PAYMENTS frame.
+    """Return the PAYMENTS frame of pages in any order, which are released as they are read.
 
-    Parameters
-    ----------
-    pages : iterable of Payments
-        In any order. Of several payments with one id the last is kept. Pages are released as they are read.
-    viewer_id : str
-        The user id of the person to whom the payments belong.
-    on_problems : callable, optional
-        Called with the problems of the records, some pages at a time.
-    on_people : callable, optional
-        Called once with the people of the payments, people of the newest payment first.
+    It has one row per payment, the last one with its id, newest first (``date_created``, then id; rows without a date
+    last). Money is in cents, and the amount of a charge is negative, whatever sign the service sends; instants are UTC
+    (document: "Payment", "Target"). Columns and dtypes are the same without rows.
 
-    Returns
-    -------
-    DataFrame
-        One row per payment, newest first (``date_created``, then id; rows without a date last),
-        with the columns and dtypes of :data:`~p2p_analytics.frames.schema.PAYMENTS`, also without
-        rows. Money is in cents, and the amount of a charge is negative, whatever sign
-        the service sends; instants are UTC (document: "Payment", "Target").
+    ``on_problems`` is called with the problems of the records, some pages at a time, and ``on_people`` once with the
+    people of the payments, people of the newest payment first.
     """
     tables = InternTables()
     columns = sort_newest_first(_keep_last(payment_columns(pages, tables, on_problems)))

@@ -28,19 +28,9 @@ def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFram
     """Return the payments of the service and of statements, each once.
 
     Of a payment that both know, the service's row stays, with the statement's values where it is null, except for the
-    people. If it is pending and the statement's row is not, status and ``date_completed`` come from the statement.
-
-    Parameters
-    ----------
-    listed : DataFrame
-        PAYMENTS, as the service lists them; further columns stay.
-    statements : DataFrame
-        PAYMENTS and STATEMENT, and further columns, one row per ``payment_id``.
-
-    Returns
-    -------
-    DataFrame
-        PAYMENTS, STATEMENT (null for payments that no statement holds) and further columns, newest payment first.
+    people. If it is pending and the statement's row is not, status and ``date_completed`` come from the statement,
+    which has one row per ``payment_id``. The columns are PAYMENTS, STATEMENT (null for payments that no statement
+    holds) and the further columns of both, newest payment first.
     """
     columns = list(dict.fromkeys([*PAYMENTS, *STATEMENT, *statements.columns, *listed.columns]))
     places = pd.Index(statements["payment_id"]).get_indexer(pd.Index(listed["payment_id"]))

@@ -59,31 +59,15 @@ PAYMENTS: Final[Mapping[str, str]] = {
 
 # What statements know beside PAYMENTS: in frames of statements these columns follow the columns of PAYMENTS.
 STATEMENT: Final[Mapping[str, str]] = {
-    "type": TEXT,
-    "funding_source": TEXT,
-    "destination": TEXT,
-    "tip_cents": WHOLE,
-    "tax_cents": WHOLE,
-    "balance_cents": WHOLE,
-    "file": TEXT,
-    "line": WHOLE,
-}
+    "type": TEXT, "funding_source": TEXT, "destination": TEXT, "tip_cents": WHOLE, "tax_cents": WHOLE,
+    "balance_cents": WHOLE, "file": TEXT, "line": WHOLE,
+}  # fmt: skip
 
 PEOPLE: Final[Mapping[str, str]] = {
-    "user_id": TEXT,
-    "username": TEXT,
-    "display_name": TEXT,
-    "first_name": TEXT,
-    "last_name": TEXT,
-    "about": TEXT,
-    "profile_picture_url": TEXT,
-    "date_joined": INSTANT,
-    "email": TEXT,
-    "phone": TEXT,
-    "is_friend": FLAG,
-    "friends_count": WHOLE,
-    "also_named": TEXT,
-}
+    "user_id": TEXT, "username": TEXT, "display_name": TEXT, "first_name": TEXT, "last_name": TEXT, "about": TEXT,
+    "profile_picture_url": TEXT, "date_joined": INSTANT, "email": TEXT, "phone": TEXT, "is_friend": FLAG,
+    "friends_count": WHOLE, "also_named": TEXT,
+}  # fmt: skip
 
 FRIENDS: Final[Mapping[str, str]] = {
     "user_id": TEXT, "username": TEXT, "first_name": TEXT, "last_name": TEXT,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Final
@@ -34,39 +34,25 @@ _LAST: Final = to_microseconds(datetime.max.replace(tzinfo=UTC))
 def payment_columns(
     pages: Iterable[Payments], tables: InternTables, on_problems: Callable[[Sequence[Problem]], object]
 ) -> pa.Table:
-    """Return the columns of a payment's own values, and codes of its description, actor and target.
+    """Return the columns of a payment's own values, and codes of its description, actor and target in the tables.
 
-    Parameters
-    ----------
-    pages : iterable of Payments
-        Pages are released as they are read.
-    tables : InternTables
-        The tables that the codes refer to.
-    on_problems : callable
-        Called with the problems of a page: at once where the page is decoded already, else with its batch.
+    Pages are released as they are read. ``on_problems`` is called with the problems of a page: at once where the page
+    is decoded already, else with its batch.
     """
-
-    def report_decoded() -> Iterator[Payments]:
-        for page in pages:
-            if page.undecoded is None:
-                on_problems(page.problems)
-            yield page
-
-    chunks = [_read_batch(batch, tables, on_problems) for batch in _batches(report_decoded())]
-    return pa.concat_tables(chunks or [_columns_of_records([], tables)])
-
-
-def _batches(pages: Iterable[Payments]) -> Iterator[list[Payments]]:
+    chunks = []
     batch: list[Payments] = []
     rows = 0
     for page in pages:
+        if page.undecoded is None:
+            on_problems(page.problems)
         batch.append(page)
         rows += len(page) + len(page.excluded)
+        del page  # the loop variable would keep the page until the next one is fetched
         if rows >= BATCH_ROWS:
-            yield batch
+            chunks.append(_read_batch(batch, tables, on_problems))
             batch, rows = [], 0
-    if batch:
-        yield batch
+    chunks.append(_read_batch(batch, tables, on_problems))
+    return pa.concat_tables(chunks)
 
 
 def _read_batch(

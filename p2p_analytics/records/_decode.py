@@ -21,13 +21,7 @@ from p2p_analytics.records._wire_types import (
 
 
 def decode_me(body: bytes) -> Me:
-    """Decode the body of GET /me; fields that cannot be read are listed in ``problems``.
-
-    Raises
-    ------
-    RecordError
-        The body holds no user id.
-    """
+    """Decode the body of GET /me; fields that cannot be read are listed in ``problems``, except for the user id."""
     raw, problems = _decode_data(body), ProblemCollector()
     wire = problems.decode(_WireMe, raw)
     user = to_user(problems.decode(WireUser, bytes(wire.user)), problems, "user")
@@ -95,15 +89,7 @@ def user_id_of_party(raw: bytes) -> str | None:
 
 
 def raise_unreadable(problems: Iterable[Problem], *, instead: str = "nothing is returned") -> None:
-    """Raise an error for the first problem that loses data; ``instead`` ends its sentence.
-
-    Raises
-    ------
-    RecordError
-        A field cannot be read.
-    PaginationError
-        The list may lack records.
-    """
+    """Raise a RecordError or PaginationError for the first problem that loses data; ``instead`` ends its sentence."""
     for problem in problems:
         if problem.incomplete:
             raise PaginationError(f"The list may lack records: {problem.problem} ({problem.value}); {instead}.")

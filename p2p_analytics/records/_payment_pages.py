@@ -32,19 +32,9 @@ from p2p_analytics.times import in_utc
 
 
 def decode_payments(body: bytes, tables: InternTables | None = None) -> PaymentPage:
-    """Decode one page of GET /payments.
+    """Decode one page of GET /payments; the tables are those that the pages of a load share.
 
-    Parameters
-    ----------
-    body : bytes
-        The body of the response.
-    tables : InternTables, optional
-        The interning tables of the load that the page belongs to; by default the page has its own.
-
-    Returns
-    -------
-    PaymentPage
-        An item without an id is listed in ``problems`` and is not among the items.
+    An item without an id is listed in ``problems`` and is not among the items.
     """
     body = remove_bom(body)
     try:
@@ -138,14 +128,8 @@ class UndecodedPage:
 class Payments(Sequence[Payment]):
     """The payments of a page, in its order: a sequence of `Payment`.
 
-    Attributes
-    ----------
-    rows : sequence
-        Records; or wire rows where ``undecoded`` holds the rest of them. Their naive datetimes are UTC.
-    undecoded : UndecodedPage or None
-        The page that the wire rows belong to.
-    excluded : sequence
-        The rows of the page that `select` dropped; their people and amounts are still checked.
+    ``rows`` holds records; or wire rows, with naive datetimes in UTC, where ``undecoded`` is the page with the rest of
+    them. ``excluded`` holds the rows of the page that `select` dropped; their people and amounts are still checked.
     """
 
     def __init__(

@@ -45,6 +45,7 @@ def to_payment(raw: bytes, problems: ProblemCollector) -> Payment | None:
         problems.add("action", wire.action, "a word the document does not know; direction and flow stay empty")
     if REPLACEMENT_ESCAPE in raw:
         problems.add("text", raw, "may hold half a character pair, shown as U+FFFD")
+    fee, refund = wire.fee, wire.refund
     return Payment(
         id=wire.id,
         status=wire.status,
@@ -57,9 +58,7 @@ def to_payment(raw: bytes, problems: ProblemCollector) -> Payment | None:
         date_completed=parse_date(wire.date_completed, problems, "date_completed"),
         actor=to_user(wire.actor, problems, "actor") if wire.actor else None,
         target=to_target(wire.target, problems) if wire.target else None,
-        fee_cents=parse_amount(wire.fee.amount, problems, "fee") if wire.fee else None,
-        refund=Refund(id=wire.refund.id, amount_cents=parse_amount(wire.refund.amount, problems, "refund"))
-        if wire.refund
-        else None,
+        fee_cents=parse_amount(fee.amount, problems, "fee") if fee else None,
+        refund=Refund(id=refund.id, amount_cents=parse_amount(refund.amount, problems, "refund")) if refund else None,
         raw_records=RawRecords(records=[raw]),
     )

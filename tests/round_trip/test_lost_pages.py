@@ -7,7 +7,6 @@ the last request of a load, once or from then on, in a load, a reload through th
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
@@ -92,21 +91,8 @@ def exact_or_refused(work: Callable[[], set[str]], ids: set[str]) -> bool:
 
 
 @pytest.mark.parametrize(("kind", "place", "often"), CELLS)
-def test_a_load(town: Town, kind: str, place: str, often: str) -> None:
-    """Without a cache. Met once, the page is asked for again, and the load is exact."""
-
-    def load() -> set[str]:
-        with town.client() as client:
-            return set(p2p.load_history(client).payments["payment_id"])
-
-    town.server.faults = town.spec(town.find_pages("load", load), kind, place, often)
-    exact = exact_or_refused(load, town.ids)
-    assert exact or often == "for ever"
-
-
-@pytest.mark.parametrize(("kind", "place", "often"), CELLS)
 def test_a_reload(town: Town, tmp_path: Path, kind: str, place: str, often: str) -> None:
-    """What a load under faults left in the cache never makes a later load incomplete, with or without faults."""
+    """A page that is wrong once is asked for again, and what it left in the cache makes no later load incomplete."""
 
     def load() -> set[str]:
         with town.client(tmp_path) as client:
@@ -118,7 +104,7 @@ def test_a_reload(town: Town, tmp_path: Path, kind: str, place: str, often: str)
             file.unlink()
 
     town.server.faults = town.spec(town.find_pages("load into a cache", first_load), kind, place, often)
-    exact_or_refused(load, town.ids)
+    assert exact_or_refused(load, town.ids) or often == "for ever"
     exact_or_refused(load, town.ids)
     town.server.faults = ""
     assert exact_or_refused(load, town.ids)
@@ -144,30 +130,3 @@ def test_a_sync_of_what_is_new(town: Town, tmp_path: Path, kind: str, often: str
         town.server.faults = ""
         archive.sync(client)
         assert set(archive.history().payments["payment_id"]) == town.ids
-
-
-def test_a_history_that_lacks_months_heals(town: Town, tmp_path: Path) -> None:
-    """An archive that lacks the payments of two months: verify names them, and a refresh brings them."""
-    archive = p2p.open_archive(tmp_path)
-    with town.client() as client:
-        whole = p2p.load_history(client)
-        month = whole.payments["date_created"].dt.strftime("%Y-%m")
-        gone = sorted(set(month))[4:6]
-        lost = month.isin(gone)
-        archive.merge(dataclasses.replace(whole, payments=whole.payments[~lost].reset_index(drop=True)))
-        found = archive.verify(client)
-        assert sorted(set(found["month"])) == gone
-        assert len(found) == lost.sum() > 2
-        archive.sync(client, refresh=True)
-        assert set(archive.history().payments["payment_id"]) == town.ids
-        assert archive.verify(client).empty
-
-
-def test_verify_does_not_believe_that_everything_is_gone(town: Town, tmp_path: Path) -> None:
-    """A service that lists nothing, while the archive holds payments, is no evidence against the archive."""
-    archive = p2p.open_archive(tmp_path)
-    with town.client() as client:
-        archive.sync(client)
-        town.server.faults = "empty-page:1"
-        with pytest.raises(PaginationError, match="lists no payment at all"):
-            archive.verify(client)

@@ -13,7 +13,7 @@ from p2p_analytics.records import Payment, PaymentPage, Payments
 from p2p_analytics.times import BEGINNING, END, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from p2p_analytics.client.paging.pager import Query
 
@@ -75,7 +75,7 @@ def _age(row: Payment) -> float:
     return -row.date_created.timestamp()
 
 
-def make_rows(seconds: list[int]) -> list[Payment]:
+def make_rows(seconds: Iterable[float]) -> list[Payment]:
     """Return payments at these seconds."""
     dates = [START + timedelta(seconds=second) for second in seconds]
     return [Payment(id=str(number), date_created=date) for number, date in enumerate(dates)]

@@ -41,7 +41,7 @@ class Cancellation:
 
     def __init__(self) -> None:
         self.event = threading.Event()
-        self._deadlines: set[_Deadline] = set()
+        self.deadlines: set[_Deadline] = set()
 
     def bind_thread(self) -> None:
         """Make the calling thread cancellable."""
@@ -50,19 +50,8 @@ class Cancellation:
     def cancel(self) -> None:
         """Cancel the bound threads."""
         self.event.set()
-        for deadline in self._deadlines.copy():
+        for deadline in self.deadlines.copy():
             deadline.expire()
-
-    @contextlib.contextmanager
-    def track(self, deadline: _Deadline) -> Iterator[None]:
-        """Expire the deadline of a request on cancellation."""
-        self._deadlines.add(deadline)
-        try:
-            if self.event.is_set():
-                deadline.expire()
-            yield
-        finally:
-            self._deadlines.discard(deadline)
 
 
 def is_cancelled() -> bool:
@@ -81,7 +70,7 @@ def sleep_unless_cancelled(seconds: float) -> None:
 def enforce_deadline(seconds: float) -> Iterator[None]:
     """Raise a requests.exceptions.ReadTimeout if the block, with headers, framing and body, takes longer."""
     _current.deadline = deadline = _Deadline()
-    cancellation: Cancellation | None = getattr(_current, "cancellation", None)
+    cancellation: Cancellation = getattr(_current, "cancellation", None) or Cancellation()
     timer = threading.Timer(seconds, deadline.expire)
     timer.daemon = True
     try:
@@ -89,13 +78,16 @@ def enforce_deadline(seconds: float) -> Iterator[None]:
     except RuntimeError:  # the process has too many threads; nothing was sent
         _current.deadline = None
         raise OSError(errno.EAGAIN, "no thread can be started") from None
+    cancellation.deadlines.add(deadline)
     try:
-        with contextlib.nullcontext() if cancellation is None else cancellation.track(deadline):
-            yield
+        if cancellation.event.is_set():
+            deadline.expire()
+        yield
     except (requests.RequestException, urllib3.exceptions.HTTPError, OSError):
         if not deadline.expired:
             raise
     finally:
+        cancellation.deadlines.discard(deadline)
         timer.cancel()
         _current.deadline = None
     if deadline.expired:

@@ -95,23 +95,9 @@ class _SessionPool:
 class Transport:
     """Sends requests for one token to one service.
 
-    Parameters
-    ----------
-    base_url : str
-        Address of the service, as returned by :func:`p2p_analytics.settings.base_url`.
-    token : AccessToken
-        The first token; the adapter adds it to each request.
-    timeout : tuple of float
-        Seconds to connect, and seconds for the whole response.
-    deadline : float
-        Seconds for a request with all its retries.
-    max_attempts : int
-        Attempts of a request that fails for a moment.
-    get_token : callable, optional
-        Returns the current token, which it may renew; called before each request with None, and with the token that
-        the service refuses.
-    sleep, monotonic, jitter : callable
-        Clock and random numbers, replaced in tests.
+    ``timeout`` has the seconds to connect and for a whole response, ``deadline`` the seconds for a request with all its
+    retries. ``get_token`` returns the current token, which it may renew; it is called before each request with None,
+    and with a token that the service refuses. Tests replace clock and random numbers.
     """
 
     def __init__(  # noqa: PLR0913 - clock and random numbers are injected
@@ -164,14 +150,8 @@ class Transport:
     ) -> ServiceResponse[T]:
         """Return the decoded response to a GET request, from the service or the cache.
 
-        ``decode`` is called once for each body.
-
-        Raises
-        ------
-        TokenError
-            The token has expired; nothing was sent.
-        TransportError, ApiError, ProtocolError
-            The failure of the last attempt.
+        ``decode`` is called once for each body. Raises the failure of the last attempt, or a TokenError if the token
+        has expired and nothing was sent.
         """
         with self._cached_sessions.get(policy, self._sessions).borrow() as session:
             return self._send(session, "GET", path, parameters, decode)
@@ -189,10 +169,8 @@ class Transport:
 
         Raises
         ------
-        TokenError
-            The token has expired; nothing was sent.
-        TransportError
-            The service cannot be reached; nothing was sent.
+        TokenError, TransportError
+            The token has expired, or the service cannot be reached; nothing was sent.
         ApiError
             The service refused with its error envelope; nothing was carried out.
         OutcomeUnknownError

@@ -165,11 +165,6 @@ class WindowTask:
         return END if self.pager.query.before is None else self.pager.query.before
 
     @property
-    def fetched_window(self) -> Window:
-        """The part of the window that was fetched."""
-        return self.window if self.complete else Window(self.cursor, self.window.end)
-
-    @property
     def ended_early(self) -> bool:
         """Whether the list ended before an older payment proved the window complete."""
         outside = (date for page in self.pages for _, date in self.iterate_outside(page))

@@ -63,16 +63,8 @@ class FetchPage(Protocol):
 class Pager:
     """One pass through the list from a bound towards older payments, a page at a time.
 
-    Parameters
-    ----------
-    query : Query
-        The first request; the attribute is the next one. They differ in ``before`` alone.
-    state : LoadState
-        Shared by the pagers of one load.
-    standalone : bool
-        Whether no other pager overlaps the first page, so that a second request has to confirm it.
-    refetch : bool
-        Whether every page bypasses the cache.
+    ``query`` is the next request; the requests differ in ``before`` alone. A ``standalone`` pager is overlapped by no
+    other one, so that a second request has to confirm its first page. With ``refetch``, every page bypasses the cache.
     """
 
     def __init__(
@@ -523,25 +515,8 @@ def paginate_friends(
     """Yield the pages of a list of friends; a last page without friends reports that some may be missing.
 
     The list ends when it holds as many friends as the profile counts, or else when a request for those after the
-    last one returns no new friend.
-
-    Parameters
-    ----------
-    fetch : callable
-        Returns the page for request parameters; ``refetch=True`` bypasses the cache.
-    list_url : str
-        Address of the list, which its next links must continue.
-    page_size : int
-        Friends per page.
-    count : callable
-        Returns the number of friends by the profile, None if unknown; ``refetch=True`` requests the profile.
-    max_friends : int
-        Friends after which the list is considered endless.
-
-    Raises
-    ------
-    PaginationError
-        The list does not end, or a next link leads elsewhere.
+    last one returns no new friend. It raises a PaginationError if it does not end, or if a next link does not continue
+    ``list_url``. ``count`` returns the number by the profile, None if unknown; ``refetch=True`` requests the profile.
     """
     limit = str(page_size)
     parameters = {"limit": limit}

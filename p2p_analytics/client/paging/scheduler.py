@@ -65,25 +65,19 @@ def fetch_history(  # noqa: PLR0913 - the source, the bounds, and how to load
 
     Parameters
     ----------
-    source : CachedPages
-        Source of the pages, which records the complete windows.
     after, before : datetime
         Exclusive bounds; ``BEGINNING`` and ``END`` exclude nothing.
     likely_start : datetime or None
         When the history probably begins.
-    concurrency : int
-        Maximum number of simultaneous requests.
     on_progress : callable
         Called after each page with the number of payments fetched and the estimated total.
     list_friend_ids : callable
         Returns the ids of the user's friends, who may have acted in a crowded second.
-    max_payments : int
-        Payments after which the list is considered endless.
 
     Raises
     ------
     PaginationError
-        Pages contradict each other, even after a refetch.
+        Pages contradict each other, even after a refetch, or there are more than ``max_payments``.
     """
     state, deduplicator = LoadState(list_friend_ids), Deduplicator(max_payments)
     bounds = Window(after, before)
@@ -183,7 +177,7 @@ def _fetch_windows(
                 tasks[place:place] = parts
                 ready += parts if task.complete else [task]
                 if task.fetch == source.fetch_closed:
-                    source.record_window(task.fetched_window)
+                    source.record_window(task.window if task.complete else Window(task.cursor, task.window.end))
     finally:
         cancellation.cancel()
         pool.shutdown(cancel_futures=True)
@@ -234,14 +228,8 @@ def paginate(  # noqa: PLR0913 - the query, its bounds, and how to complete it
 class CachedPages:
     """Pages of one load.
 
-    Parameters
-    ----------
-    fetch : callable
-        Takes a query and a cache policy; returns the page and whether it came from the cache.
-    open_cache : callable
-        Returns the account's cache, None if there is none; called before the first window.
-    refresh : bool
-        Whether to clear the cache first.
+    ``fetch`` returns the page of a query under a cache policy, and whether it came from the cache. ``open_cache``
+    returns the account's cache if there is one; it is called before the first window, and ``refresh`` clears it then.
     """
 
     def __init__(
@@ -293,10 +281,7 @@ class CachedPages:
         return self._cache.read_windows()
 
     def record_window(self, window: Window) -> None:
-        """Record that a closed window, or the newer part of one, is complete.
-
-        The next load will send the same requests. This proves nothing: cached pages pass the same checks as new ones.
-        """
+        """Record that a closed window, or the newer part of one, is complete: the next load sends the same requests."""
         if self._cache is not None:
             self._cache.add_window(window)
 

@@ -64,28 +64,6 @@ def test_one_retry_after_pauses_every_connection(start_service) -> None:
     assert events == ["request", "sleep 7", "wake", *["request"] * 8]
 
 
-def test_a_service_that_takes_one_request_at_a_time_answers_all(start_service) -> None:
-    """Eight connections to a service that refuses every request beside another one: none fails."""
-    running = threading.Semaphore(1)
-    refused = threading.Event()
-
-    def answer(_path: str, _parameters: dict[str, str]) -> object:
-        if not running.acquire(blocking=False):
-            refused.set()
-            return 429, {"Retry-After": "0"}, b""
-        try:
-            refused.wait(20)  # the first request lasts until the service has refused another one
-            return GOOD
-        finally:
-            running.release()
-
-    transport = transport_to(start_service(answer), sleep=lambda _seconds: wait_until(lambda: running._value == 1))
-    with ThreadPoolExecutor(8) as threads:
-        responses = list(threads.map(lambda _: transport.get("/me", {}), range(80)))
-    assert {response.value for response in responses} == {BODY}
-    assert refused.is_set()
-
-
 def test_the_throttle_ends_after_a_minute() -> None:
     """Without a further refusal, requests run concurrently again."""
     clock = [0.0]

@@ -170,14 +170,6 @@ def test_a_pending_payment_may_settle_between_pages(start_service) -> None:
     assert history.problems.empty
 
 
-def test_a_payment_of_the_year_1_is_returned(start_service) -> None:
-    """The bound of all time does not exclude it."""
-    rows = [payment(2, START), payment(1, START, date_created="0001-01-01T00:00:00")]
-    client = client_of(start_service, make_service(rows, FORMS["next is null"], 50))
-    assert [found.id for found in client.payments()] == ["2", "1"]
-    assert list(load_history(client).payments["payment_id"]) == ["2", "1"]
-
-
 def answer_endlessly(_path: str, parameters: dict[str, str]) -> object:
     """Return fifty payments before any bound, one per second."""
     if _path == "/v1/me":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,21 +30,22 @@ def test_the_parts_cover_the_window(window: Window, parts: int) -> None:
     assert len(found) <= 2 * parts + 2
 
 
-def test_the_parts_are_calendar_units() -> None:
-    """Ten years split in ten are years, a year in four quarters, a quarter in three months, four weeks in weeks."""
-    decade = Window(datetime(2010, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC))
-    assert [part.start.year for part in split_window(decade, 10)] == list(range(2019, 2009, -1))
-    year = Window(datetime(2024, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=UTC))
-    assert [part.start.month for part in split_window(year, 4)] == [10, 7, 4, 1]
-    quarter = Window(datetime(2024, 4, 1, tzinfo=UTC), datetime(2024, 7, 1, tzinfo=UTC))
-    assert [part.start.month for part in split_window(quarter, 3)] == [6, 5, 4]
-    weeks = Window(datetime(2024, 4, 1, tzinfo=UTC), datetime(2024, 4, 29, tzinfo=UTC))  # from a Monday
-    assert [part.start.day for part in split_window(weeks, 4)] == [22, 15, 8, 1]
-    days = Window(datetime(2024, 4, 1, 5, tzinfo=UTC), datetime(2024, 4, 3, 5, tzinfo=UTC))
-    assert [part.start.hour for part in split_window(days, 2)] == [0, 0, 5]
-    assert split_window(Window(days.start, days.start + timedelta(hours=3)), 8) == [
-        (days.start, days.start + timedelta(hours=3))
-    ]
+@pytest.mark.parametrize(
+    ("start", "end", "parts", "starts"),
+    [
+        ("2017-01-01", "2020-01-01", 3, "2019-01-01 2018-01-01 2017-01-01"),
+        ("2024-01-01", "2025-01-01", 4, "2024-10-01 2024-07-01 2024-04-01 2024-01-01"),
+        ("2024-04-01", "2024-07-01", 3, "2024-06-01 2024-05-01 2024-04-01"),
+        ("2024-04-01", "2024-04-29", 4, "2024-04-22 2024-04-15 2024-04-08 2024-04-01"),
+        ("2024-04-01T05", "2024-04-03T05", 2, "2024-04-03 2024-04-02 2024-04-01T05"),
+        ("2024-04-01T05", "2024-04-01T08", 8, "2024-04-01T05"),
+    ],
+)
+def test_the_parts_are_calendar_units(start: str, end: str, parts: int, starts: str) -> None:
+    """Years, quarters, months, weeks from Monday or days; less than a day is not split."""
+    window = Window(*(datetime.fromisoformat(text).replace(tzinfo=UTC) for text in (start, end)))
+    found = [f"{part.start:%Y-%m-%dT%H}".removesuffix("T00") for part in split_window(window, parts)]
+    assert " ".join(found) == starts
 
 
 def test_multiples_of_units_start_at_fixed_months() -> None:
