@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from p2p_analytics.currencies import US_DOLLARS
-from p2p_analytics.frames._columns import frame_of_columns
 from p2p_analytics.frames.arrow import pandas_array, repeat_text
 from p2p_analytics.frames.merge import has_repeats, sort_newest_first
 from p2p_analytics.frames.perspective import Perspective, perspective
@@ -25,6 +24,7 @@ from p2p_analytics.frames.schema import (
     SOURCE_API,
     UNEXPECTED,
     UNREADABLE,
+    frame_of_columns,
 )
 from p2p_analytics.records import (
     Description,
@@ -59,7 +59,13 @@ def payments_frame(
     people of the payments, people of the newest payment first.
     """
     tables = InternTables()
-    columns = sort_newest_first(_keep_last(payment_columns(pages, tables, on_problems)))
+    columns = payment_columns(pages, tables, on_problems)
+    if has_repeats(columns["payment_id"]):
+        ids = columns["payment_id"].combine_chunks().dictionary_encode()
+        last = np.empty(len(ids.dictionary), np.int64)
+        last[ids.indices.to_numpy()] = np.arange(len(ids))
+        columns = columns.take(np.sort(last))
+    columns = sort_newest_first(columns)
     frame = _build_frame(columns, tables, viewer_id, on_people)
     pa.default_memory_pool().release_unused()  # pandas cannot use the memory that Arrow keeps in reserve
     return frame
@@ -83,16 +89,6 @@ def problems_frame(problems: Iterable[Problem]) -> pd.DataFrame:
         "problem": [row.problem for row in rows],
     }
     return frame_of_columns(columns, PROBLEMS)
-
-
-def _keep_last(own: pa.Table) -> pa.Table:
-    """Keep the last of the rows with one id."""
-    if not has_repeats(own["payment_id"]):
-        return own
-    ids = own["payment_id"].combine_chunks().dictionary_encode()
-    last = np.empty(len(ids.dictionary), np.int64)
-    last[ids.indices.to_numpy()] = np.arange(len(ids))
-    return own.take(np.sort(last))
 
 
 def _build_frame(

@@ -36,7 +36,15 @@ def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFram
     places = pd.Index(statements["payment_id"]).get_indexer(pd.Index(listed["payment_id"]))
     is_shared = places >= 0
     shared, known = listed[is_shared], statements.take(places[is_shared])
-    shared = _complete(shared, known.set_axis(shared.index))
+    known = known.set_axis(shared.index)
+    filled = {
+        name: shared[name].where(shared[name].notna(), known[name]) if name in shared else known[name]
+        for name in known.columns
+        if name not in shared or not name.startswith(SIDES)
+    }
+    has_ended = is_pending(shared) & ~is_pending(known)
+    filled |= {name: shared[name].where(~has_ended, known[name]) for name in OUTCOME}
+    shared = shared.assign(**filled)
     only = statements[~is_among(statements["payment_id"], listed["payment_id"])]
     parts = [part.reindex(columns=columns) for part in (listed[~is_shared], shared, only)]
     dtypes: dict[Any, Any] = {**listed.dtypes.to_dict(), **statements.dtypes.to_dict(), **STATEMENT, **PAYMENTS}
@@ -146,16 +154,3 @@ def is_pending(payments: pd.DataFrame) -> pd.Series[bool]:
 def is_decided(payments: pd.DataFrame) -> pd.Series[bool]:
     """Return which payments have a kind; the kind of a refund is unknown until other rows show it."""
     return payments["kind"].notna() & (payments["kind"] != KIND_UNKNOWN).fillna(value=True).astype(bool)
-
-
-def _complete(listed: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """Fill nulls of service rows from the matching statement rows."""
-    completed: dict[str, pd.Series[Any]] = {}
-    for name in known.columns:
-        if name not in listed:
-            completed[name] = known[name]
-        elif not name.startswith(SIDES):
-            completed[name] = listed[name].where(listed[name].notna(), known[name])
-    has_ended = is_pending(listed) & ~is_pending(known)
-    completed |= {name: listed[name].where(~has_ended, known[name]) for name in OUTCOME}
-    return listed.assign(**completed)

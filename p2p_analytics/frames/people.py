@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from p2p_analytics.frames._columns import frame_of_columns
-from p2p_analytics.frames.schema import PEOPLE, TEXT, set_dtypes
+from p2p_analytics.frames.schema import PEOPLE, TEXT, frame_of_columns, set_dtypes
 from p2p_analytics.records import User
 
 _BETWEEN_NAMES: Final = "; "

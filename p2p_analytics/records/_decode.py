@@ -41,24 +41,23 @@ def decode_user(body: bytes) -> User:
 
 def decode_payment(body: bytes) -> Payment:
     """Decode the body of GET /payments/:payment."""
-    problems = ProblemCollector()
-    payment = to_payment(_decode_data(body), problems)
-    raise_unreadable(problems.found)
-    if payment is None:
-        raise RecordError("The payment holds no id.")
-    return payment
+    return _to_whole_payment(_decode_data(body), ProblemCollector())
 
 
 def decode_receipt(body: bytes) -> Receipt:
     """Decode the body of POST /payments."""
     problems = ProblemCollector()
     wire = problems.decode(_WireReceipt, _decode_data(body))
-    payment = to_payment(bytes(wire.payment), problems)
     balance = parse_amount(wire.balance, problems, "balance")
+    return Receipt(payment=_to_whole_payment(bytes(wire.payment), problems), balance_cents=balance)
+
+
+def _to_whole_payment(raw: bytes, problems: ProblemCollector) -> Payment:
+    payment = to_payment(raw, problems)
     raise_unreadable(problems.found)
     if payment is None:
         raise RecordError("The payment holds no id.")
-    return Receipt(payment=payment, balance_cents=balance)
+    return payment
 
 
 def decode_friends(body: bytes) -> Page[User]:

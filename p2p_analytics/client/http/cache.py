@@ -76,6 +76,10 @@ class AccountCache:
         def make_key(request: PreparedRequest, **_: Any) -> str:  # noqa: ANN401 - requests-cache's own
             return f"{prefix} {_digest(self._account, str(request.method), str(request.url))}"
 
+        def is_decoded(response: Response) -> bool:
+            decoded = getattr(response, "decoded", None)  # a stored response has none before its hook runs
+            return getattr(response, "from_cache", False) or not isinstance(decoded, ServiceError)
+
         backend = BaseCache()
         backend.responses = self.storage
         return CachedSession(
@@ -83,15 +87,10 @@ class AccountCache:
             expire_after=LONG_SECONDS if long_lived else SHORT_SECONDS,
             allowable_codes=(200,),
             allowable_methods=("GET",),
-            filter_fn=_is_decoded,
+            filter_fn=is_decoded,
             key_fn=make_key,
             stale_if_error=False,
         )
-
-
-def _is_decoded(response: Response) -> bool:
-    """Return whether a response may be stored; requests-cache asks this of stored ones too, before their hook runs."""
-    return getattr(response, "from_cache", False) or not isinstance(getattr(response, "decoded", None), ServiceError)
 
 
 def _delete_expired_files(folder: Path) -> None:

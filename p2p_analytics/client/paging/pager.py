@@ -316,7 +316,12 @@ def fetch_by_filters(
     A second that these filters cannot complete is added to ``state.crowded``. Where payments may be missing, a page
     without payments reports it in its ``problems``.
     """
-    narrower = _narrow_query(query)
+    narrower: list[Query] = []
+    for name, values in (("action", Action), ("status", Status), ("actor", ())):
+        given = getattr(query, name)
+        split = given.split(",") if given else list(values)
+        if len(split) > 1 and not narrower:  # one query per value of the first filter that can still be split
+            narrower = [msgspec.structs.replace(query, **{name: str(value)}) for value in split]
     if not narrower:
         if query.actor:
             yield _report_incomplete(second, _SAME_KIND_AND_PERSON)
@@ -364,16 +369,6 @@ def fetch_by_people(state: LoadState) -> Iterator[PaymentPage]:
             yield _report_incomplete(
                 crowded.second, "and some of the people in it are seen nowhere else; others may be missing"
             )
-
-
-def _narrow_query(query: Query) -> list[Query]:
-    """Return one query per value of the first filter that can still be split, an empty list if none can."""
-    for name, values in (("action", Action), ("status", Status), ("actor", ())):
-        given = getattr(query, name)
-        split = given.split(",") if given else list(values)
-        if len(split) > 1:
-            return [msgspec.structs.replace(query, **{name: str(value)}) for value in split]
-    return []
 
 
 def _fetch_narrower(fetch: FetchPage, query: Query, wider: PaymentPage, second: datetime) -> PaymentPage:

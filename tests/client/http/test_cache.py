@@ -16,7 +16,7 @@ import requests
 
 from p2p_analytics.client import Client
 from p2p_analytics.client.http.cache import LONG_SECONDS, AccountCache
-from p2p_analytics.errors import AuthenticationError, ServerError
+from p2p_analytics.errors import AuthenticationError, ProtocolError, ServerError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,10 +164,13 @@ def test_the_account_is_in_the_key_and_not_only_in_the_name(tmp_path) -> None:
 
 def test_only_a_body_that_its_decoder_accepts_is_cached(start_service, tmp_path) -> None:
     """A proxy's page with status 200 is not stored; a stored body that the decoder refuses is fetched again."""
-    bodies = itertools.chain([b"<html>"], itertools.repeat({"data": []}))
+    bodies = itertools.chain([b"<html>"] * 6, itertools.repeat({"data": []}))
     service = start_service(lambda path, parameters: answer(path, parameters) if path == "/v1/me" else next(bodies))
     with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
         client._transport._sleep = lambda _seconds: None
+        with pytest.raises(ProtocolError):
+            client.payments()
+        assert len(client._transport.cache.storage) == 0
         assert client.payments() == []
     with closing(sqlite3.connect(next(tmp_path.glob("*.sqlite")), isolation_level=None)) as database:
         database.execute("UPDATE answers SET body = ?", (zlib.compress(b'{"data": 5}'),))
