@@ -119,7 +119,7 @@ def refuse_failing_query(native: object, *, what: str) -> Iterator[None]:
 
 def frame_of_columns(columns: Mapping[str, list[Any]], schema: Mapping[str, str]) -> pd.DataFrame:
     """Return a frame with the columns and dtypes of a schema, in its order, from Python values; null is None."""
-    frame = {}
+    frame: dict[str, pd.Series[Any]] = {}
     for name, dtype in schema.items():
         values = columns[name]
         if dtype == INSTANT:  # by whole microseconds, so that none is rounded

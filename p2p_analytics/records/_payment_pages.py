@@ -32,7 +32,7 @@ from p2p_analytics.times import in_utc
 
 
 def decode_payments(body: bytes, tables: InternTables | None = None) -> PaymentPage:
-    """Decode one page of GET /payments; the tables are those that the pages of a load share.
+    """Decode one page of GET /payments; the pages of a load share their tables.
 
     An item without an id is listed in ``problems`` and is not among the items.
     """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import p2p_analytics as p2p
@@ -105,7 +105,7 @@ ODD: tuple[tuple[list[str], tuple[object, ...]], ...] = (
 )  # fmt: skip
 DEVIATIONS = st.one_of(*(changes(names, *values) for names, values in ODD))
 RARE_DEVIATIONS = st.one_of(*[st.just({})] * 7, DEVIATIONS)
-QUICK = settings(max_examples=30, deadline=None, derandomize=True)
+QUICK = settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
 def encode(items: list[dict], *, ascii_only: bool) -> bytes:

@@ -53,7 +53,7 @@ def test_ids_are_text(payments, rows) -> None:
 
 
 def test_a_subset_has_only_its_people(payments, rows) -> None:
-    """No group or count of zero for anybody else, whether `observed` is given or not."""
+    """No group or count of zero for other people, whether `observed` is given or not."""
     person = rows[0]["counterparty_id"]
     one = payments[payments["counterparty_id"] == person]
     expected = Counter((row["counterparty_name"], row["status"]) for row in rows if row["counterparty_id"] == person)
