@@ -25,7 +25,7 @@ from p2p_analytics.export import to_hledger as to_hledger
 from p2p_analytics.export import to_jsonl as to_jsonl
 from p2p_analytics.export import to_parquet as to_parquet
 from p2p_analytics.export import to_sqlite as to_sqlite
-from p2p_analytics.frames.currency import units as units
+from p2p_analytics.frames.units import units as units
 from p2p_analytics.history import History as History
 from p2p_analytics.history import combine as combine
 from p2p_analytics.history import household as household

@@ -19,7 +19,7 @@ from p2p_analytics.auth import AccessToken, find_token, hide_frames
 from p2p_analytics.client._renewal import TokenRenewal
 from p2p_analytics.client.http.cache import ResponseStorage
 from p2p_analytics.client.http.transport import MAX_ATTEMPTS, CachePolicy, ServiceResponse, Transport
-from p2p_analytics.client.paging.pager import FriendCount, Query, get_sort_key, paginate_friends, parse_next_link
+from p2p_analytics.client.paging.pager import Query, get_sort_key, paginate_friends, parse_next_link
 from p2p_analytics.client.paging.scheduler import MAX_PAYMENTS, CachedPages, fetch_history, paginate
 from p2p_analytics.errors import (
     AuthenticationError,
@@ -84,17 +84,26 @@ class Client:
         concurrency: int = 4,
         max_payments: int = MAX_PAYMENTS,
     ) -> None:
-        check_settings(timeout, max_attempts=max_attempts, concurrency=concurrency, max_payments=max_payments)
+        for name, number in (
+            ("max_attempts", max_attempts),
+            ("concurrency", concurrency),
+            ("max_payments", max_payments),
+        ):
+            if not isinstance(number, int) or number < 1:
+                raise ConfigurationError(f"{name} must be a whole number from 1, not {number!r}.")
+        if not (isinstance(timeout, tuple) and len(timeout) == len(("connect", "total")) and min(timeout) > 0):
+            raise ConfigurationError(f"timeout must be two positive numbers of seconds, not {timeout!r}.")
         self.base_url = settings.base_url(base_url)
         self.concurrency, self.max_payments = concurrency, max_payments
         self._cache_dir = None if cache_dir is False else settings.cache_dir(cache_dir)
         found = find_token(token, base_url=self.base_url)
+        renewal = TokenRenewal.from_found(found, timeout)
         self._transport = Transport(
             self.base_url,
             found.token,
             timeout=timeout,
             max_attempts=max_attempts,
-            token_source=TokenRenewal.from_found(found, timeout),
+            get_token=renewal.get_token if renewal is not None else None,
         )
         self._account_known = False
         self._owner: User | None = None  # of the token, when /me was last requested
@@ -119,14 +128,14 @@ class Client:
 
         Its fields depend on the token's scopes, and two tokens of one account would share the cache.
         """
-        return self._transport.get(build_path(vocabulary.USER, user_id), {}, records.decode_user).value
+        return self._transport.get(_build_path(vocabulary.USER, user_id), {}, records.decode_user).value
 
     def payment(self, payment_id: str, *, fresh: bool = False) -> Payment:
         """Return one payment with all its fields (document: "GET /payments/:payment").
 
         ``fresh`` bypasses the cache.
         """
-        path = build_path(vocabulary.PAYMENT, payment_id)
+        path = _build_path(vocabulary.PAYMENT, payment_id)
         return self._get(path, {}, records.decode_payment, policy=_choose_policy(fresh=fresh)).value
 
     def payments(
@@ -192,12 +201,12 @@ class Client:
         ``page_size`` is 1 to 50 (document: "Limits"). ``fresh`` bypasses the cache.
         """
         query = Query(
-            limit=check_page_size(page_size),
-            action=join_filter_values("action", None if action is None else [action], Action),
-            actor=join_filter_values("actor", actor),
-            status=join_filter_values("status", status, Status),
+            limit=_check_page_size(page_size),
+            action=_join_filter_values("action", None if action is None else [action], Action),
+            actor=_join_filter_values("actor", actor),
+            status=_join_filter_values("status", status, Status),
         )
-        start, end = parse_bounds(after, before)
+        start, end = _parse_bound("after", after, BEGINNING), _parse_bound("before", before, END)
         policy = _choose_policy(fresh=fresh)
         tables = records.InternTables()
 
@@ -236,7 +245,7 @@ class Client:
         progress : callable, optional
             Called after each page with the number of payments so far and the estimated total.
         """
-        start, end = parse_bounds(after, before)
+        start, end = _parse_bound("after", after, BEGINNING), _parse_bound("before", before, END)
         fetch = partial(self._fetch_payments, tables=records.InternTables())
         pages = CachedPages(fetch, self._open_cache, refresh=refresh)
         return self._load_history(start, end, pages, progress)
@@ -264,7 +273,7 @@ class Client:
 
         ``fresh`` bypasses the cache.
         """
-        return self._load_friends(user_id, check_page_size(page_size), fresh=fresh)
+        return self._load_friends(user_id, _check_page_size(page_size), fresh=fresh)
 
     def close(self) -> None:
         """Close the connections and the cache."""
@@ -314,7 +323,13 @@ class Client:
         self, query: Query, policy: CachePolicy, tables: records.InternTables, *, after: datetime = BEGINNING
     ) -> tuple[PaymentPage, bool]:
         """Return a page of payments, and whether it came from the cache; pages of one load share interning tables."""
-        decode = partial(self._decode_payments, tables=tables)
+
+        def decode(body: bytes) -> PaymentPage:
+            page = records.decode_payments(body, tables)
+            if page.next is not None:  # the link is not followed, but a foreign one makes the response untrustworthy
+                parse_next_link(page.next, f"{self.base_url}{vocabulary.PAYMENTS.path}")
+            return page
+
         fields = {
             "action": query.action,
             "actor": query.actor,
@@ -331,33 +346,22 @@ class Client:
             response = self._get(vocabulary.PAYMENTS.path, parameters, decode, policy=refetch)
         return msgspec.structs.replace(response.value, fetched_at=response.fetched_at), response.from_cache
 
-    def _decode_payments(self, body: bytes, tables: records.InternTables) -> PaymentPage:
-        page = records.decode_payments(body, tables)
-        if page.next is not None:  # the link is not followed, but a foreign one makes the response untrustworthy
-            parse_next_link(page.next, f"{self.base_url}{vocabulary.PAYMENTS.path}")
-        return page
-
     def _load_friends(self, user_id: str | None, page_size: int, *, fresh: bool) -> Iterator[Page[User]]:
-        path = build_path(vocabulary.FRIENDS, user_id or str(self.me(lenient=True).user.id))
+        path = _build_path(vocabulary.FRIENDS, user_id or str(self.me(lenient=True).user.id))
 
         def fetch(parameters: dict[str, str], *, refetch: bool = False) -> Page[User]:
             policy = _choose_policy(fresh=fresh or refetch)
             response = self._get(path, parameters, records.decode_friends, policy=policy)
             return msgspec.structs.replace(response.value, fetched_at=response.fetched_at)
 
-        count = FriendCount(
-            read=lambda: self._get_friends_count(path),
-            refetch=lambda: self.me(lenient=True).user.friends_count,
-        )
+        def count(*, refetch: bool = False) -> int | None:
+            owner = self.me(lenient=True).user if refetch else self._owner
+            is_own = owner is not None and path == _build_path(vocabulary.FRIENDS, str(owner.id))
+            return owner.friends_count if owner is not None and is_own else None
+
         yield from paginate_friends(
             fetch, f"{self.base_url}{path}", page_size, count=count, max_friends=self.max_payments
         )
-
-    def _get_friends_count(self, path: str) -> int | None:
-        """Return the number of friends by the owner's profile, None if unknown or if the path is another user's."""
-        if self._owner is None or path != build_path(vocabulary.FRIENDS, str(self._owner.id)):
-            return None
-        return self._owner.friends_count
 
     def _list_friend_ids(self) -> list[str]:
         """Return the ids of the token owner's friends, an empty list if they cannot be read."""
@@ -395,23 +399,14 @@ def _format_bound(instant: datetime) -> str:
 # ---- checks of arguments, before a request is sent
 
 
-def check_settings(timeout: tuple[float, float], **counts: int) -> None:
-    """Raise a ConfigurationError if a client cannot use a setting."""
-    for name, number in counts.items():
-        if not isinstance(number, int) or number < 1:
-            raise ConfigurationError(f"{name} must be a whole number from 1, not {number!r}.")
-    if not (isinstance(timeout, tuple) and len(timeout) == len(("connect", "total")) and min(timeout) > 0):
-        raise ConfigurationError(f"timeout must be two positive numbers of seconds, not {timeout!r}.")
-
-
-def build_path(endpoint: Endpoint, record_id: str) -> str:
+def _build_path(endpoint: Endpoint, record_id: str) -> str:
     """Return the path of an endpoint for the id of a user or payment."""
     if not isinstance(record_id, str) or not record_id.strip(".") or not record_id.isprintable():
         raise ConfigurationError(f"An id is text like '1322585332520059420', not {record_id!r}.")
     return endpoint.at(quote(record_id, safe=""))
 
 
-def join_filter_values(
+def _join_filter_values(
     name: str, value: str | Iterable[str] | None, allowed: type[Action | Status] | None = None
 ) -> str:
     """Return the values of a filter, separated by commas; the service would ignore or refuse an unknown value."""
@@ -428,21 +423,15 @@ def join_filter_values(
     return ",".join(str(each) for each in values)
 
 
-def parse_bounds(
-    after: datetime | date | str | None, before: datetime | date | str | None
-) -> tuple[datetime, datetime]:
-    """Return two bounds as instants, ``BEGINNING`` and ``END`` where there is none."""
-    start = BEGINNING if after is None else _parse_instant("after", after)
-    return start, END if before is None else _parse_instant("before", before)
-
-
-def _parse_instant(name: str, value: datetime | date | str) -> datetime:
+def _parse_bound(name: str, value: datetime | date | str | None, default: datetime) -> datetime:
+    if value is None:
+        return default
     with contextlib.suppress(ValueError, TypeError, OverflowError, AttributeError):
         return as_instant(value)
     raise ConfigurationError(f"{name}: {str(value)[:40]!r} is no date or datetime like 2024-05-31T18:30:00Z.")
 
 
-def check_page_size(size: int) -> int:
+def _check_page_size(size: int) -> int:
     """Return the size of a page, or raise a ConfigurationError (document: "Limits")."""
     if not isinstance(size, int) or not 1 <= size <= PAGE_SIZE_MAXIMUM:
         raise ConfigurationError(f"page_size must be 1 to {PAGE_SIZE_MAXIMUM}, not {size}.")

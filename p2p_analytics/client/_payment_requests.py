@@ -15,6 +15,7 @@ from p2p_analytics.records import Payment, Target
 from p2p_analytics.vocabulary import Action, Audience, TargetType
 
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
+_USER_ID: Final = re.compile(r"[\w-]+", re.ASCII)
 _PHONE_TEXT: Final = re.compile(r"\+?[\d\s().-]+", re.ASCII)
 # Area code and exchange begin with 2 to 9; N11 codes such as 911 are services, not area codes.
 _PHONE: Final = re.compile(r"1?(?P<number>(?!\d11)[2-9]\d{2}[2-9]\d{6})", re.ASCII)
@@ -64,20 +65,16 @@ class PaymentRequest(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _is_target(self, target: Target) -> bool:
-        """Return whether a target may be the requested one.
-
-        The service shows the user behind an address, with the type of the address.
-        """
+        """Return whether a target may be the requested one; the service may show the user behind an address."""
+        if self.user_id is not None:
+            return target.user is not None and target.user.id == self.user_id
+        if target.type != (TargetType.EMAIL if self.email is not None else TargetType.PHONE):
+            return False
         if target.user is not None:
-            address_type = TargetType.EMAIL if self.email is not None else TargetType.PHONE
-            return self.user_id == target.user.id if self.user_id is not None else target.type == address_type
+            return True
         if self.email is not None:
-            return target.type == TargetType.EMAIL and (target.email or self.email).casefold() == self.email.casefold()
-        if self.phone is not None:
-            return target.type == TargetType.PHONE and _extract_digits(target.phone or self.phone) == _extract_digits(
-                self.phone
-            )
-        return False
+            return (target.email or self.email).casefold() == self.email.casefold()
+        return _extract_digits(target.phone or str(self.phone)) == _extract_digits(str(self.phone))
 
 
 def build_payment_request(  # noqa: PLR0913 - one keyword for each documented parameter
@@ -90,24 +87,43 @@ def build_payment_request(  # noqa: PLR0913 - one keyword for each documented pa
     note: str,
     audience: str | None,
 ) -> PaymentRequest:
-    """Return a checked payment request.
-
-    Raises
-    ------
-    ConfigurationError
-        The document does not allow a parameter (document: "POST /payments").
-    """
-    if sum(given is not None for given in (user_id, email, phone)) != 1:
-        raise ConfigurationError(f"Name exactly one of user_id, email and phone to {action}.")
+    """Return a payment request, or raise a ConfigurationError for a parameter outside the document."""
+    _require(
+        sum(given is not None for given in (user_id, email, phone)) == 1,
+        f"Name exactly one of user_id, email and phone to {action}.",
+    )
+    cents = _parse_positive_cents(amount)
+    _require(isinstance(note, str) and note.strip(), "A note is required and cannot be blank.")
+    _require(
+        not re.search(r"[\ud800-\udfff]", note),
+        "The note holds half a character pair (a lone surrogate), which cannot be sent: remove it.",
+    )
+    if user_id is not None:
+        is_id = isinstance(user_id, str) and _USER_ID.fullmatch(user_id)
+        _require(is_id, f"A user id is text like '1322585332520059420', not {user_id!r}.")
+    if email is not None:
+        is_email = isinstance(email, str) and _EMAIL.fullmatch(email.strip()) and email.strip().isprintable()
+        _require(is_email, f"{email!r} is no email address like ann@example.com.")
+    number = (
+        isinstance(phone, str) and _PHONE_TEXT.fullmatch(phone.strip()) and _PHONE.fullmatch(_extract_digits(phone))
+    )
+    _require(phone is None or number, f"{phone!r} is no US phone number like +1 555 555 0123.")
+    is_known = audience is None or audience in set(Audience)
+    _require(is_known, f"audience can be {', '.join(Audience)}, not {audience!r}.")
     return PaymentRequest(
         action=action,
-        cents=_parse_positive_cents(amount),
-        note=_check_note(note),
-        user_id=None if user_id is None else _check_user_id(user_id),
-        email=None if email is None else _normalize_email(email),
-        phone=None if phone is None else _normalize_phone(phone),
-        audience=None if audience is None else _check_audience(audience),
+        cents=cents,
+        note=note,
+        user_id=user_id,
+        email=email and email.strip(),
+        phone="1" + number["number"] if number else None,  # eleven digits (document: "Limits")
+        audience=audience and str(audience),
     )
+
+
+def _require(is_valid: object, message: str) -> None:
+    if not is_valid:
+        raise ConfigurationError(message)
 
 
 def _parse_positive_cents(amount: Decimal | int | str) -> int:
@@ -120,47 +136,6 @@ def _parse_positive_cents(amount: Decimal | int | str) -> int:
             return cents
         reason = f"it must be above zero, not {format_cents(cents)}; to ask for money, use charge."
     raise ConfigurationError(f"amount: {reason}")
-
-
-def _check_note(note: str) -> str:
-    if not isinstance(note, str) or not note.strip():
-        raise ConfigurationError("A note is required and cannot be blank.")
-    try:
-        note.encode()
-    except UnicodeEncodeError:
-        raise ConfigurationError(
-            "The note holds half a character pair (a lone surrogate), which cannot be sent: remove it."
-        ) from None
-    return note
-
-
-def _check_user_id(user_id: str) -> str:
-    if not isinstance(user_id, str) or not user_id.isascii() or not re.fullmatch(r"[\w-]+", user_id):
-        raise ConfigurationError(f"A user id is text like '1322585332520059420', not {user_id!r}.")
-    return user_id
-
-
-def _normalize_email(email: str) -> str:
-    if not isinstance(email, str) or not _EMAIL.fullmatch(email.strip()) or not email.strip().isprintable():
-        raise ConfigurationError(f"{email!r} is no email address like ann@example.com.")
-    return email.strip()
-
-
-def _normalize_phone(phone: str) -> str:
-    """Return a US phone number as eleven digits, without punctuation (document: "Limits")."""
-    if (
-        isinstance(phone, str)
-        and _PHONE_TEXT.fullmatch(phone.strip())
-        and (match := _PHONE.fullmatch(_extract_digits(phone)))
-    ):
-        return "1" + match["number"]
-    raise ConfigurationError(f"{phone!r} is no US phone number like +1 555 555 0123.")
-
-
-def _check_audience(audience: str) -> str:
-    if audience not in set(Audience):
-        raise ConfigurationError(f"audience can be {', '.join(Audience)}, not {audience!r}.")
-    return str(audience)
 
 
 def _extract_digits(phone: str) -> str:

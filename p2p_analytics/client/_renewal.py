@@ -40,7 +40,7 @@ class TokenRenewal:
             return None
         return cls(found.store, found.sign_in, timeout)
 
-    def get_token(self, *, refused: AccessToken | None = None) -> AccessToken:
+    def get_token(self, refused: AccessToken | None) -> AccessToken:
         """Return the current token, renewed if it expires within a day.
 
         If the current token was ``refused``, another process may have renewed it: then the stored token is returned.

@@ -152,7 +152,7 @@ class PaymentDesk:
 
     def _create(self, request: PaymentRequest) -> Receipt:
         with self._transport.write_lock:
-            actor_id, before = self._get_actor_id(), self._take_snapshot()
+            actor_id, before = self._get_actor_id(), _Snapshot.take(self._client)
             try:
                 path = vocabulary.CREATE_PAYMENT.path
                 receipt = self._transport.write("POST", path, request.build_fields(), records.decode_receipt).value
@@ -165,9 +165,8 @@ class PaymentDesk:
             was_read = False
             for _ in self._wait_between_searches(f"this {request.action}"):
                 try:
-                    candidates = [
-                        each for each in self._list_new_payments(before) if request.is_fulfilled_by(each, actor_id)
-                    ]
+                    new = before.list_new(self._client)
+                    candidates = [each for each in new if request.is_fulfilled_by(each, actor_id)]
                 except (ServiceError, TokenError):
                     continue
                 was_read = True
@@ -196,15 +195,7 @@ class PaymentDesk:
             return self._find_resolved(action, before, lost)
 
     def _find_resolved(self, action: Resolution, before: Payment, lost: ServiceError) -> Payment:
-        """Return the payment of a resolution with a lost response, once it is no longer pending.
-
-        Raises
-        ------
-        InvalidRequestError
-            The payment has a status that this resolution does not lead to.
-        OutcomeUnknownError
-            The payment is still pending, or cannot be read.
-        """
+        """Return the payment of a resolution with a lost response, once it is no longer pending."""
         candidates: list[Payment] = []
         for _ in self._wait_between_searches(f"the {action} of payment {before.id}"):
             try:
@@ -239,35 +230,35 @@ class PaymentDesk:
             self._actor_id = str(self._client.me().user.id)
         return self._actor_id
 
-    def _take_snapshot(self) -> _Snapshot:
-        """Return the newest page of payments, which is enough to recognise later ones."""
-        page = next(self._client.payment_pages(fresh=True))
-        dates = [item.date_created for item in page.items if item.date_created is not None]
-        oldest = min(dates, default=None) if page.next is not None else None
-        return _Snapshot(frozenset(item.id for item in page.items), oldest)
-
-    def _list_new_payments(self, before: _Snapshot) -> list[Payment]:
-        """Return the payments that are new since a snapshot."""
-        found: list[Payment] = []
-        for page in self._client.payment_pages(fresh=True):
-            new = [item for item in page.items if not before.may_contain(item)]
-            found += new
-            if len(new) < len(page.items):
-                break
-        return found
-
 
 class _Snapshot(msgspec.Struct, frozen=True):
-    """Ids of the newest payments, and the date of the oldest of them, None if the list holds no older ones."""
+    """Ids of the newest page of payments, and the date of its oldest one; None if there is no older page."""
 
     ids: frozenset[str]
     oldest: datetime | None
 
-    def may_contain(self, payment: Payment) -> bool:
-        """Return whether a payment existed, or may have existed, at the time of the snapshot."""
-        if payment.id in self.ids:
-            return True
-        return self.oldest is not None and (payment.date_created is None or payment.date_created <= self.oldest)
+    @classmethod
+    def take(cls, client: Client) -> _Snapshot:
+        """Return the present newest page, which is enough to recognise later payments."""
+        page = next(client.payment_pages(fresh=True))
+        dates = [item.date_created for item in page.items if item.date_created is not None]
+        oldest = min(dates, default=None) if page.next is not None else None
+        return cls(frozenset(item.id for item in page.items), oldest)
+
+    def list_new(self, client: Client) -> list[Payment]:
+        """Return the payments that certainly did not exist at the time of the snapshot."""
+        found: list[Payment] = []
+        for page in client.payment_pages(fresh=True):
+            new = [
+                item
+                for item in page.items
+                if item.id not in self.ids
+                and (self.oldest is None or (item.date_created is not None and item.date_created > self.oldest))
+            ]
+            found += new
+            if len(new) < len(page.items):
+                break
+        return found
 
 
 def _build_unknown_outcome(

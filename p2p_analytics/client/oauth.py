@@ -147,7 +147,24 @@ class _TokenEndpoint:
 
     def redeem(self, name: str, grant: Secret, scopes: frozenset[str], more: dict[str, str]) -> SignIn:
         sent_at = datetime.now(UTC)
-        response = self._post({"client_secret": self.secret, name: grant}, {"client_id": self.client_id, **more})
+        secrets = {"client_secret": self.secret, name: grant}
+        fields = {"client_id": self.client_id, **more}
+        with prepare_session(requests.Session(), self.base_url, lambda: secrets) as session:
+            try:
+                response = session.post(
+                    f"{self.base_url}{PATH}", data=fields, timeout=self.timeout, allow_redirects=False
+                )
+            except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+                failure = map_transport_failure(error, self.base_url)
+                if not isinstance(error, NotSentError):
+                    failure = errors.TransportError(
+                        f"The request was sent, so the code or refresh token may be used up: sign in again. {failure}"
+                    )
+                    failure.retryable = False
+                raise failure from None
+            except BaseException as error:
+                redact_exception(error, list(secrets.values()))
+                raise
         if response.status_code not in range(200, 300):
             failure = map_error_response(response, self.secret, grant)
             failure.retryable = failure.retryable and isinstance(failure, errors.RateLimitedError)
@@ -175,22 +192,6 @@ class _TokenEndpoint:
             return None
         refresh_token = Secret(decoded.refresh_token) if decoded.refresh_token else None
         return SignIn(self.base_url, token, self.client_id, refresh_token)
-
-    def _post(self, secrets: dict[str, Secret], fields: dict[str, str]) -> requests.Response:
-        with prepare_session(requests.Session(), self.base_url, lambda: secrets) as session:
-            try:
-                return session.post(f"{self.base_url}{PATH}", data=fields, timeout=self.timeout, allow_redirects=False)
-            except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
-                failure = map_transport_failure(error, self.base_url)
-                if not isinstance(error, NotSentError):
-                    failure = errors.TransportError(
-                        f"The request was sent, so the code or refresh token may be used up: sign in again. {failure}"
-                    )
-                    failure.retryable = False
-                raise failure from None
-            except BaseException as error:
-                redact_exception(error, list(secrets.values()))
-                raise
 
 
 def _as_secret(value: Secret | str) -> Secret:

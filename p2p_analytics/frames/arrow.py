@@ -25,7 +25,6 @@ _OF_PROBLEMS: Final = dict.fromkeys(("field", "value", "problem"), schema.TEXT)
 _KNOWN: Final = {**_OF_PROBLEMS, **schema.FRIENDS, **schema.PEOPLE, **schema.PAYMENTS, **MICROSECONDS}
 _ENDINGS: Final = {"_id": schema.TEXT, "_phone": schema.TEXT, "_cents": schema.WHOLE}
 _FLOAT: Final = "float64"
-_DATE: Final = "date"
 _CHUNK_ROWS: Final = 16_384  # of constant columns
 # Columns of the analyses, of problems and of `units`. These types apply to columns without values only, because another
 # table may hold something else under the name. Of a name in several analyses, the first one decides.
@@ -43,29 +42,25 @@ _WITHOUT_VALUES: Final = {
 
 def arrow_type(dtype: str) -> pa.DataType:
     """Return the type in files for a dtype of the schema."""
-    return _arrow_types()[dtype]
-
-
-def type_of_name(name: str) -> pa.DataType | None:
-    """Return the type that a column of this name always has, None for a name without a fixed type."""
-    dtype = _KNOWN.get(name) or next((dtype for end, dtype in _ENDINGS.items() if name.endswith(end)), None)
-    return _arrow_types()[dtype] if dtype else None
-
-
-def type_without_values(name: str) -> pa.DataType:
-    """Return the type of a column of this name that holds only nulls or nothing; text where the name is unknown."""
-    return type_of_name(name) or _arrow_types()[_WITHOUT_VALUES.get(name, schema.TEXT)]
-
-
-def _arrow_types() -> dict[str, pa.DataType]:
     return {
         schema.TEXT: pa.string(),
         schema.WHOLE: pa.int64(),
         _FLOAT: pa.float64(),
         schema.FLAG: pa.bool_(),
         schema.INSTANT: pa.timestamp("us", "UTC"),
-        _DATE: pa.date32(),
-    }
+        "date": pa.date32(),
+    }[dtype]
+
+
+def type_of_name(name: str) -> pa.DataType | None:
+    """Return the type that a column of this name always has, None for a name without a fixed type."""
+    dtype = _KNOWN.get(name) or next((dtype for end, dtype in _ENDINGS.items() if name.endswith(end)), None)
+    return arrow_type(dtype) if dtype else None
+
+
+def type_without_values(name: str) -> pa.DataType:
+    """Return the type of a column of this name that holds only nulls or nothing; text where the name is unknown."""
+    return type_of_name(name) or arrow_type(_WITHOUT_VALUES.get(name, schema.TEXT))
 
 
 def table_of(frame: pd.DataFrame) -> pa.Table:
@@ -99,8 +94,14 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
                 f"The column {name!r} holds mixed values, or some that files cannot hold: make it text or numbers."
             ) from None
     table = cast_to_file_types(pa.table(columns))
-    for name, found in zip(table.column_names, table.columns, strict=True):
-        _require_calendar(name, found)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        # Python and the text form of dates have no other years.
+        years = pc.min_max(pc.year(column)) if pa.types.is_temporal(column.type) else None
+        if years and years["min"].is_valid and not MINYEAR <= years["min"].as_py() <= years["max"].as_py() <= MAXYEAR:
+            raise SchemaError(
+                f"The column {name!r} holds a date outside of the years {MINYEAR} to {MAXYEAR}: correct it or leave it "
+                "empty."
+            )
     return table
 
 
@@ -150,11 +151,7 @@ def repeat_text(text: str | None, length: int) -> pa.ChunkedArray:
 def with_microseconds(table: pa.Table) -> pa.Table:
     """Return payments with three more columns: both dates as microseconds since 1970, and their difference."""
     created, completed = (table[name].cast(pa.int64()) for name in ("date_created", "date_completed"))
-    for name, column in (
-        ("created_us", created),
-        ("completed_us", completed),
-        ("settle_us", pc.subtract(completed, created)),
-    ):
+    for name, column in zip(MICROSECONDS, (created, completed, pc.subtract(completed, created)), strict=True):
         table = table.append_column(name, column)
     return table
 
@@ -171,9 +168,14 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
         pa.int64(): pd.Int64Dtype(),
         pa.bool_(): pd.BooleanDtype(),
     }
-    frame: pd.DataFrame = table.cast(
-        pa.schema([(field.name, _plain_type(field.type)) for field in table.schema])
-    ).to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
+    types = {field.name: field.type for field in table.schema}
+    for name, found in types.items():
+        if pa.types.is_dictionary(found):
+            types[name] = found.value_type
+        elif pa.types.is_date(found):  # pandas has no dates
+            types[name] = pa.timestamp("us")
+    plain = table.cast(pa.schema(list(types.items())))
+    frame: pd.DataFrame = plain.to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
     return frame
 
 
@@ -197,30 +199,12 @@ def to_polars(frame: pd.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(pl.from_arrow(pa.table(columns)))
 
 
-def _plain_type(found: pa.DataType) -> pa.DataType:
-    """Return the value type of a dictionary; for dates the type of datetimes, because pandas has no dates."""
-    if pa.types.is_dictionary(found):
-        return found.value_type
-    return pa.timestamp("us") if pa.types.is_date(found) else found
-
-
 def _to_dates(column: pa.Array) -> pa.Array:
     """Return datetimes without a zone as dates if each is a midnight, as in a pandas frame; other columns unchanged."""
     if not pa.types.is_timestamp(column.type) or column.type.tz is not None:
         return column
     dates = column.cast(pa.date32())
     return dates if pc.all(pc.equal(dates.cast(column.type), column), min_count=0).as_py() else column
-
-
-def _require_calendar(name: str, column: pa.ChunkedArray) -> None:
-    """Raise a SchemaError for dates and instants that Python and the text form of dates do not have."""
-    if pa.types.is_temporal(column.type):
-        years = pc.min_max(pc.year(column)).as_py()
-        if years["min"] is not None and not MINYEAR <= years["min"] <= years["max"] <= MAXYEAR:
-            raise SchemaError(
-                f"The column {name!r} holds a date outside of the years {MINYEAR} to {MAXYEAR}: correct it or leave it "
-                "empty."
-            )
 
 
 def _file_type(name: str, found: pa.DataType) -> pa.DataType | None:

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from p2p_analytics.currencies import US_DOLLARS
-from p2p_analytics.frames._columns import frame_of_columns
 from p2p_analytics.frames.arrow import pandas_array, repeat_text
 from p2p_analytics.frames.merge import has_repeats, sort_newest_first
 from p2p_analytics.frames.perspective import Perspective, perspective
@@ -25,6 +24,7 @@ from p2p_analytics.frames.schema import (
     SOURCE_API,
     UNEXPECTED,
     UNREADABLE,
+    frame_of_columns,
 )
 from p2p_analytics.records import (
     Description,
@@ -49,29 +49,23 @@ def payments_frame(
     on_problems: Callable[[Sequence[Problem]], object] = lambda _problems: None,
     on_people: Callable[[Sequence[User]], object] = lambda _people: None,
 ) -> pd.DataFrame:
-    """Return the PAYMENTS frame.
+    """Return the PAYMENTS frame of pages in any order, which are released as they are read.
 
-    Parameters
-    ----------
-    pages : iterable of Payments
-        In any order. Of several payments with one id the last is kept. Pages are released as they are read.
-    viewer_id : str
-        The user id of the person to whom the payments belong.
-    on_problems : callable, optional
-        Called with the problems of the records, some pages at a time.
-    on_people : callable, optional
-        Called once with the people of the payments, people of the newest payment first.
+    It has one row per payment, the last one with its id, newest first (``date_created``, then id; rows without a date
+    last). Money is in cents, and the amount of a charge is negative, whatever sign the service sends; instants are UTC
+    (document: "Payment", "Target"). Columns and dtypes are the same without rows.
 
-    Returns
-    -------
-    DataFrame
-        One row per payment, newest first (``date_created``, then id; rows without a date last),
-        with the columns and dtypes of :data:`~p2p_analytics.frames.schema.PAYMENTS`, also without
-        rows. Money is in cents, and the amount of a charge is negative, whatever sign
-        the service sends; instants are UTC (document: "Payment", "Target").
+    ``on_problems`` is called with the problems of the records, some pages at a time, and ``on_people`` once with the
+    people of the payments, people of the newest payment first.
     """
     tables = InternTables()
-    columns = sort_newest_first(_keep_last(payment_columns(pages, tables, on_problems)))
+    columns = payment_columns(pages, tables, on_problems)
+    if has_repeats(columns["payment_id"]):
+        ids = columns["payment_id"].combine_chunks().dictionary_encode()
+        last = np.empty(len(ids.dictionary), np.int64)
+        last[ids.indices.to_numpy()] = np.arange(len(ids))
+        columns = columns.take(np.sort(last))
+    columns = sort_newest_first(columns)
     frame = _build_frame(columns, tables, viewer_id, on_people)
     pa.default_memory_pool().release_unused()  # pandas cannot use the memory that Arrow keeps in reserve
     return frame
@@ -97,16 +91,6 @@ def problems_frame(problems: Iterable[Problem]) -> pd.DataFrame:
     return frame_of_columns(columns, PROBLEMS)
 
 
-def _keep_last(own: pa.Table) -> pa.Table:
-    """Keep the last of the rows with one id."""
-    if not has_repeats(own["payment_id"]):
-        return own
-    ids = own["payment_id"].combine_chunks().dictionary_encode()
-    last = np.empty(len(ids.dictionary), np.int64)
-    last[ids.indices.to_numpy()] = np.arange(len(ids))
-    return own.take(np.sort(last))
-
-
 def _build_frame(
     own: pa.Table, tables: InternTables, viewer_id: str, on_people: Callable[[Sequence[User]], object]
 ) -> pd.DataFrame:
@@ -118,17 +102,13 @@ def _build_frame(
     on_people(_order_people((actor, actors), (target, users)))
     actions = [text.action for text in descriptions]
     view, views = _encode_perspectives(viewer_id, (description, actions), (actor, actors), (target, targets))
-    encoded = {
-        name: (values, codes)
-        for codes, fields in (
-            (description, _field_values("", descriptions, Description._fields)),
-            (actor, _field_values("actor_", actors, _PERSON)),
-            (target, _field_values("target_", targets, ("type", "email", "phone"))),
-            (target, _field_values("target_user_", users, _PERSON)),
-            (view, _field_values("", views, Perspective._fields)),
-        )
-        for name, values in fields.items()
-    }
+    encoded: tuple[tuple[str, pa.Array, Sequence[Any], Iterable[str]], ...] = (
+        ("", description, descriptions, Description._fields),
+        ("actor_", actor, actors, _PERSON),
+        ("target_", target, targets, ("type", "email", "phone")),
+        ("target_user_", target, users, _PERSON),
+        ("", view, views, Perspective._fields[:-1]),
+    )
     constant = {"source": SOURCE_API, "account_id": viewer_id, "kind": KIND_PAYMENT, "currency": US_DOLLARS}
     size = pc.abs(own["amount_cents"])
     is_charge = pa.array([action == Action.CHARGE for action in actions], pa.bool_()).take(description)
@@ -140,13 +120,13 @@ def _build_frame(
         "flow_cents": pc.multiply(size, sign),
         **{name: repeat_text(value, len(own)) for name, value in constant.items()},
     }
-    return pd.DataFrame(
-        {
-            name: pandas_array(columns[name] if name in columns else _decode_texts(*encoded[name]), dtype)
-            for name, dtype in PAYMENTS.items()
-        },
-        copy=False,
-    )
+    for prefix, codes, records, names in encoded:
+        for name in names:
+            values = [record and getattr(record, name) for record in records]
+            is_same = len(set(values)) == 1
+            texts = repeat_text(values[0], len(own)) if is_same else pa.array(values, pa.large_string()).take(codes)
+            columns[f"{prefix}{name}"] = texts
+    return pd.DataFrame({name: pandas_array(columns[name], dtype) for name, dtype in PAYMENTS.items()}, copy=False)
 
 
 def _order_people(*sides: tuple[pa.Array, list[User | None]]) -> list[User]:
@@ -183,14 +163,3 @@ def _encode_perspectives(
         perspective(viewer_id, actions[action_code], actor[1][actor_code], target[1][target_code])
         for action_code, actor_code, target_code in zip(*combinations, strict=True)
     ]
-
-
-def _field_values(prefix: str, records: Sequence[Any], names: Iterable[str]) -> dict[str, list[Any]]:
-    return {f"{prefix}{name}": [record and getattr(record, name) for record in records] for name in names}
-
-
-def _decode_texts(values: Sequence[str | None], codes: pa.Array) -> pa.Array | pa.ChunkedArray:
-    """Return the text of each payment from dictionary-encoded texts."""
-    if len(set(values)) == 1:
-        return repeat_text(values[0], len(codes))
-    return pa.array(values, pa.large_string()).take(codes)

@@ -28,25 +28,23 @@ def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFram
     """Return the payments of the service and of statements, each once.
 
     Of a payment that both know, the service's row stays, with the statement's values where it is null, except for the
-    people. If it is pending and the statement's row is not, status and ``date_completed`` come from the statement.
-
-    Parameters
-    ----------
-    listed : DataFrame
-        PAYMENTS, as the service lists them; further columns stay.
-    statements : DataFrame
-        PAYMENTS and STATEMENT, and further columns, one row per ``payment_id``.
-
-    Returns
-    -------
-    DataFrame
-        PAYMENTS, STATEMENT (null for payments that no statement holds) and further columns, newest payment first.
+    people. If it is pending and the statement's row is not, status and ``date_completed`` come from the statement,
+    which has one row per ``payment_id``. The columns are PAYMENTS, STATEMENT (null for payments that no statement
+    holds) and the further columns of both, newest payment first.
     """
     columns = list(dict.fromkeys([*PAYMENTS, *STATEMENT, *statements.columns, *listed.columns]))
     places = pd.Index(statements["payment_id"]).get_indexer(pd.Index(listed["payment_id"]))
     is_shared = places >= 0
     shared, known = listed[is_shared], statements.take(places[is_shared])
-    shared = _complete(shared, known.set_axis(shared.index))
+    known = known.set_axis(shared.index)
+    filled = {
+        name: shared[name].where(shared[name].notna(), known[name]) if name in shared else known[name]
+        for name in known.columns
+        if name not in shared or not name.startswith(SIDES)
+    }
+    has_ended = is_pending(shared) & ~is_pending(known)
+    filled |= {name: shared[name].where(~has_ended, known[name]) for name in OUTCOME}
+    shared = shared.assign(**filled)
     only = statements[~is_among(statements["payment_id"], listed["payment_id"])]
     parts = [part.reindex(columns=columns) for part in (listed[~is_shared], shared, only)]
     dtypes: dict[Any, Any] = {**listed.dtypes.to_dict(), **statements.dtypes.to_dict(), **STATEMENT, **PAYMENTS}
@@ -55,41 +53,27 @@ def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFram
 
 
 def refuse_rows(statements: pd.DataFrame, listed: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rows of statements that do not contradict the service, and the problems of the others.
+    """Return the rows of statements that do not contradict the service, and PROBLEMS of the others.
 
-    A null contradicts nothing, and the sign of an amount does not count. The problems are as `list_refused` has them.
+    A null contradicts nothing, and the sign of an amount does not count. There is a problem for each value that
+    contradicts the service, with the index and in the order of the rows.
     """
     service = listed.set_index("payment_id")[[*COMPARED]].reindex(statements["payment_id"]).set_axis(statements.index)
-    contradictions = find_contradictions(statements, service)
-    return statements[~contradictions.any(axis="columns")], list_refused(statements, contradictions)
-
-
-def list_refused(statements: pd.DataFrame, contradictions: pd.DataFrame) -> pd.DataFrame:
-    """Return PROBLEMS, one for each value that contradicts the service, with the index and in the order of the rows."""
     dtypes: dict[Any, Any] = dict(PROBLEMS)
     problems = [pd.DataFrame(columns=[*dtypes])]
+    is_refused = pd.Series(data=False, index=statements.index)
     for name in COMPARED:
-        rows = statements[contradictions[name]]
-        if rows.empty:
-            continue
-        places = rows.reindex(columns=["file", "line", "payment_id"])
-        found = places.assign(code=CONTRADICTS, field=name, value=rows[name].astype(TEXT), problem=REFUSED)
-        problems.append(found.reindex(columns=[*dtypes]))
-    return pd.concat(problems).astype(dtypes).sort_index(kind="stable")
-
-
-def find_contradictions(statements: pd.DataFrame, service: pd.DataFrame) -> pd.DataFrame:
-    """Return, for each row and column of `COMPARED`, whether both values are set and differ; amounts without sign.
-
-    The frames have the same index.
-    """
-    found = {}
-    for name in COMPARED:
-        one, other = statements[name], service[name]
+        stated, known = statements[name], service[name]
         if name == "amount_cents":
-            one, other = one.abs(), other.abs()
-        found[name] = (one != other).fillna(value=False).astype(bool) & one.notna() & other.notna()
-    return pd.DataFrame(found)
+            stated, known = stated.abs(), known.abs()
+        differs = (stated != known).fillna(value=False).astype(bool) & stated.notna() & known.notna()
+        is_refused |= differs
+        if differs.any():
+            rows = statements[differs]
+            places = rows.reindex(columns=["file", "line", "payment_id"])
+            found = places.assign(code=CONTRADICTS, field=name, value=rows[name].astype(TEXT), problem=REFUSED)
+            problems.append(found.reindex(columns=[*dtypes]))
+    return statements[~is_refused], pd.concat(problems).astype(dtypes).sort_index(kind="stable")
 
 
 def select_edits(given: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
@@ -170,16 +154,3 @@ def is_pending(payments: pd.DataFrame) -> pd.Series[bool]:
 def is_decided(payments: pd.DataFrame) -> pd.Series[bool]:
     """Return which payments have a kind; the kind of a refund is unknown until other rows show it."""
     return payments["kind"].notna() & (payments["kind"] != KIND_UNKNOWN).fillna(value=True).astype(bool)
-
-
-def _complete(listed: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """Fill nulls of service rows from the matching statement rows."""
-    completed: dict[str, pd.Series[Any]] = {}
-    for name in known.columns:
-        if name not in listed:
-            completed[name] = known[name]
-        elif not name.startswith(SIDES):
-            completed[name] = listed[name].where(listed[name].notna(), known[name])
-    has_ended = is_pending(listed) & ~is_pending(known)
-    completed |= {name: listed[name].where(~has_ended, known[name]) for name in OUTCOME}
-    return listed.assign(**completed)

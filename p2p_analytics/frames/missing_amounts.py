@@ -27,12 +27,13 @@ def describe_missing_amounts(payments: pd.DataFrame) -> str:
     status = " or ".join(name for name in _COUNTED if (rows["status"] == name).any())
     count = format_count(len(rows), f"{status} payment has", f"{status} payments have")
     shown = rows.reindex(columns=["file", "line", "payment_id"]).head(_MOST_PLACES)
-    places = [_name_place(*place) for place in shown.itertuples(index=False, name=None)]
+    places = [
+        f"{clean_line(file)} line {line}"
+        if isinstance(file, str)
+        else f"payment {clean_line(payment_id)}"
+        if isinstance(payment_id, str)
+        else "a payment without an id"
+        for file, line, payment_id in shown.itertuples(index=False, name=None)
+    ]
     more = f" and {len(rows) - _MOST_PLACES:,} more" if len(rows) > _MOST_PLACES else ""
     return f"{count} no readable amount, and {'is' if len(rows) == 1 else 'are'} in no sum: {', '.join(places)}{more}."
-
-
-def _name_place(file: object, line: object, payment_id: object) -> str:
-    if isinstance(file, str):
-        return f"{clean_line(file)} line {line}"
-    return f"payment {clean_line(payment_id)}" if isinstance(payment_id, str) else "a payment without an id"

@@ -7,48 +7,25 @@ from typing import Any, Final
 
 import pandas as pd
 
-from p2p_analytics.frames._columns import frame_of_columns, repair_surrogates
-from p2p_analytics.frames.schema import PEOPLE, TEXT, set_dtypes
+from p2p_analytics.frames.schema import PEOPLE, TEXT, frame_of_columns, set_dtypes
 from p2p_analytics.records import User
 
 _BETWEEN_NAMES: Final = "; "
 _WITHIN_NAMES: Final = ", "  # in place of the separator
-_FIELDS: Final = [name for name in PEOPLE if name not in {"user_id", "also_named"}]
 _SIDES: Final = ("actor_", "target_user_")
 
 
 def people_frame(users: Iterable[User]) -> pd.DataFrame:
-    """Return the PEOPLE frame.
+    """Return the PEOPLE frame of users, each as one place shows the person, the most recent first.
 
-    Parameters
-    ----------
-    users : iterable of User
-        Each as one place shows the person, the most recent first; the same person may occur again. A user without
-        an id is left out, because the person is unknown.
-
-    Returns
-    -------
-    DataFrame
-        One row per user id, in the order of the ids as numbers. A field is the most recent value that is not null;
-        ``also_named`` holds the other display names of the person, most recent first, separated by "; " (within a name
-        it becomes ", "), or null.
+    It has one row per user id, in the order of the ids as numbers; a user without an id is left out. A field is the
+    most recent value that is not null; ``also_named`` holds the other display names of the person, most recent first,
+    separated by "; " (within a name it becomes ", "), or null.
     """
-    rows = [user for user in dict.fromkeys(users) if user.id]
-    people: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        person = people.setdefault(_get_id(row), dict.fromkeys(_FIELDS))
-        for name, value in person.items():
-            if value is None:
-                person[name] = getattr(row, name)
-    other_names = _join_other_names((_get_id(row), row.display_name, None) for row in rows)
-    ids = sorted(people, key=lambda user_id: (len(user_id), user_id))
-    columns = {name: [people[user_id][name] for user_id in ids] for name in _FIELDS}
-    columns |= {"user_id": ids, "also_named": [other_names.get(user_id) for user_id in ids]}
-    return frame_of_columns(columns, PEOPLE)
-
-
-def _get_id(user: User) -> str:
-    return str(repair_surrogates(user.id))
+    rows = list(dict.fromkeys(users))
+    columns = {name: [getattr(row, name) for row in rows] for name in PEOPLE if name not in {"user_id", "also_named"}}
+    columns |= {"user_id": [row.id or None for row in rows], "also_named": [None] * len(rows)}
+    return merge_people([frame_of_columns(columns, PEOPLE)])
 
 
 def list_sides(payments: pd.DataFrame) -> pd.DataFrame:

@@ -31,24 +31,15 @@ UNREGISTERED: Final = {
 class Perspective(NamedTuple):
     """The values of a payment that depend on the viewer.
 
-    Attributes
-    ----------
-    direction : str or None
-        "in", "out", or None where the action is unknown or the viewer is on neither side.
-    counterparty_username : str or None
-        The username of the other user, None without an account.
-    counterparty_id, counterparty_name : str or None
-        The other user; else the email or phone of the target, or the merchant; else "unregistered email" or
-        "unregistered phone"; else None. An actor without a name is named by the id.
-    sign : int or None
-        Sign of the flow: 1 to the viewer, -1 from the viewer, None without a direction.
+    Id and name of the counterparty are the other user; else the email or phone of the target, or the merchant; else
+    "unregistered email" or "unregistered phone"; else None. An actor without a name is named by the id.
     """
 
-    direction: str | None
+    direction: str | None  # None where the action is unknown or the viewer is on neither side
     counterparty_id: str | None
-    counterparty_username: str | None
+    counterparty_username: str | None  # None without an account
     counterparty_name: str | None
-    sign: int | None
+    sign: int | None  # of the flow: 1 to the viewer, -1 from the viewer, None without a direction
 
 
 def perspective(viewer_id: str, action: str | None, actor: User | None, target: Target | None) -> Perspective:

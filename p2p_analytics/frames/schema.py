@@ -17,6 +17,7 @@ from pandas.api.types import pandas_dtype
 
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.merge import has_repeats
+from p2p_analytics.times import to_microseconds
 from p2p_analytics.vocabulary import Action, Status
 
 TEXT: Final = "str"
@@ -25,65 +26,28 @@ FLAG: Final = "boolean"
 INSTANT: Final = "datetime64[us, UTC]"
 
 PAYMENTS: Final[Mapping[str, str]] = {
-    "payment_id": TEXT,
-    "status": TEXT,
-    "action": TEXT,
-    "amount_cents": WHOLE,
-    "note": TEXT,
-    "audience": TEXT,
-    "medium": TEXT,
-    "date_created": INSTANT,
-    "date_completed": INSTANT,
-    "actor_id": TEXT,
-    "actor_username": TEXT,
-    "actor_display_name": TEXT,
-    "target_type": TEXT,
-    "target_email": TEXT,
-    "target_phone": TEXT,
-    "target_user_id": TEXT,
-    "target_user_username": TEXT,
-    "target_user_display_name": TEXT,
-    "fee_cents": WHOLE,
-    "refund_payment_id": TEXT,
-    "refund_amount_cents": WHOLE,
-    "source": TEXT,
-    "account_id": TEXT,
-    "kind": TEXT,
-    "currency": TEXT,
-    "direction": TEXT,
-    "counterparty_id": TEXT,
-    "counterparty_username": TEXT,
-    "counterparty_name": TEXT,
+    "payment_id": TEXT, "status": TEXT, "action": TEXT, "amount_cents": WHOLE, "note": TEXT, "audience": TEXT,
+    "medium": TEXT, "date_created": INSTANT, "date_completed": INSTANT,
+    "actor_id": TEXT, "actor_username": TEXT, "actor_display_name": TEXT,
+    "target_type": TEXT, "target_email": TEXT, "target_phone": TEXT,
+    "target_user_id": TEXT, "target_user_username": TEXT, "target_user_display_name": TEXT,
+    "fee_cents": WHOLE, "refund_payment_id": TEXT, "refund_amount_cents": WHOLE,
+    "source": TEXT, "account_id": TEXT, "kind": TEXT, "currency": TEXT,
+    "direction": TEXT, "counterparty_id": TEXT, "counterparty_username": TEXT, "counterparty_name": TEXT,
     "flow_cents": WHOLE,
-}
+}  # fmt: skip
 
 # What statements know beside PAYMENTS: in frames of statements these columns follow the columns of PAYMENTS.
 STATEMENT: Final[Mapping[str, str]] = {
-    "type": TEXT,
-    "funding_source": TEXT,
-    "destination": TEXT,
-    "tip_cents": WHOLE,
-    "tax_cents": WHOLE,
-    "balance_cents": WHOLE,
-    "file": TEXT,
-    "line": WHOLE,
-}
+    "type": TEXT, "funding_source": TEXT, "destination": TEXT, "tip_cents": WHOLE, "tax_cents": WHOLE,
+    "balance_cents": WHOLE, "file": TEXT, "line": WHOLE,
+}  # fmt: skip
 
 PEOPLE: Final[Mapping[str, str]] = {
-    "user_id": TEXT,
-    "username": TEXT,
-    "display_name": TEXT,
-    "first_name": TEXT,
-    "last_name": TEXT,
-    "about": TEXT,
-    "profile_picture_url": TEXT,
-    "date_joined": INSTANT,
-    "email": TEXT,
-    "phone": TEXT,
-    "is_friend": FLAG,
-    "friends_count": WHOLE,
-    "also_named": TEXT,
-}
+    "user_id": TEXT, "username": TEXT, "display_name": TEXT, "first_name": TEXT, "last_name": TEXT, "about": TEXT,
+    "profile_picture_url": TEXT, "date_joined": INSTANT, "email": TEXT, "phone": TEXT, "is_friend": FLAG,
+    "friends_count": WHOLE, "also_named": TEXT,
+}  # fmt: skip
 
 FRIENDS: Final[Mapping[str, str]] = {
     "user_id": TEXT, "username": TEXT, "first_name": TEXT, "last_name": TEXT,
@@ -151,6 +115,22 @@ def refuse_failing_query(native: object, *, what: str) -> Iterator[None]:
         raise SchemaError(
             f"{what}: the {kind} cannot be computed ({type(error).__name__}): {advice} yourself to see why."
         ) from None
+
+
+def frame_of_columns(columns: Mapping[str, list[Any]], schema: Mapping[str, str]) -> pd.DataFrame:
+    """Return a frame with the columns and dtypes of a schema, in its order, from Python values; null is None."""
+    frame: dict[str, pd.Series[Any]] = {}
+    for name, dtype in schema.items():
+        values = columns[name]
+        if dtype == INSTANT:  # by whole microseconds, so that none is rounded
+            microseconds = [None if value is None else to_microseconds(value) for value in values]
+            instants = pd.array(microseconds, dtype="Int64").to_numpy("datetime64[us]", na_value="NaT")
+            frame[name] = pd.Series(instants).dt.tz_localize("UTC")
+            continue
+        if dtype == TEXT:  # which cannot hold half of a surrogate pair; it becomes "?"
+            values = [value and value.encode(errors="replace").decode() for value in values]
+        frame[name] = pd.Series(pd.array(values, dtype=dtype))  # type: ignore[call-overload]
+    return pd.DataFrame(frame)
 
 
 def set_dtypes(frame: pd.DataFrame, dtypes: Mapping[Any, Any]) -> pd.DataFrame:

@@ -3,20 +3,13 @@
 Fast path: the people and amounts of pages that are still undecoded are read here for all rows at once, and each
 distinct JSON text of a person is decoded once. Fallback: where a row of a batch fails a check, the records of the
 batch become the columns, and their problems are reported. Both give equal columns.
-
-A batch takes the fast path where
-- every page of it took the fast path of `decode_payments` and has at least one row,
-- each amount is a JSON number of at most 30 characters, without an exponent, in whole cents,
-- each actor and target can be decoded, with dates that exist,
-- each date lies within the calendar once it is in UTC,
-- no text holds U+FFFD, which may replace half of a surrogate pair.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Final
@@ -26,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from p2p_analytics.records._intern import InternTables
-from p2p_analytics.records._lazy_payments import PaymentRow, Payments
 from p2p_analytics.records._models import Payment, Problem
+from p2p_analytics.records._payment_pages import FastPayment, Payments
 from p2p_analytics.records._values import FALLBACK_ERRORS
 from p2p_analytics.times import EPOCH, NAIVE_EPOCH, to_microseconds
 
@@ -41,39 +34,25 @@ _LAST: Final = to_microseconds(datetime.max.replace(tzinfo=UTC))
 def payment_columns(
     pages: Iterable[Payments], tables: InternTables, on_problems: Callable[[Sequence[Problem]], object]
 ) -> pa.Table:
-    """Return the columns of a payment's own values, and codes of its description, actor and target.
+    """Return the columns of a payment's own values, and codes of its description, actor and target in the tables.
 
-    Parameters
-    ----------
-    pages : iterable of Payments
-        Pages are released as they are read.
-    tables : InternTables
-        The tables that the codes refer to.
-    on_problems : callable
-        Called with the problems of a page: at once where the page is decoded already, else with its batch.
+    Pages are released as they are read. ``on_problems`` is called with the problems of a page: at once where the page
+    is decoded already, else with its batch.
     """
-
-    def report_decoded() -> Iterator[Payments]:
-        for page in pages:
-            if page.undecoded is None:
-                on_problems(page.problems)
-            yield page
-
-    chunks = [_read_batch(batch, tables, on_problems) for batch in _batches(report_decoded())]
-    return pa.concat_tables(chunks or [_columns_of_records([], tables)])
-
-
-def _batches(pages: Iterable[Payments]) -> Iterator[list[Payments]]:
+    chunks = []
     batch: list[Payments] = []
     rows = 0
     for page in pages:
+        if page.undecoded is None:
+            on_problems(page.problems)
         batch.append(page)
         rows += len(page) + len(page.excluded)
+        del page  # the loop variable would keep the page until the next one is fetched
         if rows >= BATCH_ROWS:
-            yield batch
+            chunks.append(_read_batch(batch, tables, on_problems))
             batch, rows = [], 0
-    if batch:
-        yield batch
+    chunks.append(_read_batch(batch, tables, on_problems))
+    return pa.concat_tables(chunks)
 
 
 def _read_batch(
@@ -125,7 +104,7 @@ def _columns_of_records(records: Sequence[Payment], tables: InternTables) -> pa.
     return pa.table(columns)
 
 
-def _shared_columns(rows: Sequence[PaymentRow], tables: InternTables) -> dict[str, pa.Array]:
+def _shared_columns(rows: Sequence[FastPayment] | Sequence[Payment], tables: InternTables) -> dict[str, pa.Array]:
     """Return the columns of fields that are identical in the wire form and the record."""
     codes = tables.descriptions
     descriptions = [codes[row.status, row.action, row.audience, row.medium] for row in rows]

@@ -78,18 +78,9 @@ class Description(NamedTuple):
 
 
 class InternTables:
-    """Interning tables that the pages of one list share, or the rows of one frame; they are freed with these.
+    """Tables by JSON text that the pages of one list share, or the rows of one frame; they are freed with these.
 
     A load has both: the client decodes records only where they are needed, the frame encodes every row.
-
-    Attributes
-    ----------
-    actors, targets : InternTable
-        People by the JSON text of a payment's actor or target.
-    cents : InternTable of int
-        Amounts by their JSON text.
-    descriptions : InternTable of Description
-        Combinations of status words.
     """
 
     def __init__(self) -> None:

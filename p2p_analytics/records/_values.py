@@ -62,20 +62,9 @@ class ProblemCollector:
 
 def to_user(wire: WireUser, problems: ProblemCollector, field: str) -> User:
     """Return a user; ``field`` is the name of the field that holds it."""
-    return User(
-        id=wire.id,
-        username=wire.username,
-        first_name=wire.first_name,
-        last_name=wire.last_name,
-        display_name=wire.display_name,
-        date_joined=parse_date(wire.date_joined, problems, f"{field}.date_joined"),
-        profile_picture_url=wire.profile_picture_url,
-        about="" if wire.about is not None and wire.about.isspace() else wire.about,  # the service sends " " for none
-        email=wire.email,
-        phone=wire.phone,
-        is_friend=wire.is_friend,
-        friends_count=wire.friends_count,
-    )
+    about = "" if wire.about is not None and wire.about.isspace() else wire.about  # the service sends " " for none
+    joined = parse_date(wire.date_joined, problems, f"{field}.date_joined")
+    return User(**(msgspec.structs.asdict(wire) | {"date_joined": joined, "about": about}))
 
 
 def to_target(wire: WireTarget, problems: ProblemCollector) -> Target:

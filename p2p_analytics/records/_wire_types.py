@@ -88,13 +88,7 @@ def next_link(page: WirePage) -> str | None:
 
 
 def decode_envelope(body: bytes, kind: type[T]) -> T:
-    """Decode the envelope of a repaired body.
-
-    Raises
-    ------
-    ProtocolError
-        The body is not JSON, or not the documented envelope.
-    """
+    """Decode the envelope of a repaired body; raise a ProtocolError for another one."""
     try:
         return msgspec.json.decode(body, type=kind)
     except DECODE_ERRORS as error:

@@ -65,9 +65,10 @@ def test_bad_settings_are_refused_by_the_constructor() -> None:
         Client("token")
     with pytest.raises(TokenError, match="P2P_ACCESS_TOKEN"):
         Client(base_url="https://pay.example")
-    for concurrency in (0, "8"):
-        with pytest.raises(ConfigurationError, match="concurrency"):
-            Client("token", base_url="https://pay.example", concurrency=concurrency)  # type: ignore[arg-type]
+    for name in ("concurrency", "max_attempts", "max_payments"):
+        for number in (0, -1, 1.5, "8", None):
+            with pytest.raises(ConfigurationError, match=f"{name} must be a whole number from 1, not"):
+                Client("token", base_url="https://pay.example", **{name: number})  # type: ignore[arg-type]
     for timeout in (30, None, (1, 2, 3), (0, 1)):
         with pytest.raises(ConfigurationError, match="timeout"):
             Client("token", base_url="https://pay.example", timeout=timeout)  # type: ignore[arg-type]
@@ -103,6 +104,23 @@ def test_friends_follow_the_next_links(start_service) -> None:
     ]
 
 
+@pytest.mark.parametrize("rest", [["3"], []])
+def test_a_list_of_friends_that_ends_early_is_asked_for_again(start_service, rest: list[str]) -> None:
+    """The profile counts three; if the third one does not appear, a problem says so, and friends() raises."""
+    me = {"data": {"balance": None, "user": {"id": "7", "friends_count": 3}}}
+    lists = {None: ["1", "2"], "2": rest}
+    service = start_service(
+        lambda path, sent: me if path == "/v1/me" else {"data": [{"id": n} for n in lists.get(sent.get("after"), [])]}
+    )
+    client = client_of(service)
+    pages = list(client.friend_pages())
+    assert [friend.id for page in pages for friend in page.items] == ["1", "2", *rest]
+    assert [problem.value for page in pages for problem in page.problems] == ([] if rest else ["3 and 2"])
+    if not rest:
+        with pytest.raises(PaginationError, match="the profile counts more friends than their list holds"):
+            client.friends()
+
+
 @pytest.mark.parametrize("link", [lambda n: "?after=1", lambda n: f"?after={n}"])
 def test_an_endless_list_of_friends_raises(start_service, link) -> None:
     """A cycle of links, and links without new friends, raise after a few requests."""
@@ -123,12 +141,14 @@ def test_a_foreign_next_link_of_the_payments_raises(start_service) -> None:
 
 
 def test_an_unreadable_record_fails_the_list_but_not_the_pages(start_service) -> None:
-    """payments() raises; payment_pages() lists a problem of the page."""
+    """payments() raises; payment_pages() lists a problem of the page, which has the time of its response."""
+    before = datetime.now(UTC)
     service = start_service(lambda _path, _parameters: {"data": [{"id": "1", "amount": 0.123}], "pagination": None})
     with pytest.raises(RecordError, match="'amount' of payment 1"):
         client_of(service).payments()
     (page,) = client_of(service).payment_pages()
     assert [problem.field for problem in page.problems if problem.unreadable] == ["amount"]
+    assert before <= page.fetched_at <= datetime.now(UTC)
 
 
 def test_a_token_without_access_to_me_uses_no_cache(start_service, tmp_path) -> None:
@@ -157,10 +177,3 @@ def test_the_repr_of_a_client_holds_no_token() -> None:
     client = Client("CANARY", base_url="https://pay.example", cache_dir=False)
     assert repr(client) == "<Client of https://pay.example/v1>"
     assert "CANARY" not in repr(vars(client))
-
-
-def test_pages_have_the_time_of_their_response(start_service) -> None:
-    """An aware UTC time."""
-    before = datetime.now(UTC)
-    (page,) = client_of(start_service(lambda _path, _parameters: EMPTY)).payment_pages()
-    assert before <= page.fetched_at <= datetime.now(UTC)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
-import multiprocessing
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -19,17 +19,6 @@ from p2p_analytics.client import oauth
 
 ME = {"data": {"balance": None, "user": {"id": "7"}}}
 NEW = {"access_token": "new", "expires_in": 5184000, "refresh_token": "r2"}
-
-
-@pytest.fixture
-def sign_in(server, monkeypatch: pytest.MonkeyPatch) -> SignIn:
-    """Store a sign-in of the server-side flow that expires in an hour."""
-    application = server.register_application(server.viewer, name="Ledger", redirect_url="http://127.0.0.1/callback")
-    monkeypatch.setenv("P2P_CLIENT_SECRET", application.client_secret)
-    address = authorize_url(server.base_url, application.client_id, response_type="code")
-    code = code_from_redirect(server.sign_in(address, server.viewer))
-    sign_in = oauth.exchange(code, base_url=server.base_url, client_id=application.client_id)
-    return store_sign_in(sign_in, timedelta(hours=1))
 
 
 def store_sign_in(sign_in: SignIn, left: timedelta) -> SignIn:
@@ -72,8 +61,14 @@ def count_refreshes(service) -> int:
     return len([path for path, _ in service.asked if path.startswith("POST")])
 
 
-def test_a_sign_in_is_renewed_before_it_expires(sign_in: SignIn) -> None:
-    """An hour before expiry, both tokens are replaced for 60 days, and the client uses the new one."""
+@pytest.mark.parametrize("left", [timedelta(hours=1), timedelta(days=-1)])
+def test_a_sign_in_is_renewed(server, monkeypatch: pytest.MonkeyPatch, left: timedelta) -> None:
+    """Before and after it expires, both tokens are replaced for 60 days, and the client uses the new ones."""
+    application = server.register_application(server.viewer, name="Ledger", redirect_url="http://127.0.0.1/callback")
+    monkeypatch.setenv("P2P_CLIENT_SECRET", application.client_secret)
+    address = authorize_url(server.base_url, application.client_id, response_type="code")
+    code = code_from_redirect(server.sign_in(address, server.viewer))
+    sign_in = store_sign_in(oauth.exchange(code, base_url=server.base_url, client_id=application.client_id), left)
     request_me(sign_in.base_url, times=3)
     renewed = load_sign_in()
     assert get_text(renewed) != get_text(sign_in)
@@ -84,143 +79,85 @@ def test_a_sign_in_is_renewed_before_it_expires(sign_in: SignIn) -> None:
     assert get_text(load_sign_in()) == get_text(renewed)
 
 
-def test_an_expired_sign_in_is_renewed(sign_in: SignIn) -> None:
-    """A refresh token outlives the access token."""
-    store_sign_in(sign_in, timedelta(days=-1))
-    request_me(sign_in.base_url)
-    assert get_text(load_sign_in()) != get_text(sign_in)
-
-
-def test_a_sign_in_is_not_renewed_early(start_service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With two days left, nothing is refreshed."""
-    service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(days=2))
-    request_me(service.base_url)
-    assert service.asked == [("/v1/me", {"access_token": "old"})]
-
-
 def test_new_tokens_are_stored_before_they_are_used(start_service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file holds the new pair before the first request with it."""
+    """The file holds the new pair before the first request with it; with two days left, nothing is refreshed."""
     seen = []
-    monkeypatch.setenv("P2P_CLIENT_SECRET", "s")
+    service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(days=2))
+    answer = service.answer
 
-    def answer(path: str, _parameters: dict[str, str]) -> object:
+    def answer_and_note(path: str, parameters: dict[str, str]) -> object:
         seen.append((path, get_text(load_sign_in()), load_sign_in().refresh_token.reveal()))  # type: ignore[union-attr]
-        return NEW if path.startswith("POST") else ME
+        return answer(path, parameters)
 
-    service = start_service(answer)
-    store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(hours=1))
+    service.answer = answer_and_note
     request_me(service.base_url)
-    assert seen == [("POST /v1/oauth/access_token", "old", "r1"), ("/v1/me", "new", "r2")]
+    store_sign_in(load_sign_in(), timedelta(hours=1))
+    request_me(service.base_url)
+    assert seen == [
+        ("/v1/me", "old", "r1"), ("POST /v1/oauth/access_token", "old", "r1"), ("/v1/me", "new", "r2"),
+    ]  # fmt: skip
 
 
-def test_threads_renew_once(start_service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One thread of a client refreshes, and all use the new token."""
-    service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(hours=1))
-    with p2p.Client(base_url=service.base_url, cache_dir=False) as client:
-        threads = [threading.Thread(target=client.me, kwargs={"lenient": True}) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert count_refreshes(service) == 1
-    assert [asked for path, asked in service.asked if path == "/v1/me"] == [{"access_token": "new"}] * 8
-
-
-def test_two_clients_renew_once(start_service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While one client refreshes, the other one waits for the result instead of refreshing too."""
+def test_threads_and_clients_renew_once(start_service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one of them refreshes, under a lock of the machine, the others wait for the result."""
     second = threading.Event()
 
-    def answer(path: str, _parameters: dict[str, str]) -> object:
-        if path.startswith("POST"):
-            if count_refreshes(service) > 1:
-                second.set()
-            second.wait(0.5)
-            return NEW
-        return ME
+    def answer() -> object:
+        if count_refreshes(service) > 1:
+            second.set()
+        second.wait(0.5)
+        return NEW
 
-    monkeypatch.setenv("P2P_CLIENT_SECRET", "s")
-    service = start_service(answer)
-    store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(hours=1))
+    service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(hours=1))
+    service.answer = lambda path, _parameters: answer() if path.startswith("POST") else ME
     clients = [p2p.Client(base_url=service.base_url, cache_dir=False) for _ in range(2)]
-    threads = [threading.Thread(target=client.me, kwargs={"lenient": True}) for client in clients]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(lambda client: client.me(lenient=True), clients * 3))
     for client in clients:
         client.close()
     assert count_refreshes(service) == 1
-    assert [asked for path, asked in service.asked if path == "/v1/me"] == [{"access_token": "new"}] * 2
+    assert [asked for path, asked in service.asked if path == "/v1/me"] == [{"access_token": "new"}] * 6
 
 
-def _in_a_process(base_url: str, ready, go, done) -> None:
-    client = p2p.Client(base_url=base_url, cache_dir=False)
-    ready.put(os.getpid())
-    go.wait(30)
-    try:
-        client.me()
-        done.put("fine")
-    except errors.P2PAnalyticsError as error:
-        done.put(repr(error))
-
-
-def test_two_processes_renew_once(sign_in: SignIn, server) -> None:
-    """Both have the old pair; one refreshes, the other one uses the result."""
-    context = multiprocessing.get_context("spawn")
-    ready, done, go = context.Queue(), context.Queue(), context.Event()
-    processes = [context.Process(target=_in_a_process, args=(sign_in.base_url, ready, go, done)) for _ in range(2)]
-    for process in processes:
-        process.start()
-    try:
-        for _ in processes:
-            ready.get(timeout=60)
-        go.set()
-        assert [done.get(timeout=60) for _ in processes] == ["fine", "fine"]
-    finally:
-        for process in processes:
-            process.join(10)
-    request_me(sign_in.base_url)
-
-
-def test_a_token_renewed_by_another_process_is_used(start_service) -> None:
-    """A read that is refused with the old token is retried with the stored one."""
+@pytest.mark.parametrize(
+    ("renewals", "sent"), [(0, ["token-1"]), (1, ["token-1", "token-2"]), (9, [f"token-{n}" for n in range(1, 6)])]
+)
+def test_a_refused_token_is_replaced_by_a_renewed_one(start_service, renewals: int, sent: list[str]) -> None:
+    """Another process renews the token before the answer; without that, or after five attempts, the error is raised."""
     base = []
 
     def answer(_path: str, parameters: dict[str, str]) -> object:
-        if parameters["access_token"] == "old":
-            store_sign_in(replace(base[0], token=AccessToken("new"), refresh_token=Secret("r2")), timedelta(days=60))
-            return 401, {}, {"error": {"message": "deleted", "code": "259"}}
-        return ME
-
-    service = start_service(answer)
-    base.append(store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(days=2)))
-    request_me(service.base_url)
-    assert [asked["access_token"] for _, asked in service.asked] == ["old", "new"]
-
-
-def test_tokens_that_are_all_refused_raise(start_service) -> None:
-    """The attempts end with the service's error, also when another process renews the token before each of them."""
-    base, tokens = [], itertools.count(2)
-
-    def answer(_path: str, _parameters: dict[str, str]) -> object:
-        renewed = replace(base[0], token=AccessToken(f"token-{next(tokens)}"), refresh_token=Secret("r2"))
-        store_sign_in(renewed, timedelta(days=60))
+        number = int(parameters["access_token"].removeprefix("token-"))
+        if renewals == 1 and number == 2:
+            return ME
+        if renewals:
+            renewed = replace(base[0], token=AccessToken(f"token-{number + 1}"), refresh_token=Secret("r2"))
+            store_sign_in(renewed, timedelta(days=60))
         return 401, {}, {"error": {"message": "deleted", "code": "259"}}
 
     service = start_service(answer)
     base.append(store_sign_in(SignIn(service.base_url, AccessToken("token-1"), "1", Secret("r1")), timedelta(days=2)))
-    with pytest.raises(errors.AuthenticationError):
+    with nullcontext() if renewals == 1 else pytest.raises(errors.AuthenticationError):
         request_me(service.base_url)
-    assert [asked["access_token"] for _, asked in service.asked] == [f"token-{number}" for number in range(1, 6)]
+    assert [asked["access_token"] for _, asked in service.asked] == sent
 
 
-def test_a_refused_token_without_a_renewal_raises(start_service) -> None:
-    """The request is sent once."""
-    service = start_service(lambda *_: (401, {}, {"error": {"message": "deleted", "code": "259"}}))
-    store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(days=2))
-    with pytest.raises(errors.AuthenticationError):
+@pytest.mark.parametrize(
+    "answer",
+    [(400, {}, {"error": {"message": "", "code": "275"}}), lambda connection: connection.shutdown(2), (503, {}, {})],
+)
+def test_a_failed_renewal_is_logged_before_expiry(start_service, monkeypatch, caplog, answer: object) -> None:
+    """It is sent once and logged; after expiry it raises."""
+    caplog.set_level(logging.WARNING)
+    service = store_scripted_sign_in(start_service, monkeypatch, answer, timedelta(hours=1))
+    request_me(service.base_url, times=3)
+    assert count_refreshes(service) == 1
+    assert caplog.text.count("could not be renewed") == 1
+    store_sign_in(load_sign_in(), timedelta(seconds=-1))
+    with pytest.raises(errors.ServiceError, match=r"sign in again|service failed"):
         request_me(service.base_url)
-    assert len(service.asked) == 1
+    assert count_refreshes(service) == 2
+    assert load_sign_in().refresh_token is not None
 
 
 def test_another_sign_in_is_not_used(start_service, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
@@ -228,38 +165,13 @@ def test_another_sign_in_is_not_used(start_service, monkeypatch: pytest.MonkeyPa
     service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(days=2))
     with p2p.Client(base_url=service.base_url, cache_dir=False) as client:
         other = store_sign_in(SignIn(service.base_url, AccessToken("other"), "1", Secret("r9")), timedelta(hours=1))
-        client._transport._token_source._sign_in = replace(  # type: ignore[union-attr]
-            client._transport._token_source._sign_in,  # type: ignore[union-attr]
-            token=AccessToken("old", expires_at=datetime.now(UTC) + timedelta(hours=1)),
-        )
+        renewal = client._transport._renew_token.__self__
+        token = AccessToken("old", expires_at=datetime.now(UTC) + timedelta(hours=1))
+        renewal._sign_in = replace(renewal._sign_in, token=token)
         client.me(lenient=True)
     assert service.asked == [("/v1/me", {"access_token": "old"})]
     assert get_text(load_sign_in()) == get_text(other)
     assert "create a new Client" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("answer", "sent"),
-    [
-        ((400, {}, {"error": {"message": "", "code": "275"}}), 1),
-        (lambda connection: connection.shutdown(2), 1),
-        ((503, {}, {}), 1),
-    ],
-)
-def test_a_failed_renewal_is_logged_before_expiry(
-    start_service, monkeypatch: pytest.MonkeyPatch, caplog, answer, sent: int
-) -> None:
-    """It is sent once and logged; after expiry it raises."""
-    caplog.set_level(logging.WARNING)
-    service = store_scripted_sign_in(start_service, monkeypatch, answer, timedelta(hours=1))
-    request_me(service.base_url, times=3)
-    assert count_refreshes(service) == sent
-    assert caplog.text.count("could not be renewed") == 1
-    store_sign_in(load_sign_in(), timedelta(seconds=-1))
-    with pytest.raises(errors.ServiceError, match=r"sign in again|service failed"):
-        request_me(service.base_url)
-    assert count_refreshes(service) == sent + 1
-    assert load_sign_in().refresh_token is not None
 
 
 def test_without_a_client_secret_nothing_is_renewed(start_service, monkeypatch: pytest.MonkeyPatch, caplog) -> None:

@@ -17,45 +17,19 @@ ME = User(id="7", username="me", display_name="Me Myself")
 THEO = User(id="8", username="theo", display_name="Theo", date_joined=datetime(2013, 2, 10, 21, 58, 5, tzinfo=UTC))
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
-COLUMNS = [
-    "payment_id",
-    "status",
-    "action",
-    "amount_cents",
-    "note",
-    "audience",
-    "medium",
-    "date_created",
-    "date_completed",
-    "actor_id",
-    "actor_username",
-    "actor_display_name",
-    "target_type",
-    "target_email",
-    "target_phone",
-    "target_user_id",
-    "target_user_username",
-    "target_user_display_name",
-    "fee_cents",
-    "refund_payment_id",
-    "refund_amount_cents",
-    "source",
-    "account_id",
-    "kind",
-    "currency",
-    "direction",
-    "counterparty_id",
-    "counterparty_username",
-    "counterparty_name",
-    "flow_cents",
-]
+COLUMNS = (
+    "payment_id status action amount_cents note audience medium date_created date_completed actor_id actor_username "
+    "actor_display_name target_type target_email target_phone target_user_id target_user_username "
+    "target_user_display_name fee_cents refund_payment_id refund_amount_cents source account_id kind currency "
+    "direction counterparty_id counterparty_username counterparty_name flow_cents"
+)
 
 
 def test_the_columns_are_those_of_the_design_in_order() -> None:
     """Every frame has all columns, with the same dtypes, also without rows."""
     for payments in ([], [Payment(id="1")], [Payment(id="1", actor=ME, target=Target(user=THEO), action="pay")]):
         frame = payments_frame([Payments.of(payments)], "7")
-        assert list(frame.columns) == COLUMNS
+        assert " ".join(frame.columns) == COLUMNS
         assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(PAYMENTS)
 
 
@@ -98,15 +72,8 @@ def test_the_later_of_two_states_of_one_payment_wins() -> None:
 def test_friends_keep_the_service_order() -> None:
     """One row per friend with the documented subset; the columns are the same without friends."""
     frame = friends_frame([THEO, ME])
-    assert list(frame.columns) == [
-        "user_id",
-        "username",
-        "first_name",
-        "last_name",
-        "display_name",
-        "about",
-        "profile_picture_url",
-    ]
+    names = "user_id username first_name last_name display_name about profile_picture_url"
+    assert " ".join(frame.columns) == names
     assert list(frame["user_id"]) == ["8", "7"]
     assert {name: str(dtype) for name, dtype in friends_frame([]).dtypes.items()} == dict(FRIENDS)
 

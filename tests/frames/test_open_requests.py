@@ -11,8 +11,7 @@ from p2p_analytics.frames.schema import are_open_requests
 DTYPES = ["str", "string", "object", "category", pd.ArrowDtype(pa.string())]
 
 
-@pytest.mark.parametrize("of_ids", DTYPES)
-@pytest.mark.parametrize("of_payments", DTYPES)
+@pytest.mark.parametrize(("of_ids", "of_payments"), [*zip(DTYPES, DTYPES[1:] + DTYPES[:1], strict=True)])
 def test_open_requests(of_ids: object, of_payments: object) -> None:
     """A request that is pending is one; a payment, an id that is not known, and a null are none, in any dtypes."""
     payments = pd.DataFrame(

@@ -82,26 +82,18 @@ def test_the_card_adds_no_unknown_currency() -> None:
         _history(ROWS).select_currency("GBP")
 
 
-def test_report_and_plot_do_not_name_dollars() -> None:
-    """Amounts of statements without a currency have the sign for any currency, and the words say that it is unknown."""
+def test_no_view_of_an_unknown_currency_names_dollars() -> None:
+    """Report, plot and explorer have the sign for any currency, and the words say that it is unknown."""
     history = _history(ROWS[2:3])
     page = p2p.render_report(history, as_of="2024-03-01").split("</style>")[1].split("<script>")[0]
-    assert "in an unknown currency, exact" in page
-    assert "¤4.00" in page
-    assert "$" not in page
-    flow = p2p.monthly_flow(history.payments)
-    ax = p2p.plots.monthly_flow(flow, ax=Figure().subplots())
-    assert ax.get_ylabel() == "Settled payments, an unknown currency"
-    ax = p2p.plots.monthly_flow(flow.assign(currency=None), ax=Figure().subplots())
-    assert ax.get_ylabel() == "Settled payments, an unknown currency"
-
-
-def test_the_explorer_separates_an_unknown_currency() -> None:
-    """It is an entry of the list of currencies, and its amounts have no dollar sign."""
     explorer = p2p.Explorer(_history(ROWS))
     assert explorer.currency.options == (("USD", "USD"), ("EUR", "EUR"), ("unknown", "XXX"))
     explorer.currency.value = "XXX"
-    assert "¤4.00" in explorer._table.value
-    assert "$" not in explorer._table.value
-    explorer.analysis.value = "payments"
-    assert "+¤4.00" in explorer._table.value
+    for shown in (page, explorer._table.value):
+        assert "¤4.00" in shown
+        assert "$" not in shown
+    assert "in an unknown currency, exact" in page
+    flow = p2p.monthly_flow(history.payments)
+    for table in (flow, flow.assign(currency=None)):
+        ax = p2p.plots.monthly_flow(table, ax=Figure().subplots())
+        assert ax.get_ylabel() == "Settled payments, an unknown currency"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 GENERATIONS = ("A", "B", "C", "D", "D2025", "E", "E-full", "JSON")
 WITH_BALANCES = ("B", "C", "D", "D2025", "E-full", "JSON")
-SEEDS = (1, pytest.param(2, marks=pytest.mark.full))
-SOAK_SEEDS = tuple(range(3, 21))
+SEEDS = (1, pytest.param(2, marks=pytest.mark.full), *(pytest.param(n, marks=pytest.mark.soak) for n in range(3, 21)))
 
 
 def make_server(seed: int) -> SandboxServer:
@@ -94,26 +93,6 @@ def write_files(  # noqa: PLR0913 - the files and their form
     return paths
 
 
-def check_town(server: SandboxServer, folder: Path, seed: int) -> None:
-    """Compare the files of two people in every generation with the town."""
-    for person in server.people[:2]:
-        wanted = list_town_payments(server, int(person.user_id))
-        for generation in GENERATIONS:
-            rng = random.Random(f"{seed} {person.username} {generation}")  # noqa: S311 - repeatable cuts
-            place = folder / f"{person.username} {generation}"
-            place.mkdir()
-            paths = write_files(server, place, person.username, generation, rng)
-            statements = p2p.read_statements(paths)
-            assert list_read_payments(statements) == wanted
-            assert len(statements.accounts) == 1
-            check_counts(statements)
-            if generation in WITH_BALANCES:
-                assert statements.reconciliation["reconciled"].fillna(value=False).all()
-                with_rows = statements.reconciliation.dropna(subset=["period_end"])  # some periods have none
-                last = with_rows["closing_cents"].iloc[-1]
-                assert last == server.store.person(int(person.user_id)).balance_cents
-
-
 def check_counts(statements: p2p.Statements) -> None:
     """Check that every row is in one counted kind."""
     kinds = [
@@ -128,59 +107,34 @@ def check_counts(statements: p2p.Statements) -> None:
 def test_files_give_the_payments_of_the_town(tmp_path: Path, seed: int) -> None:
     """Ids, cents, direction and counterparty, in each generation, cut at any day, in any order, saved in any way."""
     with make_server(seed) as server:
-        check_town(server, tmp_path, seed)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", SOAK_SEEDS)
-def test_files_of_more_towns(tmp_path: Path, seed: int) -> None:
-    """The same for other towns."""
-    with make_server(seed) as server:
-        check_town(server, tmp_path, seed)
+        person = server.people[0]
+        wanted = list_town_payments(server, int(person.user_id))
+        for generation in GENERATIONS:
+            rng = random.Random(f"{seed} {person.username} {generation}")  # noqa: S311 - repeatable cuts
+            place = tmp_path / generation
+            place.mkdir()
+            statements = p2p.read_statements(write_files(server, place, person.username, generation, rng))
+            assert list_read_payments(statements) == wanted
+            assert len(statements.accounts) == 1
+            check_counts(statements)
+            if generation in WITH_BALANCES:
+                assert statements.reconciliation["reconciled"].fillna(value=False).all()
+                with_rows = statements.reconciliation.dropna(subset=["period_end"])  # some periods have none
+                last = with_rows["closing_cents"].iloc[-1]
+                assert last == server.store.person(int(person.user_id)).balance_cents
 
 
 @pytest.fixture(scope="module")
 def town() -> Iterator[SandboxServer]:
-    """Return a town with eight people and two years."""
-    with SandboxServer(seed=7, people=8, years=2) as server:
+    """Return a town with six people and a year."""
+    with SandboxServer(seed=7, people=6, years=1) as server:
         yield server
-
-
-def load(server: SandboxServer, name: str, folder: Path) -> p2p.History:
-    """Return the history that the service lists."""
-    with p2p.Client(server.token(name), base_url=server.base_url, cache_dir=folder / "cache") as client:
-        return p2p.load_history(client, progress=False)
 
 
 def read(server: SandboxServer, name: str, folder: Path, generation: str = "D") -> p2p.Statements:
     """Return the statements of a whole history."""
     paths = write_files(server, folder, name, generation, random.Random(name), resaved=False)  # noqa: S311 - a test
     return p2p.read_statements(paths)
-
-
-def flows(history: p2p.History) -> Any:
-    """Return the flow of each month and person in cents, of settled payments."""
-    rows = history.payments.query("status == 'settled' and kind == 'payment'")
-    months = rows["date_completed"].dt.strftime("%Y-%m")
-    return rows["flow_cents"].astype(int).groupby([months, rows["counterparty_name"]]).sum().to_dict()
-
-
-@pytest.mark.parametrize(
-    "generation", [pytest.param("A", marks=pytest.mark.full), "D", pytest.param("E", marks=pytest.mark.full), "JSON"]
-)
-def test_list_and_files_agree(town: SandboxServer, tmp_path: Path, generation: str) -> None:
-    """The same flow per month and person, the same months, and the same requests that wait, to the cent."""
-    for person in town.people[:3]:
-        place = tmp_path / person.username
-        place.mkdir()
-        listed = load(town, person.username, place)
-        written = read(town, person.username, place, generation).history()
-        assert len(flows(listed)) > 20
-        assert flows(written) == flows(listed)
-        assert p2p.monthly_flow(written.payments).equals(p2p.monthly_flow(listed.payments))
-        assert p2p.pending_requests(written.payments, as_of=town.now)["amount"].sum() == pytest.approx(
-            p2p.pending_requests(listed.payments, as_of=town.now)["amount"].sum()
-        )
 
 
 def test_what_happens_later_is_in_later_files(tmp_path: Path) -> None:
@@ -206,29 +160,6 @@ def test_what_happens_later_is_in_later_files(tmp_path: Path) -> None:
             found = p2p.read_statements(paths).payments.set_index("payment_id").loc[str(payment.payment_id)]
             assert (found["status"], found["flow_cents"]) == ("settled", -payment.amount_cents)
             assert found["date_completed"].date().isoformat() == "2025-07-03"
-
-
-def test_every_type_is_in_its_bin(town: SandboxServer, tmp_path: Path) -> None:
-    """Each type has its bin; the type that no reader knows is unknown, and listed."""
-    found = read(town, town.viewer, tmp_path)
-    kinds = found.payments[["type", "kind"]].drop_duplicates().groupby("type")["kind"].agg(list).to_dict()
-    assert kinds == {
-        "Payment": ["payment"],
-        "Charge": ["payment"],
-        "Standard Transfer": ["transfer"],
-        "Instant Transfer": ["transfer"],
-        "Merchant Transaction": ["merchant"],
-        "Credit Card Payment": ["card"],
-        "Credit Card Reward": ["reward"],
-        "Direct Deposit": ["deposit"],
-        "Payment Fee": ["fee"],
-        "Payment Hold": ["hold"],
-        "Neighborhood Bonus": ["unknown"],
-        "Refund": kinds["Refund"],  # of merchants, and of payments that expired
-    }
-    assert set(kinds["Refund"]) == {"merchant", "unknown"}
-    listed = found.payments.loc[found.payments["kind"] == "unknown", "payment_id"]
-    assert set(found.problems["payment_id"]) == set(listed)
 
 
 def resolve(server: SandboxServer, name: str, payment_id: int) -> None:

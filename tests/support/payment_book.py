@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 ME, FRIEND = {"id": "7", "display_name": "Me"}, {"id": "8", "display_name": "Friend"}
 ENVELOPE = {"error": {"message": f"No. access_token={CANARY}", "code": "1"}}
 LUNCH = {"user_id": "8", "amount": "12.30", "note": "lunch"}
-SCOPE, STATE, LARGE = ({"error": {"message": "No.", "code": code}} for code in ("260", "409", "1357"))
+SCOPE, STATE = ({"error": {"message": "No.", "code": code}} for code in ("260", "409"))
 
 
 class PaymentBook:

@@ -6,14 +6,14 @@ import bisect
 import random
 import threading
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from p2p_analytics.client.paging.scheduler import fetch_history
 from p2p_analytics.records import Payment, PaymentPage, Payments
 from p2p_analytics.times import BEGINNING, END, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from p2p_analytics.client.paging.pager import Query
 
@@ -75,20 +75,16 @@ def _age(row: Payment) -> float:
     return -row.date_created.timestamp()
 
 
-def make_rows(seconds: list[int]) -> list[Payment]:
+def make_rows(seconds: Iterable[float]) -> list[Payment]:
     """Return payments at these seconds."""
     dates = [START + timedelta(seconds=second) for second in seconds]
     return [Payment(id=str(number), date_created=date) for number, date in enumerate(dates)]
 
 
-def load_ids(
-    model: Model, *, concurrency: int = 4, likely_start: datetime | None = None, **bounds: datetime
-) -> list[str]:
+def load_ids(model: Model, *, concurrency: int = 4, likely_start: datetime | None = None, **options: Any) -> list[str]:
     """Return the ids of a load."""
-    asked = {"after": BEGINNING, "before": END} | bounds
-    pages = fetch_history(
-        model, likely_start=likely_start, concurrency=concurrency, on_progress=lambda *_: None, **asked
-    )
+    options = {"after": BEGINNING, "before": END, "on_progress": lambda *_: None} | options
+    pages = fetch_history(model, likely_start=likely_start, concurrency=concurrency, **options)
     return [row.id for page in pages for row in page.items]
 
 

@@ -1,1 +1,1 @@
-"""HTTP half of the client: transport, retry rule, adapter, deadline, throttle, error mapping and response cache."""
+"""HTTP half of the client: transport, adapter, deadline, throttle, error mapping and response cache."""

@@ -16,7 +16,6 @@ import os
 import re
 import secrets
 import sqlite3
-import struct
 import threading
 import time
 import zlib
@@ -26,14 +25,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from requests import PreparedRequest
+from requests import PreparedRequest, Response
 from requests_cache import CachedSession
 from requests_cache.backends.base import BaseCache, BaseStorage
 from requests_cache.models.request import CachedRequest
 from requests_cache.models.response import CachedResponse
 
-from p2p_analytics.client.http._decoding import is_decoded
 from p2p_analytics.client.http.adapter import LARGEST_BODY
+from p2p_analytics.errors import ServiceError
 from p2p_analytics.files import is_regular, open_regular
 from p2p_analytics.times import Window, from_microseconds, to_microseconds
 
@@ -44,31 +43,22 @@ LONG_SECONDS: Final = 30 * 86_400
 UNREADABLE_ENTRY: Final = "An entry of the response cache %s cannot be read, so it is refetched."
 _LOCK_WAIT_SECONDS: Final = 1.0
 _TABLES: Final = (
-    """CREATE TABLE IF NOT EXISTS answers (
-    key TEXT PRIMARY KEY, given REAL NOT NULL, expires REAL NOT NULL, body BLOB NOT NULL
-) WITHOUT ROWID""",
-    """CREATE TABLE IF NOT EXISTS windows (
-    end_us INTEGER PRIMARY KEY, start_us INTEGER NOT NULL
-)""",
+    "answers (key TEXT PRIMARY KEY, given REAL NOT NULL, expires REAL NOT NULL, body BLOB NOT NULL) WITHOUT ROWID",
+    "windows (end_us INTEGER PRIMARY KEY, start_us INTEGER NOT NULL)",
 )
 # Identifies the files of this package: SQLite stores the number in the file header.
 _APPLICATION_ID: Final = 0x70327063  # "p2pc"
 _FILE_NAME: Final = re.compile(r"[0-9a-f]{32}\.sqlite")
-_HEADER: Final = struct.Struct(">16s52xI")  # magic text and application id (SQLite: "Database File Format")
-_MAGIC: Final = b"SQLite format 3\0"
+_MAGIC: Final = b"SQLite format 3\0"  # the application id is at byte 68 (SQLite: "Database File Format")
 _LONG_PREFIX: Final = "lasting"  # of the keys in existing files
 _SHORT_PREFIX: Final = "brief"
 
 
 class AccountCache:
-    """Cached responses of one account.
+    """Cached responses of one account, in its file of a private folder.
 
-    Parameters
-    ----------
-    folder : Path
-        The private folder of the caches, which holds the account's file.
-    base_url, account_id : str
-        Identify the account. The id comes from an uncached GET /me with the current token.
+    The account is identified by the service and the user id, which comes from an uncached GET /me with the current
+    token.
     """
 
     def __init__(self, folder: Path, base_url: str, account_id: str) -> None:
@@ -85,6 +75,10 @@ class AccountCache:
 
         def make_key(request: PreparedRequest, **_: Any) -> str:  # noqa: ANN401 - requests-cache's own
             return f"{prefix} {_digest(self._account, str(request.method), str(request.url))}"
+
+        def is_decoded(response: Response) -> bool:
+            decoded = getattr(response, "decoded", None)  # a stored response has none before its hook runs
+            return getattr(response, "from_cache", False) or not isinstance(decoded, ServiceError)
 
         backend = BaseCache()
         backend.responses = self.storage
@@ -105,38 +99,24 @@ def _delete_expired_files(folder: Path) -> None:
     The folder may hold other files of the user, so a file must have both our form of name and our application id.
     """
     expired = time.time() - LONG_SECONDS
-    for file in folder.glob("*.sqlite"):
-        with contextlib.suppress(OSError):  # another process deleted it first
-            if _FILE_NAME.fullmatch(file.name) and _is_ours(file):
-                journals = [file.with_name(f"{file.name}-{suffix}") for suffix in ("wal", "shm")]
-                family = [file, *filter(is_regular, journals)]
-                if all(member.stat().st_mtime < expired for member in family):
-                    for member in family:
-                        member.unlink(missing_ok=True)
-
-
-def _is_ours(path: Path) -> bool:
-    """Return whether a file is an SQLite database with our application id, without opening it in SQLite.
-
-    Raises
-    ------
-    OSError
-        The file cannot be read, or is not a regular file.
-    """
-    with open_regular(path, follow_links=False) as file:
-        header = file.read(_HEADER.size)
-    return len(header) == _HEADER.size and _HEADER.unpack(header) == (_MAGIC, _APPLICATION_ID)
+    for path in folder.glob("*.sqlite"):
+        if not _FILE_NAME.fullmatch(path.name):
+            continue
+        with contextlib.suppress(OSError):  # another process deleted it first, or it is not a regular file
+            with open_regular(path, follow_links=False) as file:
+                if file.read(len(_MAGIC)) != _MAGIC or file.read(56)[-4:] != _APPLICATION_ID.to_bytes(4, "big"):
+                    continue
+            journals = [path.with_name(f"{path.name}-{suffix}") for suffix in ("wal", "shm")]
+            family = [path, *filter(is_regular, journals)]
+            if all(member.stat().st_mtime < expired for member in family):
+                for member in family:
+                    member.unlink(missing_ok=True)
 
 
 class ResponseStorage(BaseStorage):  # type: ignore[type-arg]
     """Storage of one account's responses in an SQLite file, for several threads; each failure is a cache miss.
 
     requests-cache's own SQLite storage waits indefinitely for a locked file or a full disk.
-
-    Attributes
-    ----------
-    disabled : bool
-        Whether a failure has disabled the cache; otherwise each page would wait for the same lock again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -144,15 +124,23 @@ class ResponseStorage(BaseStorage):  # type: ignore[type-arg]
         self.path = path
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
-        self.disabled = False
+        self.disabled = False  # by a failure; otherwise each page would wait for the same lock again
 
     def __getitem__(self, key: str) -> CachedResponse:
         """Return the unexpired response of a key, or raise KeyError."""
-        rows = self._execute("SELECT given, expires, body FROM answers WHERE key = ?", key)
-        response = self._decode_entry(*rows[0]) if rows else None
-        if response is None:
-            raise KeyError(key)
-        return response
+        for created, expires, body in self._execute("SELECT given, expires, body FROM answers WHERE key = ?", key):
+            try:
+                return CachedResponse(
+                    status_code=200,
+                    content=zlib.decompressobj().decompress(body, LARGEST_BODY),
+                    created_at=datetime.fromtimestamp(created, UTC),
+                    expires=datetime.fromtimestamp(expires, UTC),
+                    request=CachedRequest(method="GET", url=""),
+                    url="",
+                )
+            except (zlib.error, TypeError, ValueError, OverflowError, OSError):  # a tampered entry is a miss
+                log.warning(UNREADABLE_ENTRY, self.path.name)
+        raise KeyError(key)
 
     def __setitem__(self, key: str, value: CachedResponse) -> None:
         """Store a response under a key."""
@@ -209,21 +197,6 @@ class ResponseStorage(BaseStorage):  # type: ignore[type-arg]
                 self._connection.close()
                 self._connection = None
 
-    def _decode_entry(self, created: float, expires: float, body: bytes) -> CachedResponse | None:
-        try:
-            return CachedResponse(
-                status_code=200,
-                content=zlib.decompressobj().decompress(body, LARGEST_BODY),
-                created_at=datetime.fromtimestamp(created, UTC),
-                expires=datetime.fromtimestamp(expires, UTC),
-                request=CachedRequest(method="GET", url=""),
-                url="",
-            )
-        except (zlib.error, TypeError, ValueError, OverflowError, OSError):  # a tampered entry is a miss
-            log.debug("A cache entry failed to decode.", exc_info=True)
-        log.warning(UNREADABLE_ENTRY, self.path.name)
-        return None
-
     def _execute(self, statement: str, *values: str | float | bytes) -> list[tuple[Any, ...]]:
         with self._lock:
             if self.disabled:
@@ -256,7 +229,7 @@ class ResponseStorage(BaseStorage):  # type: ignore[type-arg]
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = OFF")  # a lost entry is refetched
                 for table in _TABLES:
-                    connection.execute(table)
+                    connection.execute(f"CREATE TABLE IF NOT EXISTS {table}")
                 connection.execute("DELETE FROM answers WHERE expires < ?", (time.time(),))
             except (sqlite3.Error, OSError):
                 connection.close()
@@ -266,29 +239,16 @@ class ResponseStorage(BaseStorage):  # type: ignore[type-arg]
 
 
 def _claim_database(connection: sqlite3.Connection) -> None:
-    """Set our application id in a new database.
-
-    Raises
-    ------
-    PermissionError
-        The database belongs to another program; it is not changed.
-    """
-    if _read_application_id(connection) == _APPLICATION_ID:
+    """Set our application id in a new database; raise a PermissionError for the database of another program."""
+    ours = (_APPLICATION_ID,)
+    if connection.execute("PRAGMA application_id").fetchone() == ours:
         return
     connection.execute("BEGIN IMMEDIATE")  # another process may be doing the same
-    found_id = _read_application_id(connection)
-    if found_id == _APPLICATION_ID:
-        connection.execute("COMMIT")
-        return
-    if found_id or connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+    found = connection.execute("PRAGMA application_id").fetchone()
+    if found != ours and (found != (0,) or connection.execute("SELECT 1 FROM sqlite_master").fetchone()):
         raise PermissionError(errno.EPERM, "it is another program's database: move it away")
     connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
     connection.execute("COMMIT")
-
-
-def _read_application_id(connection: sqlite3.Connection) -> int:
-    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
-    return int(application_id)
 
 
 def _digest(*parts: str) -> str:

@@ -40,8 +40,8 @@ class Cancellation:
     """Cancels the running and future requests and waits of the threads that are bound to it."""
 
     def __init__(self) -> None:
-        self._event = threading.Event()
-        self._deadlines: set[_Deadline] = set()
+        self.event = threading.Event()
+        self.deadlines: set[_Deadline] = set()
 
     def bind_thread(self) -> None:
         """Make the calling thread cancellable."""
@@ -49,54 +49,28 @@ class Cancellation:
 
     def cancel(self) -> None:
         """Cancel the bound threads."""
-        self._event.set()
-        for deadline in self._deadlines.copy():
+        self.event.set()
+        for deadline in self.deadlines.copy():
             deadline.expire()
-
-    @contextlib.contextmanager
-    def track(self, deadline: _Deadline) -> Iterator[None]:
-        """Expire the deadline of a request on cancellation."""
-        self._deadlines.add(deadline)
-        try:
-            if self._event.is_set():
-                deadline.expire()
-            yield
-        finally:
-            self._deadlines.discard(deadline)
-
-    def sleep(self, seconds: float) -> None:
-        """Sleep until the time is over or the thread is cancelled."""
-        self._event.wait(seconds)
-
-    @property
-    def is_cancelled(self) -> bool:
-        """Whether the bound threads are cancelled."""
-        return self._event.is_set()
 
 
 def is_cancelled() -> bool:
     """Return whether the calling thread is cancelled."""
     cancellation: Cancellation | None = getattr(_current, "cancellation", None)
-    return cancellation is not None and cancellation.is_cancelled
+    return cancellation is not None and cancellation.event.is_set()
 
 
 def sleep_unless_cancelled(seconds: float) -> None:
     """Sleep until the time is over or the calling thread is cancelled."""
     cancellation: Cancellation | None = getattr(_current, "cancellation", None)
-    (time.sleep if cancellation is None else cancellation.sleep)(seconds)
+    (time.sleep if cancellation is None else cancellation.event.wait)(seconds)
 
 
 @contextlib.contextmanager
 def enforce_deadline(seconds: float) -> Iterator[None]:
-    """Bound the time of everything within the block: headers, framing and body.
-
-    Raises
-    ------
-    requests.exceptions.ReadTimeout
-        The time is over.
-    """
+    """Raise a requests.exceptions.ReadTimeout if the block, with headers, framing and body, takes longer."""
     _current.deadline = deadline = _Deadline()
-    cancellation: Cancellation | None = getattr(_current, "cancellation", None)
+    cancellation: Cancellation = getattr(_current, "cancellation", None) or Cancellation()
     timer = threading.Timer(seconds, deadline.expire)
     timer.daemon = True
     try:
@@ -104,13 +78,16 @@ def enforce_deadline(seconds: float) -> Iterator[None]:
     except RuntimeError:  # the process has too many threads; nothing was sent
         _current.deadline = None
         raise OSError(errno.EAGAIN, "no thread can be started") from None
+    cancellation.deadlines.add(deadline)
     try:
-        with contextlib.nullcontext() if cancellation is None else cancellation.track(deadline):
-            yield
+        if cancellation.event.is_set():
+            deadline.expire()
+        yield
     except (requests.RequestException, urllib3.exceptions.HTTPError, OSError):
         if not deadline.expired:
             raise
     finally:
+        cancellation.deadlines.discard(deadline)
         timer.cancel()
         _current.deadline = None
     if deadline.expired:
@@ -124,20 +101,20 @@ class _DeadlineMixin:
 
     def connect(self) -> None:
         """Connect; close the connection if the deadline expired before there was a socket to shut."""
-        deadline = _current.deadline
-        deadline.connection = self
+        self._register()
         super().connect()  # type: ignore[misc]
-        if deadline.expired:
-            self.close()  # type: ignore[attr-defined]
-            raise TimeoutError
+        self._register()
 
     def request(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - urllib3's own
+        self._register()
+        super().request(*args, **kwargs)  # type: ignore[misc]
+
+    def _register(self) -> None:
         deadline = _current.deadline
         deadline.connection = self
         if deadline.expired:
             self.close()  # type: ignore[attr-defined]
             raise TimeoutError
-        super().request(*args, **kwargs)  # type: ignore[misc]
 
 
 class _HTTPConnection(_DeadlineMixin, urllib3.connection.HTTPConnection):

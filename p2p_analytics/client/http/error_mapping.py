@@ -5,6 +5,9 @@ No function quotes the text of urllib3 or requests, which may hold the URL and i
 
 from __future__ import annotations
 
+import email.utils
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
@@ -13,12 +16,11 @@ import urllib3
 
 from p2p_analytics import errors
 from p2p_analytics.auth import Secret, redact
-from p2p_analytics.client.http._retry import parse_retry_after
 from p2p_analytics.client.http.adapter import LARGEST_BODY, NotSentError, OversizedBodyError, mask_token_parameters
 from p2p_analytics.display import keep_printable
 from p2p_analytics.records import repair_json
 
-_TRANSPORT_FAILURES: Final[tuple[tuple[tuple[type[Exception], ...], str, bool], ...]] = (
+_TRANSPORT_FAILURES: Final[tuple[tuple[tuple[type[Exception], ...], bool, str], ...]] = (
     (
         (
             requests.exceptions.InvalidURL,
@@ -27,35 +29,37 @@ _TRANSPORT_FAILURES: Final[tuple[tuple[tuple[type[Exception], ...], str, bool], 
             requests.exceptions.InvalidHeader,
             requests.exceptions.InvalidProxyURL,
         ),
-        "No request can be sent to {base_url}: check the base URL and the proxies.",
-        False,
+        False, "No request can be sent to {base_url}: check the base URL and the proxies.",
     ),
     (
         (requests.exceptions.ReadTimeout, urllib3.exceptions.TimeoutError, TimeoutError),
-        "The service at {base_url} did not answer in time: try again later.",
-        True,
+        True, "The service at {base_url} did not answer in time: try again later.",
     ),
     (
         (requests.exceptions.SSLError,),
-        (
-            "The certificate of {base_url} cannot be verified: check the base URL, "
-            "or name your organisation's certificates in REQUESTS_CA_BUNDLE."
-        ),
-        False,
+        False, ("The certificate of {base_url} cannot be verified: check the base URL, "
+                "or name your organisation's certificates in REQUESTS_CA_BUNDLE."),
     ),
     (
         (requests.exceptions.ConnectionError,),
-        "The service at {base_url} cannot be reached: check the base URL, the network, and that it is running.",
-        True,
+        True, "The service at {base_url} cannot be reached: check the base URL, the network, and that it is running.",
     ),
-    ((Exception,), "The answer of {base_url} broke off or could not be read: try again later.", True),
-)
-_TOKEN_CODES: Final = frozenset({"240", "259", "261", "262", "265", "267"})
-_SCOPE_CODES: Final = frozenset({"260"})
-_NOT_FOUND_CODES: Final = frozenset({"283"})
-_REDIRECTS: Final = range(300, 400)
+    ((Exception,), True, "The answer of {base_url} broke off or could not be read: try again later."),
+)  # fmt: skip
 _CLIENT_ERRORS: Final = range(400, 500)
-_FIRST_SERVER_ERROR: Final = 500
+# Error class, its statuses and codes, and its sentence; the first row that fits counts. A 403 alone may also mean
+# another user's payment, which no scope changes.
+_NOTHING: Final[frozenset[str]] = frozenset()
+_KINDS: Final = (
+    (errors.AuthenticationError, {401}, {"240", "259", "261", "262", "265", "267"},
+     "The service does not accept the token{said}: sign in again."),
+    (errors.ScopeError, range(0), {"260"}, "The token does not permit this{said}: sign in again with that scope."),
+    (errors.NotFoundError, {404}, {"283"}, "The service knows no such record, or does not show it to you{said}."),
+    (errors.RateLimitedError, {429}, {"277"}, "The service asks to slow down{said}: try again later."),
+    (errors.ProtocolError, range(300, 400), _NOTHING, "The service answered with a redirect, which is not followed."),
+    (errors.ServerError, range(500, 1000), _NOTHING, "The service failed with status {status}{said}: try again later."),
+    (errors.InvalidRequestError, range(1000), _NOTHING, "The service refused the request with status {status}{said}."),
+)  # fmt: skip
 _MAX_SCANNED: Final = 4096
 _MAX_QUOTED: Final = 200
 
@@ -68,9 +72,7 @@ def map_transport_failure(error: Exception, base_url: str) -> errors.ServiceErro
         return failure
     if isinstance(error, OversizedBodyError):
         return errors.ProtocolError(f"The answer of {base_url} is larger than {LARGEST_BODY // 2**20} MiB: not read.")
-    sentence, retryable = next(
-        (sentence, retryable) for kinds, sentence, retryable in _TRANSPORT_FAILURES if isinstance(error, kinds)
-    )
+    retryable, sentence = next((may, text) for kinds, may, text in _TRANSPORT_FAILURES if isinstance(error, kinds))
     failure = errors.TransportError(sentence.format(base_url=base_url))
     failure.retryable = retryable
     return failure
@@ -81,15 +83,27 @@ def map_error_response(response: requests.Response, *secrets: Secret) -> errors.
     status, envelope = response.status_code, _decode_envelope(response.content)
     code = None if envelope.code is None else _sanitize(str(envelope.code), *secrets)
     said = _sanitize(envelope.message or "", *secrets).rstrip(".")
-    kind, sentence = _classify(status, code)
+    kind, sentence = next((kind, text) for kind, statuses, codes, text in _KINDS if code in codes or status in statuses)
     failure = kind(
         sentence.format(said=f" ({said})" if said else "", status=status),
         status_code=status,
         code=code,
-        retry_after=parse_retry_after(response.headers),
+        retry_after=_parse_retry_after(response.headers),
     )
     failure.said = said
     return failure
+
+
+def _parse_retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait; None if the header is neither a whole number of seconds nor a date."""
+    text = headers.get("Retry-After", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        moment = email.utils.parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
 def _sanitize(text: str, *secrets: Secret) -> str:
@@ -132,34 +146,3 @@ def _decode_envelope(body: bytes) -> _Envelope:
         return msgspec.json.decode(repair_json(body), type=_ErrorBody).error
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _Envelope()
-
-
-def _classify(status: int, code: str | None) -> tuple[type[errors.ServiceError], str]:
-    """Return the error class and its sentence; a known code takes precedence over the status."""
-    for kind, statuses, codes, sentence in _KINDS:
-        if code in codes or status in statuses:
-            return kind, sentence
-    if status >= _FIRST_SERVER_ERROR:
-        return errors.ServerError, "The service failed with status {status}{said}: try again later."
-    return errors.InvalidRequestError, "The service refused the request with status {status}{said}."
-
-
-_NO_CODES: Final[frozenset[str]] = frozenset()
-_NO_STATUS: Final[frozenset[int]] = frozenset()  # a 403 may also mean another user's payment, which no scope changes
-_KINDS: Final = (
-    (errors.AuthenticationError, {401}, _TOKEN_CODES, "The service does not accept the token{said}: sign in again."),
-    (
-        errors.ScopeError,
-        _NO_STATUS,
-        _SCOPE_CODES,
-        "The token does not permit this{said}: sign in again with that scope.",
-    ),
-    (
-        errors.NotFoundError,
-        {404},
-        _NOT_FOUND_CODES,
-        "The service knows no such record, or does not show it to you{said}.",
-    ),
-    (errors.RateLimitedError, {429}, {"277"}, "The service asks to slow down{said}: try again later."),
-    (errors.ProtocolError, _REDIRECTS, _NO_CODES, "The service answered with a redirect, which is not followed."),
-)

@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from enum import Enum, auto
 from pathlib import Path
-from typing import Final, Generic, Literal, Protocol, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 import requests
@@ -26,8 +26,6 @@ import urllib3
 
 from p2p_analytics import errors
 from p2p_analytics.auth import AccessToken, Secret, hide_frames, redact_exception
-from p2p_analytics.client.http import _retry
-from p2p_analytics.client.http._decoding import SUCCESSES, get_decoded, make_decoding_hook
 from p2p_analytics.client.http.adapter import NotSentError, prepare_session
 from p2p_analytics.client.http.cache import UNREADABLE_ENTRY, AccountCache
 from p2p_analytics.client.http.deadline import is_cancelled, sleep_unless_cancelled
@@ -43,9 +41,13 @@ from p2p_analytics.vocabulary import TOKEN_PARAMETER
 log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS: Final = 5
+MAX_RETRY_AFTER: Final = 60.0  # the caller gets the error of a longer Retry-After
+SLOW_SECONDS: Final = 60.0
+_FIRST_BACKOFF: Final = 0.5
+_MAX_BACKOFF: Final = 5.0
+_SUCCESSES: Final = range(200, 300)
 
 T = TypeVar("T")
-SLOW_SECONDS: Final = 60.0
 
 
 class CachePolicy(Enum):
@@ -63,13 +65,6 @@ class ServiceResponse(msgspec.Struct, Generic[T], frozen=True):
     value: T
     fetched_at: datetime
     from_cache: bool = False
-
-
-class TokenSource(Protocol):
-    """Source of the current access token, which may renew it."""
-
-    def get_token(self, *, refused: AccessToken | None = None) -> AccessToken:
-        """Return the current token; ``refused`` is a token that the service no longer accepts."""
 
 
 class _SessionPool:
@@ -100,29 +95,9 @@ class _SessionPool:
 class Transport:
     """Sends requests for one token to one service.
 
-    Parameters
-    ----------
-    base_url : str
-        Address of the service, as returned by :func:`p2p_analytics.settings.base_url`.
-    token : AccessToken
-        The first token; the adapter adds it to each request.
-    timeout : tuple of float
-        Seconds to connect, and seconds for the whole response.
-    deadline : float
-        Seconds for a request with all its retries.
-    max_attempts : int
-        Attempts of a request that fails for a moment.
-    token_source : TokenSource, optional
-        Asked for the current token before each request.
-    sleep, monotonic, jitter : callable
-        Clock and random numbers, replaced in tests.
-
-    Attributes
-    ----------
-    cache : AccountCache or None
-        Cache of the token's account, once :meth:`open_cache` was called.
-    write_lock : Lock
-        Held by a write until its outcome is known.
+    ``timeout`` has the seconds to connect and for a whole response, ``deadline`` the seconds for a request with all its
+    retries. ``get_token`` returns the current token, which it may renew; it is called before each request with None,
+    and with a token that the service refuses. Tests replace clock and random numbers.
     """
 
     def __init__(  # noqa: PLR0913 - clock and random numbers are injected
@@ -133,22 +108,22 @@ class Transport:
         timeout: tuple[float, float],
         deadline: float = 120.0,
         max_attempts: int = MAX_ATTEMPTS,
-        token_source: TokenSource | None = None,
+        get_token: Callable[[AccessToken | None], AccessToken] | None = None,
         sleep: Callable[[float], None] = sleep_unless_cancelled,
         monotonic: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.base_url = base_url
         self._token = token
-        self._token_source = token_source
+        self._renew_token = get_token or (lambda _refused: token)
         self._timeout = timeout
         self._deadline, self._max_attempts = deadline, max_attempts
         self._sleep, self._monotonic, self._jitter = sleep, monotonic, jitter
         self._throttle = Throttle(monotonic)
         self._sessions = _SessionPool(lambda: self._prepare(requests.Session()))
         self._cached_sessions: dict[CachePolicy, _SessionPool] = {}
-        self.cache: AccountCache | None = None
-        self.write_lock = threading.Lock()
+        self.cache: AccountCache | None = None  # of the token's account, once it is known
+        self.write_lock = threading.Lock()  # held by a write until its outcome is known
 
     def open_cache(self, folder: Path, account_id: str) -> None:
         """Use the private cache of the account that the token belongs to."""
@@ -175,14 +150,8 @@ class Transport:
     ) -> ServiceResponse[T]:
         """Return the decoded response to a GET request, from the service or the cache.
 
-        ``decode`` is called once for each body.
-
-        Raises
-        ------
-        TokenError
-            The token has expired; nothing was sent.
-        TransportError, ApiError, ProtocolError
-            The failure of the last attempt.
+        ``decode`` is called once for each body. Raises the failure of the last attempt, or a TokenError if the token
+        has expired and nothing was sent.
         """
         with self._cached_sessions.get(policy, self._sessions).borrow() as session:
             return self._send(session, "GET", path, parameters, decode)
@@ -200,10 +169,8 @@ class Transport:
 
         Raises
         ------
-        TokenError
-            The token has expired; nothing was sent.
-        TransportError
-            The service cannot be reached; nothing was sent.
+        TokenError, TransportError
+            The token has expired, or the service cannot be reached; nothing was sent.
         ApiError
             The service refused with its error envelope; nothing was carried out.
         OutcomeUnknownError
@@ -238,21 +205,22 @@ class Transport:
             has_turn = self._throttle.wait_turn(turn)
             give_up_at = self._monotonic() + self._deadline
             for attempt in range(self._max_attempts):
-                if self._token_source is not None:
-                    self._token = self._token_source.get_token()
-                used = self._token
+                used = self._token = self._renew_token(None)
                 used.require_unexpired(datetime.now(UTC))
                 seconds_left = give_up_at - self._monotonic()
                 outcome = self._attempt(session, method, path, parameters, seconds_left=seconds_left, decode=decode)
                 if isinstance(outcome, ServiceResponse):
                     return outcome
-                pause = _retry.compute_pause(attempt, outcome, self._jitter, max_attempts=self._max_attempts)
-                is_refused = method == "GET" and isinstance(outcome, errors.AuthenticationError)
-                if is_refused and pause is not None and self._has_new_token(used):
-                    continue
-                seconds_left = give_up_at - self._monotonic()
-                may_retry = _retry.is_retryable(method, outcome) and not is_cancelled()
-                if not may_retry or pause is None or pause > seconds_left:
+                pause = _compute_pause(attempt, outcome, self._jitter)
+                if attempt == self._max_attempts - 1 or pause is None:
+                    raise outcome
+                if method == "GET" and isinstance(outcome, errors.AuthenticationError):
+                    self._token = self._renew_token(used)
+                    if self._token is not used:  # another thread or process has renewed it
+                        continue
+                # A write is only sent again after a TransportError, which means that nothing was sent.
+                may_retry = outcome.retryable and (method == "GET" or isinstance(outcome, errors.TransportError))
+                if not may_retry or is_cancelled() or pause > give_up_at - self._monotonic():
                     raise outcome
                 if outcome.retry_after is not None and not has_turn:
                     self._throttle.slow_down()
@@ -268,13 +236,6 @@ class Transport:
 
     def _get_secrets(self) -> dict[str, Secret]:
         return {TOKEN_PARAMETER: self._token}
-
-    def _has_new_token(self, refused: AccessToken) -> bool:
-        """Return whether another thread or process has renewed the refused token meanwhile."""
-        if self._token_source is None:
-            return False
-        self._token = self._token_source.get_token(refused=refused)
-        return self._token is not refused
 
     @hide_frames
     def _attempt(  # noqa: PLR0913 - one request and its decoder
@@ -300,11 +261,11 @@ class Transport:
             data=None if is_read else fields,
             timeout=limits,
             allow_redirects=False,
-            hooks={"response": make_decoding_hook(decode)},
+            hooks={"response": functools.partial(_decode_body, decode)},
         )
         try:
             response = request()
-            if getattr(response, "from_cache", False) and isinstance(get_decoded(response), errors.ServiceError):
+            if getattr(response, "from_cache", False) and isinstance(_get_decoded(response), errors.ServiceError):
                 if self.cache is not None:
                     log.warning(UNREADABLE_ENTRY, self.cache.storage.path.name)
                 response = request(headers={"Cache-Control": "no-cache"})
@@ -320,9 +281,9 @@ class Transport:
         return map_unknown_outcome(outcome)
 
     def _classify(self, response: requests.Response) -> ServiceResponse[T] | errors.ServiceError:
-        if response.status_code not in SUCCESSES:
+        if response.status_code not in _SUCCESSES:
             return map_error_response(response, self._token)
-        value = get_decoded(response)
+        value = _get_decoded(response)
         if isinstance(value, errors.ServiceError):
             if is_envelope(response.content):
                 raise value  # the next response would hold the same unreadable record
@@ -332,6 +293,28 @@ class Transport:
             return failure
         fetched_at = getattr(response, "created_at", None) or datetime.now(UTC)
         return ServiceResponse(value, fetched_at, from_cache=getattr(response, "from_cache", False))
+
+
+def _decode_body(decode: Callable[[bytes], object], response: requests.Response, **_: Any) -> None:  # noqa: ANN401
+    """Decode the body of a success once, as a response hook: before requests-cache decides whether to store it."""
+    if response.status_code in _SUCCESSES and not hasattr(response, "decoded"):  # requests-cache calls hooks twice
+        try:
+            decoded = decode(response.content)
+        except errors.ServiceError as error:
+            decoded = error.with_traceback(None)
+        response.decoded = decoded  # type: ignore[attr-defined]
+
+
+def _get_decoded(response: requests.Response) -> Any:  # noqa: ANN401 - whatever the decoder returns
+    """Return the decoded body, or the ServiceError that its decoder raised."""
+    return response.decoded  # type: ignore[attr-defined]
+
+
+def _compute_pause(attempt: int, failure: errors.ServiceError, jitter: Callable[[], float]) -> float | None:
+    """Return the seconds before the next attempt: Retry-After, else exponential backoff; None if it is too long."""
+    if failure.retry_after is not None:
+        return None if failure.retry_after > MAX_RETRY_AFTER else failure.retry_after + jitter()
+    return float(min(_FIRST_BACKOFF * 2**attempt, _MAX_BACKOFF)) * (0.5 + jitter() / 2)
 
 
 class Throttle:

@@ -72,19 +72,9 @@ def floor_to_unit(moment: datetime, unit: _Unit = YEAR) -> datetime:
 def find_open_window_start(newest: datetime, oldest: datetime, now: datetime) -> datetime:
     """Return the start of the open window: the service can add no payment before it.
 
-    Parameters
-    ----------
-    newest, oldest : datetime
-        The first and the last payment of the newest page. By the service's own clock, the next payment will not be
-        older than the newest one.
-    now : datetime
-        Clock of this machine, in case a payment is dated in the future.
-
-    Returns
-    -------
-    datetime
-        The start of the longest calendar unit that the page covers, so that the open window needs no further
-        request; the start of the day if the page covers none.
+    It is the start of the longest calendar unit that the newest page covers, so that the open window needs no further
+    request; else the start of the day. By the service's own clock, the next payment will not be older than the newest
+    one; if that is dated in the future, the clock of this machine counts.
     """
     settled = max(min(newest, now), BEGINNING + GRACE) - GRACE
     starts = [floor_to_unit(settled, unit) for unit in _UNITS]
@@ -131,21 +121,7 @@ def cover_window(window: Window, complete: Iterable[Window]) -> list[tuple[Windo
 
 
 class WindowTask:
-    """One window, its pager, and its pages so far.
-
-    Attributes
-    ----------
-    window : Window
-        The window; splitting it moves its start.
-    pages : deque of PaymentPage
-        Pages that are fetched and not yet passed on.
-    pages_fetched : int
-        How many were fetched in all.
-    pages_left : float
-        Estimate of the pages still to be fetched.
-    complete : bool
-        Whether the window was read to its start.
-    """
+    """One window, its pager, and its pages so far."""
 
     def __init__(  # noqa: PLR0913 - the window, how to fetch it, and how to plan it
         self,
@@ -157,9 +133,9 @@ class WindowTask:
         may_split: bool = True,
         standalone: bool = False,
     ) -> None:
-        self.window, self.fetch, self.may_split = window, fetch, may_split
+        self.window, self.fetch, self.may_split = window, fetch, may_split  # a split moves the window's start
         self._state = state
-        self.pages_left = pages_left
+        self.pages_left = pages_left  # an estimate
         # A busy week must not make a window seem larger than its estimate and split it needlessly.
         self._split_threshold = min(max(2 * pages_left, _PAGES_PER_WINDOW), _MAX_PAGES)
         self.newest = window.end
@@ -169,18 +145,12 @@ class WindowTask:
     def _start(self, *, standalone: bool = False, refetch: bool = False) -> None:
         query = Query(before=None if self.window.end == END else self.window.end)
         self.pager = Pager(self.fetch, query, self._state, standalone=standalone, refetch=refetch)
-        self.pages: deque[PaymentPage] = deque()
+        self.pages: deque[PaymentPage] = deque()  # fetched and not yet passed on
         self.pages_fetched = 0
-        self.complete = False
+        self.complete = False  # whether the window was read to its start
 
     def restart(self) -> None:
-        """Refetch the whole window, without the cache.
-
-        Raises
-        ------
-        PaginationError
-            The window was restarted before.
-        """
+        """Refetch the whole window, without the cache; raise a PaginationError the second time."""
         if self._is_restarted:
             raise PaginationError(
                 "The service's pages of payments contradict each other, so payments may be missing, and nothing is "
@@ -193,11 +163,6 @@ class WindowTask:
     def cursor(self) -> datetime:
         """Upper bound of the next request."""
         return END if self.pager.query.before is None else self.pager.query.before
-
-    @property
-    def fetched_window(self) -> Window:
-        """The part of the window that was fetched."""
-        return self.window if self.complete else Window(self.cursor, self.window.end)
 
     @property
     def ended_early(self) -> bool:
@@ -244,6 +209,8 @@ class WindowTask:
         self.pages_left = 0 if self.complete else self._estimate_pages(likely_start)
 
     def _estimate_pages(self, likely_start: datetime | None) -> float:
+        if self._state.has_links and not self.pager.had_link:
+            return 1  # the list probably ends here, however dense its last page is
         time_per_page = max(self.newest - self.cursor, _SECOND) / self.pages_fetched
         return (self.cursor - self._estimate_start(likely_start)) / time_per_page
 
@@ -292,17 +259,7 @@ class WindowTask:
 
 
 class CompletenessCheck:
-    """Comparison of each window with its neighbours, from the newest to the oldest.
-
-    Parameters
-    ----------
-    tasks : list of WindowTask
-        All windows, newest first.
-    bounds : Window
-        The bounds of the load.
-    deduplicator : Deduplicator
-        The payments of the windows that were passed on.
-    """
+    """Comparison of each window of a load with its neighbours, from the newest to the oldest."""
 
     def __init__(self, tasks: list[WindowTask], bounds: Window, deduplicator: Deduplicator) -> None:
         self.tasks = tasks
@@ -320,13 +277,7 @@ class CompletenessCheck:
         return task.ended_early and not all(older.complete for older in self._list_older(task))
 
     def accept(self, task: WindowTask) -> None:
-        """Expect the window's payments outside of it in older windows.
-
-        Raises
-        ------
-        PaginationError
-            A payment belongs to a newer window, which did not hold it.
-        """
+        """Expect the window's payments outside of it in older windows; raise an error if one belongs to a newer one."""
         self._expected = {each: date for each, date in self._expected.items() if not task.contains(date)}
         for page in task.pages:
             for payment_id, date in task.iterate_outside(page):

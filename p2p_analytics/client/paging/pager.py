@@ -63,27 +63,8 @@ class FetchPage(Protocol):
 class Pager:
     """One pass through the list from a bound towards older payments, a page at a time.
 
-    Parameters
-    ----------
-    fetch : FetchPage
-        Fetches a page.
-    query : Query
-        The first request; the following ones differ in ``before`` alone.
-    state : LoadState
-        Shared by the pagers of one load.
-    standalone : bool
-        Whether no other pager overlaps the first page, so that a second request has to confirm it.
-    refetch : bool
-        Whether every page bypasses the cache.
-
-    Attributes
-    ----------
-    query : Query
-        The next request.
-    overlap : str or None
-        Id of the payment that the next page must hold; None if there is none.
-    ended : bool
-        Whether the list holds nothing older.
+    ``query`` is the next request; the requests differ in ``before`` alone. A ``standalone`` pager is overlapped by no
+    other one, so that a second request has to confirm its first page. With ``refetch``, every page bypasses the cache.
     """
 
     def __init__(
@@ -92,12 +73,12 @@ class Pager:
         self._fetch, self.query, self._state = fetch, query, state
         self.standalone, self._refetch = standalone, refetch
         self._previous: Query | None = None
-        self.overlap: str | None = None
+        self.overlap: str | None = None  # id of the payment that the next page must hold
         self._prefetched: PaymentPage | None = None  # the next page, if a check has fetched it already
         self._last_ids: list[str] = []  # of the previous page, if it had no next link
         self._first_ids: list[str] = []
-        self._had_link = False  # whether the previous page had a next link
-        self.ended = False
+        self.had_link = False  # whether the previous page had a next link
+        self.ended = False  # whether the list holds nothing older
 
     def fetch_next(self) -> PaymentPage:
         """Return the next page; if one second fills a page, several requests make up a larger page.
@@ -117,7 +98,7 @@ class Pager:
         if page.length >= self.query.limit < PAGE_SIZE_MAXIMUM and not self._advances(page):
             page = self._fetch_checked(full_size)
         full, last = self._state.is_full(page), self._is_last(page)
-        if last and (full or self._had_link):  # the previous page promised more than this one holds
+        if last and (full or self.had_link):  # the previous page promised more than this one holds
             page = self._fetch_checked(full_size, refetch=True)
             full, last = self._state.is_full(page), self._is_last(page)
         if not get_dates(page.items):
@@ -126,9 +107,12 @@ class Pager:
         if self._advances(page):
             self._move_cursor(page, get_end_of_second(oldest), overlap=find_overlap(page.items, self.query.limit))
             return page
-        if full and not (last and self._is_link_trusted(page) and not self._has_older(oldest)):
+        # A missing link is trusted if other pages have links, or if this page is the only one and not filled.
+        is_only = self.standalone and page.items.ids == self._first_ids and page.length < PAGE_SIZE_MAXIMUM
+        is_link_trusted = last and (self._state.has_links or is_only)
+        if full and not (is_link_trusted and not self._has_older(oldest)):
             return self._complete_second(page, oldest)
-        self._state.people.add(page.items.parties(0, len(page.items)))
+        self._state.parties.update(page.items.parties(0, len(page.items)))
         if last:
             self.ended = True
         else:  # the page holds all of this second, so the next request excludes it
@@ -147,11 +131,6 @@ class Pager:
         """Return the page of a second request, for a page that overlaps no previous one.
 
         The first page of a list is only confirmed if it is empty: otherwise a new payment may have changed it.
-
-        Raises
-        ------
-        PaginationError
-            Three answers to one request differ.
         """
         if self._previous is None and self.query.before is None and page.items:
             return page
@@ -162,14 +141,6 @@ class Pager:
                 return page
             seen.update(page.items.ids)
         raise PaginationError(_CONTRADICTORY)
-
-    def _is_link_trusted(self, page: PaymentPage) -> bool:
-        """Return whether a missing next link proves that a full page is the last one.
-
-        It does if other pages have links, or if the page is the only one and shorter than requested.
-        """
-        only = self.standalone and page.items.ids == self._first_ids and page.length < PAGE_SIZE_MAXIMUM
-        return self._state.has_links or only
 
     def _is_same_last_page(self, page: PaymentPage) -> bool:
         """Return whether a service that ignores ``before`` has returned its only page again."""
@@ -190,15 +161,15 @@ class Pager:
         The people of the page's last second are counted with the next page, which holds all of that second.
         """
         self._previous, self.overlap = self.query, overlap
-        self._had_link = page.next is not None
-        self._last_ids = [] if self._had_link else page.items.ids
+        self.had_link = page.next is not None
+        self._last_ids = [] if self.had_link else page.items.ids
         self._first_ids = self._first_ids or page.items.ids
         self.query = msgspec.structs.replace(self.query, before=before)
         if overlap is not None:
             stop = sum(date is None or date >= before for date in page.items.created)
             if stop < len(page.items):
                 stop = next(n for n, date in enumerate(page.items.created) if date is not None and date < before)
-            self._state.people.add(page.items.parties(0, stop))
+            self._state.parties.update(page.items.parties(0, stop))
 
     def _exclude(self, page: PaymentPage, instant: datetime) -> None:
         """Continue strictly before an instant, even if the service treats ``before`` as inclusive."""
@@ -246,17 +217,14 @@ class Pager:
         page = self._fetch(query, refetch=True)
         contradiction = find_contradiction(page, query, self.overlap)
         for _ in range(_FILTERED_ATTEMPTS if query.status else 1):
-            if not contradiction or self._is_partly_unreadable(page, query) or self._has_changed_status(page):
+            # A record without a readable id may be the missing payment; the page's problems report it.
+            has_lost_id = any(problem.unreadable and problem.record_id is None for problem in page.problems)
+            may_hold = has_lost_id and bool(get_dates(page.items)) and not find_contradiction(page, query, None)
+            if not contradiction or may_hold or self._has_changed_status(page):
                 return page
             page = self._fetch(query, refetch=True)
             contradiction = find_contradiction(page, query, self.overlap)
         raise PaginationError(contradiction)
-
-    @staticmethod
-    def _is_partly_unreadable(page: PaymentPage, query: Query) -> bool:
-        """Return whether a page may lack a payment because a record has no readable id, as its problems report."""
-        readable = not find_contradiction(page, query, None) and bool(get_dates(page.items))
-        return readable and any(problem.unreadable and problem.record_id is None for problem in page.problems)
 
     def _has_changed_status(self, page: PaymentPage) -> bool:
         """Return whether the missing payment has left a list filtered by status since the previous page.
@@ -279,10 +247,7 @@ class Pager:
 
 
 def find_contradiction(page: PaymentPage, query: Query, overlap: str | None) -> str:
-    """Return why a page cannot be the answer to a query, as a sentence; empty if it can.
-
-    ``overlap`` is the id of a payment that the page must hold.
-    """
+    """Return why a page cannot answer a query and hold the payment ``overlap``, as a sentence; empty if it can."""
     dates = get_dates(page.items)
     if any(later < earlier for later, earlier in pairwise(dates)):
         return "The service's list of payments is not sorted newest first, so it cannot be paged without loss."
@@ -299,10 +264,7 @@ def find_contradiction(page: PaymentPage, query: Query, overlap: str | None) -> 
 
 
 def find_overlap(items: Payments, limit: int) -> str:
-    """Return the id of the oldest payment that the next page must hold.
-
-    The next page has ``limit`` records and starts with the last second of these payments.
-    """
+    """Return the id of the oldest payment that the next page must hold, which starts with the last second."""
     dated = [(payment_id, date) for payment_id, date in zip(items.ids, items.created, strict=True) if date is not None]
     second = floor_to_second(dated[-1][1])
     of_second = [payment_id for payment_id, date in dated if floor_to_second(date) == second]
@@ -310,29 +272,6 @@ def find_overlap(items: Payments, limit: int) -> str:
 
 
 # ---- state that the pagers of one load share
-
-
-class KnownPeople:
-    """User ids of the people on the payments of a load, and of the friends.
-
-    Parameters
-    ----------
-    list_friend_ids : callable
-        Returns the ids of the user's friends; called only when they are needed.
-    """
-
-    def __init__(self, list_friend_ids: Callable[[], Iterable[str]]) -> None:
-        self._list_friend_ids = list_friend_ids
-        self._parties: set[bytes | str] = set()
-
-    def add(self, parties: Iterable[bytes | str]) -> None:
-        """Add actors and targets, as undecoded JSON or as user ids."""
-        self._parties.update(parties)
-
-    def ids(self) -> set[str]:
-        """Return the user ids of all people added, and of the friends."""
-        seen = (party if isinstance(party, str) else user_id_of_party(party) for party in self._parties)
-        return {user_id for user_id in (*seen, *self._list_friend_ids()) if user_id}
 
 
 class CrowdedSecond(NamedTuple):
@@ -345,32 +284,21 @@ class CrowdedSecond(NamedTuple):
 
 
 class LoadState:
-    """What the pagers of one load have seen; threads share it.
-
-    Attributes
-    ----------
-    longest : int
-        Records on the longest page so far, the best estimate of the service's page size.
-    has_links : bool
-        Whether any page had a next link, so that a missing link means something.
-    people : KnownPeople
-        People seen so far.
-    crowded : list of CrowdedSecond
-        Seconds that :func:`fetch_by_people` has to complete at the end of the load.
-    """
+    """What the pagers of one load have seen; threads share it."""
 
     def __init__(self, list_friend_ids: Callable[[], Iterable[str]] = tuple) -> None:
-        self.longest = 0
-        self.has_links = False
-        self.people = KnownPeople(list_friend_ids)
-        self.crowded: list[CrowdedSecond] = []
+        self.list_friend_ids = list_friend_ids
+        self.has_links = False  # whether any page had a next link, so that a missing link means something
+        self.parties: set[bytes | str] = set()  # actors and targets, as undecoded JSON or as user ids
+        self.crowded: list[CrowdedSecond] = []  # to be completed by people at the end of the load
+        self._longest = 0  # records on the longest page so far, the best estimate of the service's page size
         self._lock = threading.Lock()
 
     def is_full(self, page: PaymentPage) -> bool:
         """Return whether the service may have truncated the page."""
         with self._lock:
-            self.longest = max(self.longest, page.length)
-        return page.length >= max(self.longest, _SHORTEST_FULL_PAGE)
+            self._longest = max(self._longest, page.length)
+        return page.length >= max(self._longest, _SHORTEST_FULL_PAGE)
 
     def is_crowded(self, page: PaymentPage, second: datetime) -> bool:
         """Return whether the page may lack payments of the second: it is full and holds no older payment."""
@@ -388,7 +316,12 @@ def fetch_by_filters(
     A second that these filters cannot complete is added to ``state.crowded``. Where payments may be missing, a page
     without payments reports it in its ``problems``.
     """
-    narrower = _narrow_query(query)
+    narrower: list[Query] = []
+    for name, values in (("action", Action), ("status", Status), ("actor", ())):
+        given = getattr(query, name)
+        split = given.split(",") if given else list(values)
+        if len(split) > 1 and not narrower:  # one query per value of the first filter that can still be split
+            narrower = [msgspec.structs.replace(query, **{name: str(value)}) for value in split]
     if not narrower:
         if query.actor:
             yield _report_incomplete(second, _SAME_KIND_AND_PERSON)
@@ -414,7 +347,8 @@ def fetch_by_people(state: LoadState) -> Iterator[PaymentPage]:
     """
     if not state.crowded:
         return
-    known = state.people.ids()
+    seen = (party if isinstance(party, str) else user_id_of_party(party) for party in state.parties)
+    known = {user_id for user_id in (*seen, *state.list_friend_ids()) if user_id}
     for crowded in state.crowded:
         actors = {_get_actor_id(payment) for payment in crowded.page.items}
         groups = _split_groups(sorted({actor for actor in actors if actor} | known), _PEOPLE_PER_REQUEST)
@@ -435,16 +369,6 @@ def fetch_by_people(state: LoadState) -> Iterator[PaymentPage]:
             yield _report_incomplete(
                 crowded.second, "and some of the people in it are seen nowhere else; others may be missing"
             )
-
-
-def _narrow_query(query: Query) -> list[Query]:
-    """Return one query per value of the first filter that can still be split, an empty list if none can."""
-    for name, values in (("action", Action), ("status", Status), ("actor", ())):
-        given = getattr(query, name)
-        split = given.split(",") if given else list(values)
-        if len(split) > 1:
-            return [msgspec.structs.replace(query, **{name: str(value)}) for value in split]
-    return []
 
 
 def _fetch_narrower(fetch: FetchPage, query: Query, wider: PaymentPage, second: datetime) -> PaymentPage:
@@ -522,13 +446,7 @@ def get_end_of_second(instant: datetime) -> datetime:
 
 
 class Deduplicator:
-    """Payments that a load has passed on, each once.
-
-    Parameters
-    ----------
-    max_payments : int
-        Payments after which the list is considered endless.
-    """
+    """Payments that a load has passed on, each once."""
 
     def __init__(self, max_payments: int) -> None:
         self._max_payments = max_payments
@@ -544,13 +462,7 @@ class Deduplicator:
         return len(self._contents)
 
     def require_end(self, count: int) -> None:
-        """Raise a PaginationError if the list seems to have no end. Call this once per page.
-
-        Parameters
-        ----------
-        count : int
-            Distinct payments fetched so far.
-        """
+        """Raise a PaginationError if the list has no end, by the payments fetched so far. Call this once per page."""
         self._count, self._barren = count, self._barren + 1 if count == self._count else 0
         if self._barren > _MAX_BARREN_PAGES:
             raise PaginationError(
@@ -574,64 +486,32 @@ class Deduplicator:
             keep.append(new)
             if new:
                 contents[row.id] = hash((content, row.status))
-            elif known is not None and not _is_same(known, content, row.status):
-                problems.append(Problem(row.id, "payment_id", "", "listed twice with different contents; one is kept"))
+            elif known is not None:  # only a pending payment may have changed its status
+                statuses = (*Status, None) if row.status == Status.PENDING else (row.status, Status.PENDING)
+                if all(known != hash((content, each)) for each in statuses):
+                    text = "listed twice with different contents; one is kept"
+                    problems.append(Problem(row.id, "payment_id", "", text))
         yield msgspec.structs.replace(page, items=items.select(keep))
         if problems:
             yield PaymentPage(Payments.of((), problems))
 
 
-def _is_same(known: int, content: tuple[object, ...], status: str | None) -> bool:
-    """Return whether the known payment has the same contents; only a pending one may have changed its status."""
-    statuses = (*Status, None) if status == Status.PENDING else (status, Status.PENDING)
-    return any(known == hash((content, each)) for each in statuses)
-
-
 # ---- lists of friends
 
 
-class FetchFriends(Protocol):
-    """Callable that fetches a page of friends."""
-
-    def __call__(self, parameters: dict[str, str], *, refetch: bool = False) -> Page[User]:
-        """Return the page for request parameters; ``refetch`` bypasses the cache."""
-
-
-class FriendCount(NamedTuple):
-    """Number of friends by the user's profile, None if unknown.
-
-    ``read`` returns the last known number; ``refetch`` requests the profile.
-    """
-
-    read: Callable[[], int | None]
-    refetch: Callable[[], int | None]
-
-
 def paginate_friends(
-    fetch: FetchFriends, list_url: str, page_size: int, *, count: FriendCount, max_friends: int
+    fetch: Callable[..., Page[User]],
+    list_url: str,
+    page_size: int,
+    *,
+    count: Callable[..., int | None],
+    max_friends: int,
 ) -> Iterator[Page[User]]:
     """Yield the pages of a list of friends; a last page without friends reports that some may be missing.
 
     The list ends when it holds as many friends as the profile counts, or else when a request for those after the
-    last one returns no new friend.
-
-    Parameters
-    ----------
-    fetch : FetchFriends
-        Fetches a page.
-    list_url : str
-        Address of the list, which its next links must continue.
-    page_size : int
-        Friends per page.
-    count : FriendCount
-        Number of friends by the profile.
-    max_friends : int
-        Friends after which the list is considered endless.
-
-    Raises
-    ------
-    PaginationError
-        The list does not end, or a next link leads elsewhere.
+    last one returns no new friend. It raises a PaginationError if it does not end, or if a next link does not continue
+    ``list_url``. ``count`` returns the number by the profile, None if unknown; ``refetch=True`` requests the profile.
     """
     limit = str(page_size)
     parameters = {"limit": limit}
@@ -648,7 +528,7 @@ def paginate_friends(
                 f"The service listed more than {max_friends:,} friends, so the list seems to have no end and nothing "
                 "is returned. If the account has more, raise the limit: Client(max_payments=...)."
             )
-        if (page.next is None or not new) and len(seen) == count.read():
+        if (page.next is None or not new) and len(seen) == count():
             return
         if page.next is not None and page.items:
             followed.append(parameters)
@@ -663,8 +543,8 @@ def paginate_friends(
         else:
             confirming = True
             parameters = {"after": next(reversed(seen)), "limit": limit} if seen else {"limit": limit}
-    if len(seen) < (count.read() or 0) and len(seen) < (count.refetch() or 0):
-        numbers = f"{count.read()} and {len(seen)}"
+    if len(seen) < (count() or 0) and len(seen) < (count(refetch=True) or 0):
+        numbers = f"{count()} and {len(seen)}"
         text = "the profile counts more friends than their list holds"
         yield Page((), None, (Problem(None, "friends_count", numbers, text, incomplete=True),))
 
@@ -673,19 +553,12 @@ def paginate_friends(
 
 
 def parse_next_link(link: str, list_url: str) -> dict[str, str]:
-    """Return the parameters of a next link, without a token.
-
-    Parameters
-    ----------
-    link : str
-        ``pagination.next`` as sent by the service.
-    list_url : str
-        Address of the list that the link must continue.
+    """Return the parameters of a next link, as the service sent it, without a token.
 
     Raises
     ------
     PaginationError
-        The link leads to another host, scheme, port or path, or is not a valid address.
+        The link is not a valid address, or leads to another host, scheme, port or path than the list.
     """
     if not link.isprintable() or "\\" in link or " " in link:
         raise _build_error("holds characters that no address has")

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
@@ -47,24 +47,8 @@ _PROBES: Final = 3  # pages after the newest one that are read before planning
 MAX_PAYMENTS: Final = 10_000_000  # of one list; a longer one is considered endless
 
 
-class PageSource(Protocol):
-    """Source of pages, which records the complete windows."""
-
-    def fetch_current(self, query: Query, *, refetch: bool = False) -> PaymentPage:
-        """Return a page from the service."""
-
-    def fetch_closed(self, query: Query, *, refetch: bool = False) -> PaymentPage:
-        """Return a page of a closed window, from the cache if possible; ``refetch`` bypasses the cache."""
-
-    def read_complete_windows(self) -> Sequence[Window]:
-        """Return the closed windows that earlier loads completed."""
-
-    def record_window(self, window: Window) -> None:
-        """Record that a closed window, or the newer part of one, is complete."""
-
-
 def fetch_history(  # noqa: PLR0913 - the source, the bounds, and how to load
-    source: PageSource,
+    source: CachedPages,
     *,
     after: datetime,
     before: datetime,
@@ -81,25 +65,19 @@ def fetch_history(  # noqa: PLR0913 - the source, the bounds, and how to load
 
     Parameters
     ----------
-    source : PageSource
-        Source of the pages.
     after, before : datetime
         Exclusive bounds; ``BEGINNING`` and ``END`` exclude nothing.
     likely_start : datetime or None
         When the history probably begins.
-    concurrency : int
-        Maximum number of simultaneous requests.
     on_progress : callable
         Called after each page with the number of payments fetched and the estimated total.
     list_friend_ids : callable
         Returns the ids of the user's friends, who may have acted in a crowded second.
-    max_payments : int
-        Payments after which the list is considered endless.
 
     Raises
     ------
     PaginationError
-        Pages contradict each other, even after a refetch.
+        Pages contradict each other, even after a refetch, or there are more than ``max_payments``.
     """
     state, deduplicator = LoadState(list_friend_ids), Deduplicator(max_payments)
     bounds = Window(after, before)
@@ -117,7 +95,7 @@ def fetch_history(  # noqa: PLR0913 - the source, the bounds, and how to load
 
 
 def _plan_windows(
-    source: PageSource, state: LoadState, bounds: Window, likely_start: datetime | None
+    source: CachedPages, state: LoadState, bounds: Window, likely_start: datetime | None
 ) -> list[WindowTask]:
     """Return the windows of a load, newest first; the newest page is already fetched."""
     newest = WindowTask(bounds, source.fetch_current, state, pages_left=1, may_split=False, standalone=True)
@@ -154,7 +132,7 @@ def _plan_windows(
 
 
 def _fetch_windows(
-    source: PageSource,
+    source: CachedPages,
     check: CompletenessCheck,
     likely_start: datetime | None,
     concurrency: int,
@@ -199,7 +177,7 @@ def _fetch_windows(
                 tasks[place:place] = parts
                 ready += parts if task.complete else [task]
                 if task.fetch == source.fetch_closed:
-                    source.record_window(task.fetched_window)
+                    source.record_window(task.window if task.complete else Window(task.cursor, task.window.end))
     finally:
         cancellation.cancel()
         pool.shutdown(cancel_futures=True)
@@ -228,27 +206,9 @@ def paginate(  # noqa: PLR0913 - the query, its bounds, and how to complete it
     list_friend_ids: Callable[[], Sequence[str]] = tuple,
     max_payments: int = MAX_PAYMENTS,
 ) -> Iterator[PaymentPage]:
-    """Yield the pages between two instants, newest first, each payment once.
+    """Yield the pages of a query between two instants, one request after another.
 
-    Payments of crowded seconds that only a filter by people finds come last.
-
-    Parameters
-    ----------
-    fetch : FetchPage
-        Fetches a page.
-    query : Query
-        Filters and page size.
-    after, before : datetime
-        Exclusive bounds; ``BEGINNING`` and ``END`` exclude nothing.
-    list_friend_ids : callable
-        Returns the ids of the user's friends, who may have acted in a crowded second.
-    max_payments : int
-        Payments after which the list is considered endless.
-
-    Raises
-    ------
-    PaginationError
-        The list cannot be read to its end without loss.
+    The order, the other parameters and the errors are those of :func:`fetch_history`.
     """
     state, deduplicator = LoadState(list_friend_ids), Deduplicator(max_payments)
     pager = Pager(fetch, msgspec.structs.replace(query, before=None if before == END else before), state)
@@ -268,14 +228,8 @@ def paginate(  # noqa: PLR0913 - the query, its bounds, and how to complete it
 class CachedPages:
     """Pages of one load.
 
-    Parameters
-    ----------
-    fetch : callable
-        Takes a query and a cache policy; returns the page and whether it came from the cache.
-    open_cache : callable
-        Returns the account's cache, None if there is none; called before the first window.
-    refresh : bool
-        Whether to clear the cache first.
+    ``fetch`` returns the page of a query under a cache policy, and whether it came from the cache. ``open_cache``
+    returns the account's cache if there is one; it is called before the first window, and ``refresh`` clears it then.
     """
 
     def __init__(
@@ -292,7 +246,7 @@ class CachedPages:
         self._seen: set[str] = set()
         # Adjacent pages overlap: reuse the status that was already refetched for one of them.
         self._refetched: dict[str, Payment] = {}
-        self._pending: frozenset[str] | None = None
+        self._pending: set[str] | None = None
         self._pending_lock = threading.Lock()
 
     def fetch_current(self, query: Query, *, refetch: bool = False) -> PaymentPage:  # noqa: ARG002 - always refetches
@@ -305,7 +259,7 @@ class CachedPages:
         ``refetch`` asks the service and replaces the cache entry.
         """
         page, cached = self._fetch(query, CachePolicy.LONG_REFETCH if refetch else CachePolicy.LONG)
-        changed = self._find_resolved(page.items) if cached else frozenset()
+        changed = self._find_resolved(page.items) if cached else set()
         if not changed <= self._refetched.keys():
             page, cached = self._fetch(query, CachePolicy.LONG_REFETCH)
             self._refetched.update(
@@ -327,10 +281,7 @@ class CachedPages:
         return self._cache.read_windows()
 
     def record_window(self, window: Window) -> None:
-        """Record that a closed window, or the newer part of one, is complete.
-
-        The next load will send the same requests. This proves nothing: cached pages pass the same checks as new ones.
-        """
+        """Record that a closed window, or the newer part of one, is complete: the next load sends the same requests."""
         if self._cache is not None:
             self._cache.add_window(window)
 
@@ -347,16 +298,14 @@ class CachedPages:
             return " No cache keeps the payments fetched so far, so the next load starts from the beginning."
         return f" {len(self._seen):,} payments are kept, and the next load goes on from there."
 
-    def _find_resolved(self, items: Payments) -> frozenset[str]:
-        """Return the ids of payments that were pending and no longer are."""
-        pending = _find_pending(items)
-        return pending - self._fetch_pending() if pending else pending
+    def _find_resolved(self, items: Payments) -> set[str]:
+        """Return the ids of payments that were pending and no longer are.
 
-    def _fetch_pending(self) -> frozenset[str]:
-        """Return the ids of all pending payments, fetched once per load.
-
-        The pages are read without overlap: a payment hidden by a tie costs one needless refetch, nothing else.
+        The ids of all pending payments are fetched once per load. Their pages are read without overlap: a payment
+        hidden by a tie costs one needless refetch, nothing else.
         """
+        if not _find_pending(items):
+            return set()
         with self._pending_lock:
             if self._pending is None:
                 found: set[str] = set()
@@ -365,13 +314,12 @@ class CachedPages:
                     page = self.fetch_current(query)
                     found |= _find_pending(page.items)
                     query = _advance(query, page)
-                self._pending = frozenset(found)
-            return self._pending
+                self._pending = found
+        return _find_pending(items) - self._pending
 
 
-def _find_pending(items: Payments) -> frozenset[str]:
-    rows = zip(items.ids, items.rows, strict=True)
-    return frozenset(payment_id for payment_id, row in rows if row.status == Status.PENDING)
+def _find_pending(items: Payments) -> set[str]:
+    return {row.id for row in items.rows if row.status == Status.PENDING}
 
 
 def _advance(query: Query, page: PaymentPage) -> Query | None:

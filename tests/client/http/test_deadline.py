@@ -18,30 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def drip(connection: socket.socket, expire: Callable[[], None]) -> None:
-    """Send a body one byte at a time, past the deadline."""
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
-    for number in range(60):
-        connection.sendall(b" ")
-        if number == 5:
-            expire()
+def drip(head: bytes, rest: bytes) -> Callable[..., None]:
+    """Return a conversation that sends bytes one at a time, past the deadline."""
+
+    def talk(connection: socket.socket, expire: Callable[[], None]) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n" + head)
+        for number in range(60):
+            connection.sendall(rest[number % len(rest) :][:1])
+            if number == 5:
+                expire()
+
+    return talk
 
 
-def drip_headers(connection: socket.socket, expire: Callable[[], None]) -> None:
-    """Send headers one byte at a time, past the deadline."""
-    for number, byte in enumerate(b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\nX-Slow: yes, it is slow\r\n\r\n"):
-        connection.sendall(bytes([byte]))
-        if number == 5:
-            expire()
-
-
-def drip_chunk(connection: socket.socket, expire: Callable[[], None]) -> None:
-    """Send the extension of a chunk one byte at a time, past the deadline."""
-    connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=")
-    for number in range(60):
-        connection.sendall(b"y")
-        if number == 5:
-            expire()
+DRIP = drip(b"Content-Length: 1000\r\n\r\n", b" ")
 
 
 def send_rst(connection: socket.socket, _expire: Callable[[], None]) -> None:
@@ -63,9 +53,9 @@ def flood(connection: socket.socket, _expire: Callable[[], None]) -> None:
 @pytest.mark.parametrize(
     ("talk", "kind", "expires"),
     [
-        (drip, errors.TransportError, True),
-        (drip_headers, errors.TransportError, True),
-        (drip_chunk, errors.TransportError, True),
+        (DRIP, errors.TransportError, True),
+        (drip(b"X-Slow: ", b"y"), errors.TransportError, True),
+        (drip(b"Transfer-Encoding: chunked\r\n\r\n5;x=", b"y"), errors.TransportError, True),
         (send_rst, errors.TransportError, False),
         (send_nothing, errors.TransportError, False),
         (flood, errors.ProtocolError, False),
@@ -91,7 +81,7 @@ def test_each_attempt_has_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch)
     """The last attempts of a request get less than the timeout, so that the deadline bounds them all."""
     timers = use_manual_timers(monkeypatch)
     clock = itertools.count(step=1.0)
-    with serve_raw(lambda connection: drip(connection, timers[-1].fire)) as base_url:
+    with serve_raw(lambda connection: DRIP(connection, timers[-1].fire)) as base_url:
         transport, _waits = transport_to(base_url, timeout=(5.0, 5.0), deadline=8.0, monotonic=lambda: next(clock))
         with pytest.raises(errors.TransportError):
             transport.get("/me", {})

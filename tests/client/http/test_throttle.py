@@ -64,28 +64,6 @@ def test_one_retry_after_pauses_every_connection(start_service) -> None:
     assert events == ["request", "sleep 7", "wake", *["request"] * 8]
 
 
-def test_a_service_that_takes_one_request_at_a_time_answers_all(start_service) -> None:
-    """Eight connections to a service that refuses every request beside another one: none fails."""
-    running = threading.Semaphore(1)
-    refused = threading.Event()
-
-    def answer(_path: str, _parameters: dict[str, str]) -> object:
-        if not running.acquire(blocking=False):
-            refused.set()
-            return 429, {"Retry-After": "0"}, b""
-        try:
-            refused.wait(20)  # the first request lasts until the service has refused another one
-            return GOOD
-        finally:
-            running.release()
-
-    transport = transport_to(start_service(answer), sleep=lambda _seconds: wait_until(lambda: running._value == 1))
-    with ThreadPoolExecutor(8) as threads:
-        responses = list(threads.map(lambda _: transport.get("/me", {}), range(80)))
-    assert {response.value for response in responses} == {BODY}
-    assert refused.is_set()
-
-
 def test_the_throttle_ends_after_a_minute() -> None:
     """Without a further refusal, requests run concurrently again."""
     clock = [0.0]
@@ -119,9 +97,11 @@ def interrupt_soon() -> None:
     threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
 
 
-@pytest.mark.parametrize("waits", [False, True], ids=["during requests", "during waits"])
-@pytest.mark.parametrize("days_apart", [1, 60], ids=["by windows", "a short history"])
-@pytest.mark.parametrize("interrupts", [True, False], ids=["default signals", "signals as event loops set them"])
+@pytest.mark.parametrize(
+    ("waits", "days_apart", "interrupts"),
+    [(False, 1, True), (False, 60, False), (True, 1, False), (True, 60, True)],
+    ids=["requests by windows", "requests, signals of event loops", "waits, signals of event loops", "waits"],
+)
 def test_ctrl_c_ends_a_load_at_once(start_service, days_apart: int, request, *, waits: bool, interrupts: bool) -> None:
     """The load closes its connections, sends nothing more, and leaves no thread."""
     signal.siginterrupt(signal.SIGINT, interrupts)  # whether a signal ends system calls

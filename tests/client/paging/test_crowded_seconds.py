@@ -97,16 +97,15 @@ def test_unknown_people_make_a_crowded_second_doubtful() -> None:
     assert list_problems(Model(make_crowd(130, actor=["7", "8", "9", "10"]))) == []
 
 
-@pytest.mark.parametrize("people", [100, 400])
-def test_people_from_later_pages_complete_a_crowded_second(people: int) -> None:
-    """Two hundred payments by up to a hundred people, of whom the page shows fifty: none is lost."""
+def test_people_from_later_pages_complete_a_crowded_second() -> None:
+    """Two hundred payments by a hundred people, of whom the page shows fifty: none is lost."""
     chance = random.Random(3)  # noqa: S311 - the same data each time
-    ids = [str(100 + number) for number in range(people)]
+    ids = [str(100 + number) for number in range(100)]
     words = {"action": "pay", "status": "settled"}
-    made = [Payment(id=str(n), date_created=START, actor=User(id=ids[n % people]), **words) for n in range(200)]
+    made = [Payment(id=str(n), date_created=START, actor=User(id=ids[n % 100]), **words) for n in range(200)]
     older = [
         Payment(id=str(1000 + n), date_created=START - timedelta(days=n + 1), actor=User(id=each), **words)
-        for n, each in enumerate(chance.sample(ids, people))
+        for n, each in enumerate(chance.sample(ids, 100))
     ]
     model = Model([*made, *older])
     assert sorted(load_ids(model)) == sorted(row.id for row in model.rows)

@@ -11,22 +11,18 @@ LIST = "https://pay.example/v1/payments"
 
 
 @pytest.mark.parametrize(
-    ("link", "parameters"),
+    "link",
     [
-        (
-            "https://pay.example/v1/payments?limit=3&before=2013-12-27T16:43:40",
-            {"limit": "3", "before": "2013-12-27T16:43:40"},
-        ),
-        ("https://pay.example:443/v1/payments?limit=3", {"limit": "3"}),
-        ("https://PAY.example/v1/payments?limit=3", {"limit": "3"}),
-        ("/v1/payments?limit=3", {"limit": "3"}),
-        ("?limit=3&access_token=abc", {"limit": "3"}),
-        ("?limit=3&Access_Token=abc", {"limit": "3"}),
+        "https://pay.example/v1/payments?limit=3&before=2013-12-27T16:43:40",
+        "https://pay.example:443/v1/payments?limit=3&before=2013-12-27T16:43:40",
+        "https://PAY.example/v1/payments?limit=3&before=2013-12-27T16:43:40",
+        "?limit=3&before=2013-12-27T16:43:40&access_token=abc",
+        "/v1/payments?Access_Token=abc&limit=3&before=2013-12-27T16:43:40",
     ],
 )
-def test_a_link_to_the_list_is_parsed_without_a_token(link: str, parameters: dict[str, str]) -> None:
+def test_a_link_to_the_list_is_parsed_without_a_token(link: str) -> None:
     """The document omits the token; if a link has one, it is removed."""
-    assert parse_next_link(link, LIST) == parameters
+    assert parse_next_link(link, LIST) == {"limit": "3", "before": "2013-12-27T16:43:40"}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
@@ -37,30 +37,23 @@ def units(frame: pd.DataFrame) -> pd.DataFrame:
     """
     if not isinstance(frame, pd.DataFrame):
         raise SchemaError(f"units needs a pandas frame, not {name_type(frame)}: pass {advise_pandas(frame)}.")
-    found = [name for name in frame.columns if isinstance(name, str) and name.endswith(_CENTS)]
-    named = {name: name.removesuffix(_CENTS) for name in found}
+    cents_names = [name for name in frame.columns if isinstance(name, str) and name.endswith(_CENTS)]
+    named = {name: name.removesuffix(_CENTS) for name in cents_names}
     for name, new in named.items():
-        if found.count(name) > 1:
+        if cents_names.count(name) > 1:
             raise SchemaError(f"The frame has several columns {name!r}: drop or rename all of them but one.")
         if new in frame.columns:
             raise SchemaError(f"The frame has a column {new!r} as well as {name!r}: drop or rename one of them first.")
-    converted = {name: _to_units(frame[name]) for name in named}
+    converted = {}
+    for name in named:
+        dtype = frame[name].dtype
+        is_number = pd.api.types.is_float_dtype(dtype) or pd.api.types.is_integer_dtype(dtype)
+        cents = frame[name].astype("float64") if is_number else frame[name]
+        if not is_number or (cents.dropna() % 1 != 0).any():  # also of infinity
+            found = "fractions or infinity" if is_number else str(dtype)
+            raise SchemaError(
+                f"The column {name!r} holds {found}, not whole numbers of cents: read its file with p2p.read_csv, or "
+                "convert it first."
+            )
+        converted[name] = cents / 100
     return frame.assign(**converted).rename(columns=named)
-
-
-def _to_units(cents: pd.Series[Any]) -> pd.Series[Any]:
-    if pd.api.types.is_float_dtype(cents.dtype):
-        values = cents.astype("float64")
-        if (values.dropna() % 1 != 0).any():  # also of infinity
-            raise _cents_error(cents, "fractions or infinity")
-        return values / 100
-    if not pd.api.types.is_integer_dtype(cents.dtype):
-        raise _cents_error(cents, str(cents.dtype))
-    return cents.astype("float64") / 100
-
-
-def _cents_error(cents: pd.Series[Any], found: str) -> SchemaError:
-    return SchemaError(
-        f"The column {cents.name!r} holds {found}, not whole numbers of cents: read its file with p2p.read_csv, or "
-        "convert it first."
-    )

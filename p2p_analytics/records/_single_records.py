@@ -1,10 +1,9 @@
-"""Fallback of the fast path: payments decoded record by record, with a `Problem` for each field that is wrong."""
+"""Payments decoded record by record, with a `Problem` for each field that is wrong."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from p2p_analytics.records._lazy_payments import PaymentPage, Payments
 from p2p_analytics.records._models import Payment, RawRecords, Refund
 from p2p_analytics.records._values import ProblemCollector, parse_amount, parse_date, to_target, to_user
 from p2p_analytics.records._wire_types import (
@@ -21,13 +20,6 @@ from p2p_analytics.vocabulary import Action, Status
 _STATUSES: Final = frozenset(Status)
 _ACTIONS: Final = frozenset(Action)
 _EXPECTED: Final = ("status", "action", "amount", "date_created", "actor", "target")
-
-
-def decode_page_fallback(body: bytes) -> PaymentPage:
-    """Decode a page record by record."""
-    items, link, problems = decode_list(body)
-    payments = [payment for item in items if (payment := to_payment(item, problems))]
-    return PaymentPage(Payments.of(payments, problems.found), link)
 
 
 def decode_list(body: bytes) -> tuple[list[bytes], str | None, ProblemCollector]:
@@ -53,6 +45,7 @@ def to_payment(raw: bytes, problems: ProblemCollector) -> Payment | None:
         problems.add("action", wire.action, "a word the document does not know; direction and flow stay empty")
     if REPLACEMENT_ESCAPE in raw:
         problems.add("text", raw, "may hold half a character pair, shown as U+FFFD")
+    fee, refund = wire.fee, wire.refund
     return Payment(
         id=wire.id,
         status=wire.status,
@@ -65,9 +58,7 @@ def to_payment(raw: bytes, problems: ProblemCollector) -> Payment | None:
         date_completed=parse_date(wire.date_completed, problems, "date_completed"),
         actor=to_user(wire.actor, problems, "actor") if wire.actor else None,
         target=to_target(wire.target, problems) if wire.target else None,
-        fee_cents=parse_amount(wire.fee.amount, problems, "fee") if wire.fee else None,
-        refund=Refund(id=wire.refund.id, amount_cents=parse_amount(wire.refund.amount, problems, "refund"))
-        if wire.refund
-        else None,
+        fee_cents=parse_amount(fee.amount, problems, "fee") if fee else None,
+        refund=Refund(id=refund.id, amount_cents=parse_amount(refund.amount, problems, "refund")) if refund else None,
         raw_records=RawRecords(records=[raw]),
     )
