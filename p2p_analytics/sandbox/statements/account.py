@@ -29,7 +29,8 @@ from p2p_analytics.sandbox.statements.lines import (
 from p2p_analytics.sandbox.storage.accounts import Entry, list_account_entries, list_account_payments
 from p2p_analytics.sandbox.storage.rows import LARGEST, Payment, Person
 from p2p_analytics.sandbox.storage.store import Store
-from p2p_analytics.sandbox.town.build import MOST_KEPT_CENTS, to_microseconds
+from p2p_analytics.sandbox.town.build import MOST_KEPT_CENTS
+from p2p_analytics.sandbox.town.timeline import to_microseconds
 from p2p_analytics.vocabulary import Action, Status, TargetType
 
 _INSTANT_FEE_SHARE: Final = 57  # one part in 57 of an instant transfer is its fee

@@ -12,7 +12,7 @@ from p2p_analytics.sandbox.errors import UnknownPersonError
 from p2p_analytics.sandbox.storage.rows import Payment
 from p2p_analytics.sandbox.town import build
 from p2p_analytics.sandbox.town.planted import describe_series
-from p2p_analytics.sandbox.town.timeline import Series
+from p2p_analytics.sandbox.town.timeline import Series, to_microseconds
 
 ME, OTHER = 1, 2
 
@@ -60,7 +60,7 @@ def make_series(cadence: str, *days: date, status: str = "settled") -> Series:
     payments = [
         Payment(
             payment_id=number, status=status, action="pay", amount_cents=500, note="Tea", audience="private",
-            medium="api", spelling=0, created_us=build.to_microseconds(moment), completed_us=None, actor_id=ME,
+            medium="api", spelling=0, created_us=to_microseconds(moment), completed_us=None, actor_id=ME,
             target_type="user", target_user_id=OTHER, target_email=None, target_phone=None,
         )
         for number, moment in enumerate(moments)

@@ -17,6 +17,7 @@ import pytest
 from p2p_analytics.sandbox import SandboxServer, SettingError
 from p2p_analytics.sandbox.town import build
 from p2p_analytics.sandbox.town.notes import CONCERTS, DINNERS
+from p2p_analytics.sandbox.town.timeline import to_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -270,7 +271,7 @@ def test_settings_that_make_no_town(settings: dict[str, Any]) -> None:
 def test_open_requests_are_no_mirror_images(seed: int, people: int) -> None:
     """No two open requests between the viewer and one person are a day, or two units, apart; none is on the hour."""
     built = build.build(seed, people=people)
-    me, crafted_us = built.people[0].user_id, build.to_microseconds(built.now - timedelta(days=210))
+    me, crafted_us = built.people[0].user_id, to_microseconds(built.now - timedelta(days=210))
     of: dict[int, list[Any]] = {}
     for row in built.payments:
         if row.status == "pending" and row.target_user_id and me in (row.actor_id, row.target_user_id):
