@@ -9,10 +9,9 @@ from decimal import Decimal
 
 import pytest
 
-from p2p_analytics.sandbox.statements.cut import Statement
 from p2p_analytics.sandbox.statements.generations import CSV_FORMS
 from p2p_analytics.sandbox.statements.json_history import write_json
-from p2p_analytics.sandbox.statements.lines import BALANCE, BANK, DEBIT_CARD, Line, LineType
+from p2p_analytics.sandbox.statements.lines import BALANCE, BANK, DEBIT_CARD, Line, LineType, Statement
 from p2p_analytics.sandbox.storage.rows import Payment, Person
 from support.statements.plain_files import read_json
 
