@@ -144,13 +144,13 @@ def _redact_value(value: Any, secrets: Sequence[Secret], depth: int) -> Any:  # 
     if type(value) in {tuple, list} and depth:
         items = [_redact_value(item, secrets, depth - 1) for item in value]
         return value if all(map(lambda a, b: a is b, items, value)) else type(value)(items)
-    return f"<{type(value).__name__} ***>" if _shows_secret(value, secrets) else value
+    return _redact_object(value, secrets)
 
 
-def _shows_secret(value: object, secrets: Sequence[Secret]) -> bool:
-    """Return whether the repr of an object or of its attributes contains a secret."""
-    try:
+def _redact_object(value: object, secrets: Sequence[Secret]) -> object:
+    """Return a placeholder if the repr of an object or of its attributes contains a secret, else the object."""
+    with contextlib.suppress(Exception):  # a foreign repr may raise anything
         shown = f"{value!r} {getattr(value, '__dict__', None)!r}"
-    except Exception:  # noqa: BLE001 - a foreign repr may raise anything
-        return True
-    return redact(shown, secrets) != shown
+        if redact(shown, secrets) == shown:
+            return value
+    return f"<{type(value).__name__} ***>"
