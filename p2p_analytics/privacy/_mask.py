@@ -207,9 +207,10 @@ class Mask:
                 masked[name] = self._mask_column(name, plain[name], payment_ids)
         if all(name in plain and types.is_integer_dtype(plain[name].dtype) for name in _MICROSECONDS):
             masked["settle_us"] = masked["completed_us"] - masked["created_us"]
-        for name, dtype in plain.dtypes.items():
+        for name, column in masked.items():
+            dtype = plain[name].dtype
             is_category = dtype.name == "category"  # of the masked values
-            masked[name] = masked[name].astype("str").astype("category") if is_category else masked[name].astype(dtype)
+            masked[name] = column.astype("str").astype("category") if is_category else column.astype(dtype)
         return _reorder(pd.DataFrame({name: masked[name] for name in plain.columns}))
 
     def _mask_user(self, user: User) -> User:
@@ -334,7 +335,8 @@ class Mask:
         """Round instants down to their day or month in UTC, and durations to days or 30 days."""
         days, unit = (_MONTH_DAYS, "M") if self._strict else (1, "D")
         if column.dtype.kind == "m":
-            return column.dt.floor(f"{days}D")
+            floored: pd.Series[Any] = column.dt.floor(f"{days}D")
+            return floored
         if name == "settle_us":
             return _floor(column, days * DAY_US)
         is_aware = isinstance(column.dtype, pd.DatetimeTZDtype)

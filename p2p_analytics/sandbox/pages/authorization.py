@@ -73,7 +73,6 @@ class Authorization(Pages):
         else:
             shown = page(
                 "consent.html",
-                headers=LEAVING,
                 action=f"{self._path}/consent",
                 ticket=self._sessions.ticket(session, _Consent(wanted, person.user_id)),
                 application=wanted.application,
@@ -82,6 +81,7 @@ class Authorization(Pages):
                 host=urlsplit(wanted.redirect_url).netloc,
                 lasting=wanted.code_requested,
             )
+            shown.headers.update(LEAVING)
         return self._sessions.attach(shown, session)
 
     @answers_refusals

@@ -50,10 +50,10 @@ _Kind = TypeVar("_Kind")
 _Pages = TypeVar("_Pages", bound="Pages")
 
 
-def page(template: str, status: int = 200, *, headers: Mapping[str, str] = _HEADERS, **values: object) -> Response:
-    """Return an HTML page; its policy allows forms to the sandbox only, if `headers` are not `LEAVING`."""
+def page(template: str, status: int = 200, **values: object) -> Response:
+    """Return an HTML page; its policy allows forms to the sandbox only."""
     html = _TEMPLATES.get_template(template).render(style=Markup(_STYLE), **values)  # noqa: S704 - our own style sheet
-    return HTMLResponse(html, status, headers=headers)
+    return HTMLResponse(html, status, headers=_HEADERS)
 
 
 def redirect(address: str, *, headers: Mapping[str, str] = _HEADERS) -> Response:

@@ -77,7 +77,8 @@ def trusts(town: Town) -> list[tuple[int, int]]:
     """Return pairs of (user, trusted user): flatmates who are friends trust each other."""
     friends, ids = set(town.friendships), [person.user_id for person in town.people]
     homes = [ids[first : first + HOUSEHOLD] for first in range(0, len(ids), HOUSEHOLD)]
-    return [pair for home in homes for pair in product(home, repeat=2) if (min(pair), max(pair)) in friends]
+    pairs = [(one, other) for home in homes for one, other in product(home, home)]
+    return [pair for pair in pairs if (min(pair), max(pair)) in friends]
 
 
 def compute_balances(opening_cents: dict[int, int], payments: Sequence[Payment]) -> dict[int, int]:
