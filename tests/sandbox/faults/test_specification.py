@@ -8,15 +8,6 @@ import pytest
 
 from p2p_analytics.sandbox import SandboxServer, SettingError
 from p2p_analytics.sandbox.faults.specification import Faults
-from support.servers import sandbox_fixture
-
-# Each test sets the faults.
-own = sandbox_fixture(people=3, years=1)
-
-
-@pytest.fixture(autouse=True)
-def _no_faults_left(own: SandboxServer) -> None:
-    own.faults = ""
 
 
 @pytest.mark.parametrize(
@@ -68,14 +59,13 @@ def test_rates_are_shares_and_repeat() -> None:
         ("ok*9999 503*2", "at most 10000 steps"),
     ],
 )
-def test_specifications_that_cannot_be_read(own: SandboxServer, spec: str, reason: str) -> None:
+def test_specifications_that_cannot_be_read(spec: str, reason: str) -> None:
     """The error is one sentence, at the start and at runtime, and the previous faults stay."""
-    own.faults = "503 reset"
-    for attempt in (lambda: SandboxServer(faults=spec), lambda: setattr(own, "faults", spec)):
+    server = SandboxServer(faults="503 reset")
+    for attempt in (lambda: SandboxServer(faults=spec), lambda: setattr(server, "faults", spec)):
         with pytest.raises(SettingError, match=reason) as caught:
             attempt()
         assert str(caught.value).endswith(".")
         assert "\n" not in str(caught.value)
-    assert own.faults == "503 reset"
-    assert own.state()["faults_to_come"] == ["503", "reset"]
-    own.faults = ""
+    assert server.faults == "503 reset"
+    assert server._request_settings.faults.to_come == ["503", "reset"]
