@@ -28,7 +28,6 @@ from support.privacy.attacks import (
     is_found,
     key_of,
     mask_cents,
-    old_scheme,
     person,
     population,
 )
@@ -47,25 +46,6 @@ def joint_attack() -> Likelihood:
 
 
 # ---- amounts
-
-
-def test_arithmetic_finds_the_factor_of_amounts_without_noise(record_property) -> None:
-    """So the attack is a real one: 15 rows are enough for it, as they were before there was noise."""
-    found, shares = 0, []
-    for trial in range(TRIALS[15]):
-        rng = np.random.default_rng(1000 + trial)
-        payments = person(rng, 15)
-        masked, factor = old_scheme(payments.cents, rng)
-        guess, amounts = by_arithmetic(masked, (0.6, 1.7))
-        found += is_found(guess, factor)
-        shares.append((amounts == payments.cents).mean())
-    record_property(
-        "privacy",
-        f"amounts 0  one factor without noise, arithmetic, {15:>3} rows: "
-        f"factor found in {found} of {TRIALS[15]} trials, {np.mean(shares):.0%} of amounts to the cent",
-    )
-    assert found > 0.7 * TRIALS[15]
-    assert np.mean(shares) > 0.6
 
 
 def attack_histories(likelihood: Likelihood | None, size: int, trials: int, whole: float = WHOLE) -> tuple[int, Any]:
@@ -91,7 +71,7 @@ def standard_error(shares) -> float:
 
 
 @pytest.mark.parametrize(
-    ("attack", "sizes"), [("arithmetic", [15, 50]), pytest.param("joint", TRIALS, marks=pytest.mark.full)]
+    ("attack", "sizes"), [("arithmetic", [15]), pytest.param("joint", TRIALS, marks=pytest.mark.full)]
 )
 def test_the_factor_is_not_found(attack: str, sizes, record_property) -> None:
     """In fewer than 5 % of trials, and fewer than 10 % of amounts are recovered to the cent.
@@ -121,21 +101,6 @@ def test_the_factor_is_not_found(attack: str, sizes, record_property) -> None:
     )
     assert rate + 2 * np.sqrt(max(rate, 0.01) * (1 - rate) / len(pooled)) < 0.05
     assert pooled.mean() + 2 * standard_error(pooled) < 0.10
-
-
-@pytest.mark.full
-def test_the_joint_attack_is_the_stronger_one(record_property, monkeypatch) -> None:
-    """With weak noise it recovers more amounts of the same histories than the attack on single amounts does."""
-    monkeypatch.setattr(_pseudonyms, "_NOISE_OF_PAYMENT", 0.1)
-    shares = {scales: attack_histories(Likelihood(scales=scales), 50, 12)[1] for scales in (1, JOINT_SCALES)}
-    gain = shares[JOINT_SCALES] - shares[1]
-    record_property(
-        "privacy",
-        f"amounts 0  with weak noise,  50 rows: likelihood {shares[1].mean():.0%} of amounts to the cent, "
-        f"joint {shares[JOINT_SCALES].mean():.0%}",
-    )
-    assert shares[1].mean() > 0.15
-    assert gain.mean() > 0
 
 
 @pytest.mark.full
@@ -175,6 +140,7 @@ def test_what_is_known_helps_only_so_far(record_property) -> None:
     assert np.mean(shares["one payment"]) < np.mean(shares["the factor"]) < 0.35
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("low", "high"), SUMS_OF_TEN)
 def test_how_near_sums_of_ten_payments_are(low: int, high: int, record_property) -> None:
     """Ten payments of $100 or more are within 5 % of the real sum times the factor; smaller ones by the stated rate."""
@@ -193,6 +159,7 @@ def test_how_near_sums_of_ten_payments_are(low: int, high: int, record_property)
     assert abs(within - expected) < 0.06
 
 
+@pytest.mark.full
 def test_how_near_sums_of_a_history_are(record_property) -> None:
     """By person and by stretches of time: most sums of a hundred payments or more are within 5 %."""
     off: dict[int, list[float]] = {10: [], 30: [], 100: []}
@@ -220,7 +187,7 @@ def test_how_near_sums_of_a_history_are(record_property) -> None:
 def test_the_mean_of_many_equal_payments_is_not_their_amount() -> None:
     """A rent that was paid sixty times: its mean times the inverse of the factor is off by up to 4 %, by the key."""
     off = []
-    for trial in range(60):
+    for trial in range(30):
         key = key_of(np.random.default_rng(trial))
         rents = mask_cents(np.full(60, 85_000), key)
         assert len(set(rents)) > 50
