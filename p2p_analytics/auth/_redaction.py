@@ -39,7 +39,14 @@ def redact(text: str, secrets: Iterable[Secret]) -> str:
         return _MASK
     hidden = {match.span() for value in values for match in re.finditer(re.escape(value), text)}
     pieces = {piece for value in values for piece in _pieces(value)}
-    hidden |= {span for layer in _layers(text) for span in _find_pieces(layer, pieces)}
+    for layer in _layers(text):
+        letters = [entry for entry in layer if _is_letter(entry[0])]
+        joined = "".join(character for character, _, _ in letters).lower()
+        for size in {len(piece) for piece in pieces}:
+            for start in range(len(joined) - size + 1):
+                if joined[start : start + size] in pieces:
+                    first, last = letters[start], letters[start + size - 1]
+                    hidden.add((min(first[1], last[1]), max(first[2], last[2])))
     kept, end = [], 0
     for start, stop in sorted(hidden):
         if start >= end:
@@ -100,17 +107,6 @@ def _unescape(layer: _Characters) -> _Characters:
             end = match.end()
         layer = decoded + layer[end:]
     return layer
-
-
-def _find_pieces(layer: _Characters, pieces: set[str]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each piece in the original text."""
-    letters = [entry for entry in layer if _is_letter(entry[0])]
-    text = "".join(character for character, _, _ in letters).lower()
-    for size in {len(piece) for piece in pieces}:
-        for start in range(len(text) - size + 1):
-            if text[start : start + size] in pieces:
-                first, last = letters[start], letters[start + size - 1]
-                yield min(first[1], last[1]), max(first[2], last[2])
 
 
 def _redact_attributes(error: BaseException, secrets: Sequence[Secret], depth: int) -> None:

@@ -140,6 +140,8 @@ class Mask:
         self._pseudonyms = Pseudonyms(key)
         self._strict = strict
         self._forms: dict[str, Callable[[str], str]] = {}  # the pseudonym function of known ids and addresses
+        self._known_forms = dict.fromkeys(_PEOPLE.values(), self._pseudonyms.identifier)
+        self._known_forms |= {"target_email": self._pseudonyms.email, "target_phone": self._pseudonyms.phone}
         self._forms_by_ending: dict[str, Callable[[str], str]] = {
             "_id": self._pseudonyms.identifier,
             "email": self._pseudonyms.email,
@@ -188,7 +190,6 @@ class Mask:
             A column holds periods or intervals.
         """
         plain = _widen_integers(frame.reset_index(drop=True))
-        self._record_forms(plain)
         masked: dict[str, pd.Series[Any]] = self._mask_counterparties(plain)
         for prefix, id_name in _PEOPLE.items():
             masked |= self._mask_people(plain, prefix, id_name)
@@ -236,14 +237,6 @@ class Mask:
             friends_count=user.friends_count,
         )
 
-    def _record_forms(self, frame: pd.DataFrame) -> None:
-        """Record which texts are ids, emails and phones, independently of their form."""
-        forms = dict.fromkeys(_PEOPLE.values(), self._pseudonyms.identifier)
-        forms |= {"target_email": self._pseudonyms.email, "target_phone": self._pseudonyms.phone}
-        for name, form in forms.items():
-            if name in frame:
-                self._forms |= dict.fromkeys(frame[name].astype("str").dropna().unique(), form)
-
     def _mask_people(self, frame: pd.DataFrame, prefix: str, id_name: str) -> dict[str, pd.Series[Any]]:
         """Return the name columns of one person, with the pseudonym of the id or, without an id, of a name.
 
@@ -278,6 +271,9 @@ class Mask:
 
     def _mask_counterparties(self, frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:
         """Return the counterparty columns, masked together so that id and name match."""
+        for name, form in self._known_forms.items():  # which texts are ids, emails and phones, whatever they look like
+            if name in frame:
+                self._forms |= dict.fromkeys(frame[name].astype("str").dropna().unique(), form)
         missing = pd.Series([None] * len(frame), dtype="str")
         columns = [frame[name].astype("str") if name in frame else missing for name in _COUNTERPARTY]
         rows = list(zip(*(column.astype(object).where(column.notna(), None) for column in columns), strict=True))
@@ -356,11 +352,13 @@ class Mask:
             return column.round(2)  # exact shares would give the total to the cent
         if name in _AGES:
             return _floor(column, _MONTH_DAYS if self._strict else 1)  # fractions of a day would show times of day
-        change = self._pseudonyms.cents if types.is_integer_dtype(column.dtype) else self._mask_units
-        return _map_values(column, change) if payment_ids is None else _map_rows(column, payment_ids, change)
+        cents = self._pseudonyms.cents
 
-    def _mask_units(self, units: float, payment_id: str = "") -> float:
-        return self._pseudonyms.cents(round(units * 100), payment_id) / 100 if math.isfinite(units) else units
+        def mask_units(units: float, payment_id: str = "") -> float:
+            return cents(round(units * 100), payment_id) / 100 if math.isfinite(units) else units
+
+        change = cents if types.is_integer_dtype(column.dtype) else mask_units
+        return _map_values(column, change) if payment_ids is None else _map_rows(column, payment_ids, change)
 
 
 def _floor(column: pd.Series[Any], step: int) -> pd.Series[Any]:

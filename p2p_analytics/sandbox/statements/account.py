@@ -85,7 +85,10 @@ def read_account(store: Store, user: Person) -> Account:
     town_start = _TownStart(sum(entry.cents for entry in entries if entry.step == "opening"))
     events: list[tuple[int, int, _Event]] = [
         (end_us, LARGEST, town_start),  # the ledger begins after everything else of its moment
-        *((_date_payment(payment), payment.payment_id, payment) for payment in payments),
+        *(
+            ((one.completed_us if one.status == Status.SETTLED else None) or one.created_us, one.payment_id, one)
+            for one in payments
+        ),
         *((one.when_us, one.line_id, one) for one in _make_activity(seed, user.user_id, start_us, end_us)),
         *(
             (entry.date_us, LARGEST + entry.entry_id, entry)
@@ -102,13 +105,6 @@ def town_period_us(settings: Mapping[str, str]) -> tuple[int, int]:
     """Return the start and the end of a town's generated history."""
     now = datetime.fromisoformat(settings["now"])
     return to_microseconds(now - timedelta(days=365 * int(settings["years"]))), to_microseconds(now)
-
-
-def _date_payment(payment: Payment) -> int:
-    """Return the instant of a payment's line: of its completion if it is settled, otherwise of its creation."""
-    if payment.status == Status.SETTLED and payment.completed_us is not None:
-        return payment.completed_us
-    return payment.created_us
 
 
 def _make_line_id(user_id: int, *key: object) -> int:

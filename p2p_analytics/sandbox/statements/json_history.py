@@ -73,7 +73,19 @@ def _build_part(line: Line, statement: Statement) -> tuple[str, _Json]:
         payment = _build_payment(line, line.payment, statement)
         return ("refund", {"payment": payment}) if line.type is LineType.REFUND else ("payment", payment)
     if line.type in TRANSFERS:
-        return "transfer", _build_transfer(line)
+        is_in = line.cents > 0
+        kind = "instant" if line.type is LineType.INSTANT_TRANSFER else "standard"
+        return "transfer", {
+            "type": "add_funds" if is_in else kind,
+            "status": "failed" if line.status == FAILED else "issued",
+            "amount": _units(abs(line.cents)),
+            "amount_cents": abs(line.cents) - line.fee_cents,
+            "amount_fee_cents": line.fee_cents,
+            "amount_requested_cents": abs(line.cents),
+            "date_requested": format_instant(line.when_us),
+            "source": _source(BANK) if is_in else None,
+            "destination": None if is_in else _source(line.destination),
+        }
     if line.type is LineType.REFUND:  # what a merchant returns is money from a merchant
         return "disbursement", {"merchant": {"display_name": line.from_name}}
     if line.type is LineType.DIRECT_DEPOSIT:
@@ -113,22 +125,6 @@ def _build_payment(line: Line, payment: Payment, statement: Statement) -> _Json:
             "phone": address if address and "@" not in address else None,
             "user": None if target is None else _build_user(statement.people[target]),
         },
-    }
-
-
-def _build_transfer(line: Line) -> _Json:
-    is_in = line.cents > 0
-    kind = "instant" if line.type is LineType.INSTANT_TRANSFER else "standard"
-    return {
-        "type": "add_funds" if is_in else kind,
-        "status": "failed" if line.status == FAILED else "issued",
-        "amount": _units(abs(line.cents)),
-        "amount_cents": abs(line.cents) - line.fee_cents,
-        "amount_fee_cents": line.fee_cents,
-        "amount_requested_cents": abs(line.cents),
-        "date_requested": format_instant(line.when_us),
-        "source": _source(BANK) if is_in else None,
-        "destination": None if is_in else _source(line.destination),
     }
 
 

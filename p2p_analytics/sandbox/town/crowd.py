@@ -298,13 +298,21 @@ class Crowd:
             )
         is_charge &= ~habit.is_part
         one_acts |= habit.is_part
-        status, completed = self._settle(is_charge, created, self._draw("end", numbers), is_address)
+        end = self._draw("end", numbers)
+        byte = _take_bits(end, 0, 8)
+        # An address without an account takes the money within 30 days or not at all.
+        is_unclaimed = is_address & ~is_charge & (byte < 128)  # noqa: PLR2004 - half of them
+        delays = np.exp(_DELAY_SPREAD * _quantiles()) * _DELAY_HOURS * 3_600
+        waited = 60 + delays[_take_bits(end, 8, 12) * len(delays) >> 12].astype("int64") + _take_bits(end, 20, 8)
+        completed = created + np.where(is_unclaimed, 30 * DAY_US, np.where(is_charge, waited, 0) * SECOND_US)
+        status = np.where(is_unclaimed, _EXPIRED, np.where(is_charge, _OF_CHARGES[byte], _OF_PAYS[byte]))
+        is_open = (status == _PENDING) | (completed >= self._now_us)  # so they have no instant of completion
         actor_is_viewer = one_acts == (one == viewer)
         audience = np.where(is_business, _PRIVATE, _OF_AUDIENCES[_take_bits(chance, 16, 8)])
         return Columns(
             texts={
                 "action": (np.where(is_charge, _CHARGE, _PAY), ACTIONS),
-                "status": (status, STATUSES),
+                "status": (np.where(is_open, _PENDING, status), STATUSES),
                 "note": (note, _NOTE_TEXTS),
                 "audience": (audience, AUDIENCES),
                 "medium": (_OF_MEDIA[_take_bits(chance, 24, 8)], MEDIA),
@@ -313,7 +321,7 @@ class Crowd:
                 "payment_id": created // SECOND_US * _PAYMENT_IDS + numbers,
                 "amount_cents": cents,
                 "created_us": created,
-                "completed_us": completed,
+                "completed_us": np.ma.masked_array(completed, mask=is_open),
                 "fee_cents": np.ma.masked_array(np.maximum(10, cents * 19 // 1_000), mask=~is_business),
             },
             actor=np.where(actor_is_viewer, 0, place),
@@ -358,20 +366,6 @@ class Crowd:
         note = _USUAL_NOTES + len(_RARE) + np.maximum(habit, 0)
         is_part = (habit != _NONE) & (created >= self._now_us - self._days * DAY_US)
         return _Special(is_part, created, note, cents)
-
-    def _settle(self, is_charge: Array, created: Array, drawn: Array, to_address: Array) -> tuple[Array, Array]:
-        """Return the status and the instant of completion, which pending payments do not have."""
-        byte = _take_bits(drawn, 0, 8)
-        status = np.where(is_charge, _OF_CHARGES[byte], _OF_PAYS[byte])
-        delays = np.exp(_DELAY_SPREAD * _quantiles()) * _DELAY_HOURS * 3_600
-        waited = 60 + delays[_take_bits(drawn, 8, 12) * len(delays) >> 12].astype("int64") + _take_bits(drawn, 20, 8)
-        completed = created + np.where(is_charge, waited, 0) * SECOND_US
-        # An address without an account takes the money within 30 days or not at all.
-        is_unclaimed = to_address & ~is_charge & (byte < 128)  # noqa: PLR2004 - half of them
-        status = np.where(is_unclaimed, _EXPIRED, status)
-        completed = np.where(is_unclaimed, created + 30 * DAY_US, completed)
-        is_open = (status == _PENDING) | (completed >= self._now_us)
-        return np.where(is_open, _PENDING, status), np.ma.masked_array(completed, mask=is_open)
 
     def _draw(self, name: str, numbers: Array) -> Array:
         """Return a random 64-bit whole number for each number, by splitmix64; other names give independent ones."""

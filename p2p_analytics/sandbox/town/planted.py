@@ -54,6 +54,13 @@ def describe_series(series: Iterable[Series], user: int, today: date) -> list[Pl
         if user not in {one.payer, one.receiver} or not settled:
             continue
         dates = tuple(from_microseconds(payment.created_us).date() for payment in settled)
+        last = dates[-1]
+        if one.cadence in DAYS:
+            following = last + timedelta(days=DAYS[one.cadence])
+        else:
+            are_last_of_month = all((day + timedelta(days=1)).day == 1 for day in dates)
+            following = add_months(last, MONTHS[one.cadence], LAST_OF_MONTH if are_last_of_month else last.day)
+        periods = (today - last) / (following - last)
         found.append(
             PlantedSeries(
                 person=str(one.receiver if one.payer == user else one.payer),
@@ -63,18 +70,7 @@ def describe_series(series: Iterable[Series], user: int, today: date) -> list[Pl
                 note=one.note,
                 payment_ids=tuple(str(payment.payment_id) for payment in settled),
                 dates=dates,
-                state=_find_state(dates, one.cadence, today),
+                state="ended" if periods >= 2.5 else "late" if periods >= 1.25 else "active",  # noqa: PLR2004
             )
         )
     return found
-
-
-def _find_state(dates: tuple[date, ...], cadence: str, today: date) -> str:
-    last = dates[-1]
-    if cadence in DAYS:
-        following = last + timedelta(days=DAYS[cadence])
-    else:
-        are_last_of_month = all((day + timedelta(days=1)).day == 1 for day in dates)
-        following = add_months(last, MONTHS[cadence], LAST_OF_MONTH if are_last_of_month else last.day)
-    periods = (today - last) / (following - last)
-    return "ended" if periods >= 2.5 else "late" if periods >= 1.25 else "active"  # noqa: PLR2004 - as documented
