@@ -115,28 +115,17 @@ def test_a_declined_consent(server: p2p.sandbox.SandboxServer, factory: Listener
     ("status", "forged"),
     [
         (404, {"target": "/callback/guess?access_token=planted"}),
-        (404, {"target": "/callback?access_token=planted"}),
-        (404, {"target": "/done"}),
-        (404, {"target": "http://{host}{path}?access_token=planted"}),
-        (421, {"Host": "evil.example"}),
-        (421, {"Host": "127.0.0.1"}),
-        (421, {"Host": "127.0.0.1:1"}),
-        (421, {"Host": "evil.example, {host}"}),
-        (421, {"Host": "caf\u00e9"}),
-        (403, {"Origin": "https://evil.example"}),
-        (403, {"Origin": "null"}),
-        (403, {"Sec_Fetch_Mode": "no-cors"}),
-        (403, {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "iframe"}),
-        (405, {"method": "POST"}),
-        (405, {"method": "HEAD"}),
-        (400, {"target": "{path}?"}),
-        (400, {"target": "{path}?state=1"}),
-        (400, {"target": "{path}?access_token="}),
+        (404, {"target": "/callback?access_token=planted"}), (404, {"target": "/done"}),
+        (404, {"target": "http://{host}{path}?access_token=planted"}), (421, {"Host": "evil.example"}),
+        (421, {"Host": "127.0.0.1"}), (421, {"Host": "127.0.0.1:1"}), (421, {"Host": "evil.example, {host}"}),
+        (421, {"Host": "caf\u00e9"}), (403, {"Origin": "https://evil.example"}), (403, {"Origin": "null"}),
+        (403, {"Sec_Fetch_Mode": "no-cors"}), (403, {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "iframe"}),
+        (405, {"method": "POST"}), (405, {"method": "HEAD"}), (400, {"target": "{path}?"}),
+        (400, {"target": "{path}?state=1"}), (400, {"target": "{path}?access_token="}),
         (400, {"target": "{path}?access_token=two%20words"}),
-        (400, {"target": "{path}?access_token=a&access_token=b"}),
-        (400, {"target": "{path}?code=abc"}),
+        (400, {"target": "{path}?access_token=a&access_token=b"}), (400, {"target": "{path}?code=abc"}),
     ],
-)
+)  # fmt: skip
 def test_forged_callbacks(factory: ListenerFactory, status: int, forged: dict[str, str]) -> None:
     """A request that is not the service's redirect is refused and not reported, and the listener keeps waiting."""
     listener = factory.listen()

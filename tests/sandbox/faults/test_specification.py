@@ -13,15 +13,12 @@ from p2p_analytics.sandbox.faults.specification import Faults
 @pytest.mark.parametrize(
     ("spec", "met"),
     [
-        ("", ["ok", "ok"]),
-        ("503", ["503", "ok", "ok"]),
+        ("", ["ok", "ok"]), ("503", ["503", "ok", "ok"]),
         ("ok*3 503 reset", ["ok", "ok", "ok", "503", "reset", "ok"]),
-        ("  429*2\n drip\t", ["429", "429", "drip", "ok"]),
-        ("500*0 504", ["504", "ok"]),
-        ("reset:1", ["reset"] * 5),
+        ("  429*2\n drip\t", ["429", "429", "drip", "ok"]), ("500*0 504", ["504", "ok"]), ("reset:1", ["reset"] * 5),
         ("html:0", ["ok"] * 5),
     ],
-)
+)  # fmt: skip
 def test_which_requests_have_a_fault(spec: str, met: list[str]) -> None:
     """A script applies in order and then ends; a rate of 1 affects all requests, a rate of 0 none."""
     found = Faults(spec)
@@ -43,22 +40,16 @@ def test_rates_are_shares_and_repeat() -> None:
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
-        ("503:2", "add up to more than 1"),
-        ("503:0.6,reset:0.6", "add up to more than 1"),
-        ("503:0.1,503:0.2", "two rates"),
-        ("503:x", "not a rate of a fault"),
-        ("503:", "not a rate of a fault"),
-        ("503:0.1,", "not a rate of a fault"),
-        ("503:-0.1", "not a rate of a fault"),
-        ("503:0.1 reset", "not a rate of a fault"),
-        ("503,reset", "not a step of a fault script"),
+        ("503:2", "add up to more than 1"), ("503:0.6,reset:0.6", "add up to more than 1"),
+        ("503:0.1,503:0.2", "two rates"), ("503:x", "not a rate of a fault"), ("503:", "not a rate of a fault"),
+        ("503:0.1,", "not a rate of a fault"), ("503:-0.1", "not a rate of a fault"),
+        ("503:0.1 reset", "not a rate of a fault"), ("503,reset", "not a step of a fault script"),
         ("ok*x", "not a step of a fault script"),
         ("earthquake", "There is no fault 'earthquake'; there are ok, 429, 500"),
-        ("earthquake:0.1", "There is no fault"),
-        ("ok*10001", "at most 10000 steps"),
+        ("earthquake:0.1", "There is no fault"), ("ok*10001", "at most 10000 steps"),
         ("ok*9999 503*2", "at most 10000 steps"),
     ],
-)
+)  # fmt: skip
 def test_specifications_that_cannot_be_read(spec: str, reason: str) -> None:
     """The error is one sentence, at the start and at runtime, and the previous faults stay."""
     server = SandboxServer(faults="503 reset")

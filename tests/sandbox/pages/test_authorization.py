@@ -96,18 +96,14 @@ def test_scopes_by_space_comma_or_both(ask: Asking, own: SandboxServer, text: st
 @pytest.mark.parametrize(
     ("query", "code"),
     [
-        ({"scope": "access_profile"}, "241"),
-        ({"client_id": "1001"}, "241"),
-        ({"client_id": "1001", "scope": " , "}, "241"),
-        (DEMO | {"client_id": "nobody"}, "250"),
+        ({"scope": "access_profile"}, "241"), ({"client_id": "1001"}, "241"),
+        ({"client_id": "1001", "scope": " , "}, "241"), (DEMO | {"client_id": "nobody"}, "250"),
         (DEMO | {"client_id": "none"}, "245"),
         (DEMO | {"client_id": "none", "redirect_uri": "http://127.0.0.1/"}, "245"),
-        (DEMO | {"client_id": "bad"}, "245"),
-        (DEMO | {"scope": "access_profile read_minds"}, "246"),
-        (DEMO | {"response_type": "password"}, "249"),
-        (DEMO | {"response_type": "code"}, "245"),
+        (DEMO | {"client_id": "bad"}, "245"), (DEMO | {"scope": "access_profile read_minds"}, "246"),
+        (DEMO | {"response_type": "password"}, "249"), (DEMO | {"response_type": "code"}, "245"),
     ],
-)
+)  # fmt: skip
 def test_requests_that_are_not_served(own: SandboxServer, tab: Any, query: dict[str, str], code: str) -> None:
     """An unusable request gets no sign-in page: a page that says why for a browser, the envelope for a program."""
     page = tab.open(address(own, **query))

@@ -30,14 +30,11 @@ def log(monkeypatch: pytest.MonkeyPatch) -> RequestLog:
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("GET", "/{}"),
-        ("GET", "/{}" + "x" * 5_000),
-        ("GET", "/{}" + "\U0001f35c" * 5_000),
-        ("M" * 9_000, "/{}"),
+        ("GET", "/{}"), ("GET", "/{}" + "x" * 5_000), ("GET", "/{}" + "\U0001f35c" * 5_000), ("M" * 9_000, "/{}"),
         ("GET", "/{}" + "x" * 90_000),
     ],
     ids=["short", "long paths", "wide characters", "long methods", "one at a time"],
-)
+)  # fmt: skip
 def test_the_size_is_bounded(log: RequestLog, method: str, path: str) -> None:
     """Above the bound of entries or of bytes in memory the older half is dropped, in order."""
     for number in range(300):
