@@ -126,10 +126,10 @@ def test_strict_mode_is_turned_on_everywhere(service, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.full
-def test_strict_mode_shows_months_in_all_that_is_made(service, tmp_path: Path) -> None:
+def test_strict_mode_shows_months_in_all_that_is_made(history, tmp_path: Path) -> None:
     """No day of a payment is in the card, the report, the explorer, plots and demo's tables; each says its mode."""
     days = [f"{day} May 2024" for day in range(2, 16)] + [f"2024-05-{day:02d}" for day in range(2, 16)]
-    strict = load(service).masked(key=KEY, strict=True)
+    strict = history.masked(key=KEY, strict=True)
     made = artefacts_of(strict, tmp_path)
     assert find_secrets(made, [*SECRETS, *days]) == []
     report = p2p.render_report(strict, as_of=AS_OF, tz="America/New_York")
@@ -142,14 +142,13 @@ def test_strict_mode_shows_months_in_all_that_is_made(service, tmp_path: Path) -
     assert since
     assert pd.Timestamp(int(since[1]), unit="s") == pd.Timestamp("2024-05-01")  # the key to sort by
     assert "31 to 61 days" in report  # requests of May, counted from its first day to 30 June
-    ordinary = p2p.render_report(load(service).masked(key=KEY), as_of=AS_OF)
+    ordinary = p2p.render_report(history.masked(key=KEY), as_of=AS_OF)
     assert {secret for _, secret in find_secrets({"report": ordinary.encode()}, days)} >= {"4 May 2024", "5 May 2024"}
 
 
 @pytest.mark.parametrize(("kind", "way"), [("csv", "argument"), ("parquet", "environment")])
-def test_reading_a_file_masks_it(service, tmp_path: Path, monkeypatch, kind: str, way: str) -> None:
+def test_reading_a_file_masks_it(history, tmp_path: Path, monkeypatch, kind: str, way: str) -> None:
     """Each table of a real history, read in privacy mode: nothing private is in it, and payments are as loaded."""
-    history = load(service)
     write, read = (p2p.to_csv, p2p.read_csv) if kind == "csv" else (p2p.to_parquet, p2p.read_parquet)
     every = tables_of(history)
     tables = {name: every[name] for name in ("payments", "friends", "people", "problems", "spend_by_friend")}
@@ -206,9 +205,9 @@ def test_a_private_history_stays_as_it_is(service) -> None:
     ("name", "rows"),
     [("spend_by_friend", None), ("monthly_flow", None), ("pending_requests", None), ("status_mix", 0)],
 )
-def test_a_mark_hides_nothing(service, name: str, rows: int | None) -> None:
+def test_a_mark_hides_nothing(history, name: str, rows: int | None) -> None:
     """It is inside the figure, and on no other text that shows."""
-    ax = plots.mark_private(getattr(plots, name)(tables_of(load(service))[name].iloc[:rows]))
+    ax = plots.mark_private(getattr(plots, name)(tables_of(history)[name].iloc[:rows]))
     ax.figure.draw_without_rendering()
     hidden = [] if ax.axison else ax.xaxis.findobj(Text) + ax.yaxis.findobj(Text)
     boxes = {
