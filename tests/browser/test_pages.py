@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
@@ -208,16 +207,3 @@ def test_pages_cannot_be_framed(page: Page, browser_server: SandboxServer, start
     page.goto(site.base_url)  # until the frame has loaded as well
     assert page.frames[-1].url == "chrome-error://chromewebdata/"
     assert page.frames[-1].get_by_text("Who are you?").count() == 0
-
-
-def test_back_after_allowing_gives_no_second_token(page: Page, browser_server: SandboxServer, application: Any) -> None:
-    """After Allow, the back button shows the question again, but the first answer remains the only one."""
-    app = browser_server.register_application(browser_server.viewer, name="Back", redirect_url=callback(application))
-    page.goto(browser_server.authorize_url(client_id=app.client_id))
-    fill_sign_in(page, "noor-haddad")
-    page.get_by_role("button", name="Allow").click()
-    page.get_by_role("heading", name="Back at /callback").wait_for()
-    page.go_back()
-    assert page.get_by_role("button", name="Allow").is_visible()
-    assert len(arrivals(application)) == 1
-    assert parse_qs(urlsplit(page.url).query)["client_id"] == [app.client_id]

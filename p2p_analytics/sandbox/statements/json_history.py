@@ -21,14 +21,8 @@ from p2p_analytics.sandbox.storage.rows import Payment, Person
 _Json = dict[str, Any]
 
 _PARTS: Final = (
-    "payment",
-    "refund",
-    "transfer",
-    "disbursement",
-    "capture",
-    "direct_deposit",
-    "internal_balance_transfer",
-)
+    "payment", "refund", "transfer", "disbursement", "capture", "direct_deposit", "internal_balance_transfer",
+)  # fmt: skip
 # Types without a sub-object; their amount has a sign, because nothing else says which way the money went.
 _OTHERS: Final = {
     LineType.CARD_PAYMENT: "credit_repayment",
