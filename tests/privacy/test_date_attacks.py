@@ -123,7 +123,7 @@ ROWS, PROFILE = name_by_rows, name_by_profile
     ],
 )  # fmt: skip
 def test_how_many_people_a_public_feed_names(mode: str, unit: str, attack, stated: float, record_property) -> None:
-    """The rates that docs/privacy.md states: nobody by instants, most people by days or months."""
+    """The rates that docs/privacy.md states: no person by instants, most people by days or months."""
     rates = []
     for trial in range(12):
         rng = np.random.default_rng(900 + trial)

@@ -39,7 +39,7 @@ def own() -> Iterator[SandboxServer]:
 
 @pytest.fixture
 def tab(own: SandboxServer, open_tab: OpenTab) -> Any:
-    """Open a tab in which nobody is signed in."""
+    """Open a tab without a sign-in."""
     return open_tab(own)
 
 
