@@ -58,6 +58,13 @@ def test_sign_out(own: SandboxServer, tab: Any) -> None:
     assert 'name="username"' in tab.open(own.authorize_url()).text
 
 
+def test_a_session_that_has_ended_gives_no_token(own: SandboxServer, tab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A consent page that outlives its session is refused."""
+    page = tab.open(own.authorize_url())
+    monkeypatch.setattr(Sessions, "user_id", lambda *_: None)
+    assert tab.press("/oauth/consent", page, decision="allow").status_code == 403
+
+
 def test_a_sign_in_makes_a_new_session(own: SandboxServer, open_tab: OpenTab) -> None:
     """A session planted in a browser is not shared after a sign-in there."""
     tab, thief = open_tab(own), open_tab(own)
