@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable
 from html import escape
 from http import HTTPStatus
-from socketserver import BaseRequestHandler, ThreadingTCPServer
+from socketserver import ThreadingTCPServer
 from typing import Any, Final, Self, TypeAlias
 
 from p2p_analytics.auth._redirect import ConsentDenied, token_from_redirect
@@ -105,7 +105,7 @@ class Listener:
         self._closed = threading.Event()
         self._ends_at = time.monotonic() + timeout
         try:
-            self._server = _Server((HOST, 0), self._handler())
+            self._server = _Server((HOST, 0), self._handle)  # type: ignore[arg-type] # called once per connection
         except OSError as error:
             raise ConfigurationError(
                 f"Cannot listen on a port of {HOST} ({describe_os_error(error)}): paste the address instead."
@@ -148,7 +148,9 @@ class Listener:
             self._server.handle_request()
         self._server.server_close()
         self._closed.set()
-        timed_out = TokenError(f"No sign-in within {_format_seconds(self._timeout)}: start the sign-in again.")
+        minutes, seconds = f"{self._timeout / _MINUTE:g} minutes", f"{self._timeout:g} seconds"
+        wait = seconds if self._timeout < 2 * _MINUTE else minutes
+        timed_out = TokenError(f"No sign-in within {wait}: start the sign-in again.")
         if self._decide(timed_out):
             self._on_redirect(timed_out)
 
@@ -161,16 +163,10 @@ class Listener:
             self._ends_at = time.monotonic() + self._linger
             return True
 
-    def _handler(self) -> type[BaseRequestHandler]:
-        listener = self
-
-        class Handler(BaseRequestHandler):
-            def handle(self) -> None:
-                outcome = listener._respond(self.request)
-                if outcome is not None:
-                    listener._on_redirect(outcome)
-
-        return Handler
+    def _handle(self, connection: socket.socket, *_: object) -> None:
+        outcome = self._respond(connection)
+        if outcome is not None:
+            self._on_redirect(outcome)
 
     @hide_frames
     def _respond(self, connection: socket.socket) -> Outcome | None:
@@ -253,10 +249,6 @@ def _send(connection: socket.socket, status: HTTPStatus, body: bytes, *headers: 
     with contextlib.suppress(OSError):  # the browser disconnected
         connection.settimeout(_HEAD_SECONDS)
         connection.sendall("\r\n".join(lines).encode() + body)
-
-
-def _format_seconds(seconds: float) -> str:
-    return f"{seconds:g} seconds" if seconds < 2 * _MINUTE else f"{seconds / _MINUTE:g} minutes"
 
 
 # ---- the pages, without scripts or external resources; other pages can neither frame nor read them

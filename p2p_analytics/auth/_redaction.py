@@ -39,7 +39,14 @@ def redact(text: str, secrets: Iterable[Secret]) -> str:
         return _MASK
     hidden = {match.span() for value in values for match in re.finditer(re.escape(value), text)}
     pieces = {piece for value in values for piece in _pieces(value)}
-    hidden |= {span for layer in _layers(text) for span in _find_pieces(layer, pieces)}
+    for layer in _layers(text):
+        letters = [entry for entry in layer if _is_letter(entry[0])]
+        joined = "".join(character for character, _, _ in letters).lower()
+        for size in {len(piece) for piece in pieces}:
+            for start in range(len(joined) - size + 1):
+                if joined[start : start + size] in pieces:
+                    first, last = letters[start], letters[start + size - 1]
+                    hidden.add((min(first[1], last[1]), max(first[2], last[2])))
     kept, end = [], 0
     for start, stop in sorted(hidden):
         if start >= end:
@@ -102,17 +109,6 @@ def _unescape(layer: _Characters) -> _Characters:
     return layer
 
 
-def _find_pieces(layer: _Characters, pieces: set[str]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each piece in the original text."""
-    letters = [entry for entry in layer if _is_letter(entry[0])]
-    text = "".join(character for character, _, _ in letters).lower()
-    for size in {len(piece) for piece in pieces}:
-        for start in range(len(text) - size + 1):
-            if text[start : start + size] in pieces:
-                first, last = letters[start], letters[start + size - 1]
-                yield min(first[1], last[1]), max(first[2], last[2])
-
-
 def _redact_attributes(error: BaseException, secrets: Sequence[Secret], depth: int) -> None:
     built_in = {  # such as the object of a UnicodeError
         name
@@ -144,13 +140,13 @@ def _redact_value(value: Any, secrets: Sequence[Secret], depth: int) -> Any:  # 
     if type(value) in {tuple, list} and depth:
         items = [_redact_value(item, secrets, depth - 1) for item in value]
         return value if all(map(lambda a, b: a is b, items, value)) else type(value)(items)
-    return f"<{type(value).__name__} ***>" if _shows_secret(value, secrets) else value
+    return _redact_object(value, secrets)
 
 
-def _shows_secret(value: object, secrets: Sequence[Secret]) -> bool:
-    """Return whether the repr of an object or of its attributes contains a secret."""
-    try:
+def _redact_object(value: object, secrets: Sequence[Secret]) -> object:
+    """Return a placeholder if the repr of an object or of its attributes contains a secret, else the object."""
+    with contextlib.suppress(Exception):  # a foreign repr may raise anything
         shown = f"{value!r} {getattr(value, '__dict__', None)!r}"
-    except Exception:  # noqa: BLE001 - a foreign repr may raise anything
-        return True
-    return redact(shown, secrets) != shown
+        if redact(shown, secrets) == shown:
+            return value
+    return f"<{type(value).__name__} ***>"

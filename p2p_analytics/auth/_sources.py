@@ -63,15 +63,15 @@ def find_token(value: AccessToken | str | None = None, *, base_url: str | None =
         return FoundToken(token, f"the environment variable {TOKEN_VARIABLE}")
     reasons = []
     for store, sign_in in load_sign_ins() if base_url is not None else ():
+        expires_at = sign_in.token.expires_at
         if sign_in.base_url != base_url:
             reasons.append(f" The sign-in in {store.name} is for {sign_in.base_url}.")
-        elif _is_expired(sign_in):
+        elif sign_in.refresh_token is None and expires_at is not None and expires_at <= datetime.now(UTC):
             with lock_sign_in():
                 current = store.load()
                 if current is not None and current.ident == sign_in.ident:  # not replaced by another process meanwhile
                     store.delete()
-            expiry = f"{sign_in.token.expires_at:%Y-%m-%d %H:%M} UTC"
-            reasons.append(f" The sign-in in {store.name} expired at {expiry} and was deleted.")
+            reasons.append(f" The sign-in in {store.name} expired at {expires_at:%Y-%m-%d %H:%M} UTC and was deleted.")
         else:
             return FoundToken(sign_in.token, store.name, sign_in, store)
     raise NotSignedIn(
@@ -125,8 +125,3 @@ def find_client_secret() -> Secret | None:
     """Return the application's secret in ``P2P_CLIENT_SECRET``, None if the variable is unset or empty."""
     text = os.environ.get(CLIENT_SECRET_VARIABLE, "").strip()
     return Secret(text) if text else None
-
-
-def _is_expired(sign_in: SignIn) -> bool:
-    expires_at = sign_in.token.expires_at
-    return sign_in.refresh_token is None and expires_at is not None and expires_at <= datetime.now(UTC)

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from p2p_analytics import settings
 from p2p_analytics.auth._token import AccessToken, Secret
@@ -62,21 +62,6 @@ class SignIn:
     refresh_token: Secret | None = None
     ident: str = field(default_factory=lambda: secrets.token_hex(8))
     owner: Owner | None = None
-
-
-class SignInStore(Protocol):
-    """A store for one sign-in."""
-
-    name: str
-
-    def load(self) -> SignIn | None:
-        """Return the stored sign-in, None if there is none that can be read."""
-
-    def save(self, sign_in: SignIn) -> None:
-        """Store a sign-in in place of the previous one."""
-
-    def delete(self) -> bool:
-        """Delete the stored sign-in, and return whether there was one."""
 
 
 class FileStore:
@@ -151,20 +136,16 @@ class FileStore:
                 temporary.unlink(missing_ok=True)
                 raise
         except OSError as error:
-            reason = describe_os_error(error)
-            raise ConfigurationError(
-                f"Cannot write {self.name} ({reason}): set {settings.STATE_DIR_VARIABLE} to another folder."
-            ) from None
+            raise _refuse_write(f"Cannot write {self.name}", error) from None
 
     def delete(self) -> bool:
         """Delete the file and the renamed broken one, and return whether there was any."""
         found = False
         for path in (self._path, self._path.with_suffix(".broken")):
             try:
-                path.unlink()
-                found = True
-            except (FileNotFoundError, NotADirectoryError):
-                continue
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    path.unlink()
+                    found = True
             except OSError as error:
                 reason = describe_os_error(error)
                 raise ConfigurationError(f"Cannot delete {path} ({reason}): delete it yourself.") from None
@@ -203,6 +184,9 @@ class KeyringStore:
         return True
 
 
+SignInStore: TypeAlias = FileStore | KeyringStore
+
+
 class KeyringUnavailableError(P2PAnalyticsError):
     """The keyring is not installed, not available or locked."""
 
@@ -228,11 +212,14 @@ def lock_sign_in() -> Iterator[None]:
                 "Another process has been changing the sign-in for a minute: stop it, then try again."
             ) from None
         except OSError as error:
-            reason = describe_os_error(error)
-            raise ConfigurationError(
-                f"Cannot write into {folder} ({reason}): set {settings.STATE_DIR_VARIABLE} to another folder."
-            ) from None
+            raise _refuse_write(f"Cannot write into {folder}", error) from None
         yield
+
+
+def _refuse_write(what: str, error: OSError) -> ConfigurationError:
+    return ConfigurationError(
+        f"{what} ({describe_os_error(error)}): set {settings.STATE_DIR_VARIABLE} to another folder."
+    )
 
 
 def _call_keyring(name: str, *sign_ins: SignIn) -> str | None:

@@ -26,6 +26,7 @@ _PREFIX: Final = "p2p-sign-in-"
 _NAME: Final = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}", re.ASCII)  # as `tempfile` makes them
 _FILE: Final = "sign-in.html"
 _LONGEST_SECONDS: Final = 3_600  # no sign-in takes as long
+_GRAPHICAL: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")  # variables, any of them on Linux
 
 
 @contextlib.contextmanager
@@ -35,18 +36,21 @@ def in_browser(address: str) -> Iterator[bool]:
     Other users can read the browser's arguments in the process list. So its argument is the address of a
     private page that redirects to the real address; the page is deleted at the end of the block.
     """
+    # A text browser would take over the terminal.
+    is_graphical = not sys.platform.startswith("linux") or any(map(os.environ.get, _GRAPHICAL))
+    is_opened = False
     with contextlib.ExitStack() as stack:
-        opened = False
-        if _has_browser():
-            with contextlib.suppress(OSError):
-                opened = _open(stack.enter_context(_redirecting_page(address)))
-        yield opened
+        with contextlib.suppress(OSError, webbrowser.Error):
+            is_opened = is_graphical and webbrowser.open(stack.enter_context(_redirecting_page(address)))
+        yield is_opened
 
 
 @contextlib.contextmanager
 def _redirecting_page(address: str) -> Iterator[str]:
-    parent = _find_folder()
-    _remove_abandoned(parent or Path(tempfile.gettempdir()))
+    parent = Path(tempfile.gettempdir())
+    with contextlib.suppress(RuntimeError):  # snap browsers read neither hidden folders nor /tmp
+        parent = home if (home := Path.home()).is_dir() and os.access(home, os.W_OK) else parent
+    _remove_abandoned(parent)
     with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as folder:
         page = Path(folder, _FILE)
         with os.fdopen(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
@@ -56,8 +60,6 @@ def _redirecting_page(address: str) -> Iterator[str]:
 
 def _remove_abandoned(parent: Path) -> None:
     """Remove the pages that killed sign-ins of this user left behind, and nothing else."""
-    if sys.platform == "win32":  # files have no numeric owner there
-        return
     for folder in parent.glob(f"{_PREFIX}*"):
         # A folder that cannot be read, or holds more than the page, stays.
         with contextlib.suppress(OSError):
@@ -75,24 +77,3 @@ def _remove_abandoned(parent: Path) -> None:
             ):
                 page.unlink()
                 folder.rmdir()
-
-
-def _find_folder() -> Path | None:
-    """Return the home folder, if it is writable: snap browsers read neither hidden folders nor ``/tmp``."""
-    with contextlib.suppress(RuntimeError):
-        home = Path.home()
-        if home.is_dir() and os.access(home, os.W_OK):
-            return home
-    return None
-
-
-def _has_browser() -> bool:
-    """Return whether there is a graphical browser; a text browser would take over the terminal."""
-    return not sys.platform.startswith("linux") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))
-
-
-def _open(address: str) -> bool:
-    try:
-        return webbrowser.open(address)
-    except webbrowser.Error:
-        return False

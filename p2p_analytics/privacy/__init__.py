@@ -1,7 +1,6 @@
 """Privacy mode: pseudonyms for people, and a mask over names, notes, amounts and dates."""
 
-from p2p_analytics.privacy._columns import NOT_SHOWN
-from p2p_analytics.privacy._mask import Mask, is_masked
+from p2p_analytics.privacy._mask import NOT_SHOWN, Mask, is_masked
 from p2p_analytics.privacy._service_text import strip_service_text
 
 __all__ = ["NOT_SHOWN", "Mask", "is_masked", "strip_service_text"]

@@ -29,7 +29,6 @@ from typing import Final
 from p2p_analytics import settings
 from p2p_analytics.errors import ConfigurationError, describe_os_error
 from p2p_analytics.files import open_regular
-from p2p_analytics.money import LARGEST_CENTS
 
 _KEY_FILE: Final = "privacy.key"
 _KEY_BYTES: Final = 32
@@ -162,7 +161,7 @@ class Pseudonyms:
         noise += reach * self._deviation("payment", f"{size} {payment_id}")
         factor = self._factor if size < _HUGE_CENTS else min(self._factor, 1 / self._factor)
         changed: int = round(size * factor * (1 + noise))
-        return min(max(changed, 1), LARGEST_CENTS) * (-1 if cents < 0 else 1)
+        return max(changed, 1) * (-1 if cents < 0 else 1)
 
     def _assign(self, kind: str, text: str, form: Callable[[int, int], str]) -> str:
         if (kind, text) not in self._assigned:

@@ -29,6 +29,7 @@ from p2p_analytics.sandbox.town import people as known_people
 from p2p_analytics.sandbox.town.controls import Resident, TownControls
 from p2p_analytics.sandbox.town.plan import Plan
 from p2p_analytics.sandbox.town.planted import PlantedSeries, describe_series
+from p2p_analytics.sandbox.town.timeline import from_microseconds
 from p2p_analytics.vocabulary import VERSION_PATH
 
 DIALECTS: Final = ("documented", "observed")
@@ -186,7 +187,7 @@ class SandboxServer(TownControls, AdjustableSettings):
     @property
     def now(self) -> datetime:
         """The town's clock; only `advance` moves it, and each write by a second."""
-        return self._now if self._store is None else build.from_microseconds(self._store.now_us())
+        return self._now if self._store is None else from_microseconds(self._store.now_us())
 
     def __repr__(self) -> str:
         """Show the seed and the address, and no token."""

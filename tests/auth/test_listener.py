@@ -17,7 +17,7 @@ from p2p_analytics.auth._listener import render_page
 from p2p_analytics.errors import ConfigurationError, TokenError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 SCOPES = ("access_profile", "access_friends")
 
@@ -96,51 +96,42 @@ def test_a_sign_in_from_end_to_end(server: p2p.sandbox.SandboxServer, factory: L
 
 
 def test_a_declined_consent(server: p2p.sandbox.SandboxServer, factory: ListenerFactory) -> None:
-    """A declined consent gives a TokenError and a page that say so."""
+    """A declined consent gives a TokenError and a page that say so; text of the address is not markup."""
     listener = factory.listen()
     address = p2p.authorize_url(server.base_url, server.client_id, SCOPES, redirect_uri=listener.redirect_uri)
-    redirect = server.sign_in(address, server.viewer, allow=False)
-    assert send_request(listener, callback(listener, urlsplit(redirect).query))[0] == 303
+    query = urlsplit(server.sign_in(address, server.viewer, allow=False)).query
+    body = send_request(listener, callback(listener, "access_token=a&access_token=b&state=%3Cscript%3E"))[2]
+    assert send_request(listener, callback(listener, f"{query}&state=%3Cscript%3E"))[0] == 303
     outcome = factory.wait_for_outcome()
     assert isinstance(outcome, TokenError)
     assert "user denied access" in str(outcome)
-    assert "You did not agree" in send_request(listener, "/done")[2]
+    done = send_request(listener, "/done")[2]
+    assert "You did not agree" in done
+    assert "<script" not in body + done
+    assert b"<h1>a&lt;b</h1><p>&lt;script&gt;</p>" in render_page("a<b", "<script>")
 
 
 @pytest.mark.parametrize(
-    ("status", "request_"),
+    ("status", "forged"),
     [
-        (404, lambda listener: {"target": "/callback/guess?access_token=planted"}),
-        (404, lambda listener: {"target": "/callback?access_token=planted"}),
-        (404, lambda listener: {"target": "/done"}),
-        (404, lambda listener: {"target": f"{listener.redirect_uri}?access_token=planted"}),
-        (421, lambda listener: {"Host": "evil.example"}),
-        (421, lambda listener: {"Host": "127.0.0.1"}),
-        (421, lambda listener: {"Host": "127.0.0.1:1"}),
-        (421, lambda listener: {"Host": f"evil.example, {urlsplit(listener.redirect_uri).netloc}"}),
-        (421, lambda listener: {"Host": "caf\u00e9"}),
-        (403, lambda listener: {"Origin": "https://evil.example"}),
-        (403, lambda listener: {"Origin": "null"}),
-        (403, lambda listener: {"Sec_Fetch_Mode": "no-cors"}),
-        (403, lambda listener: {"Sec_Fetch_Mode": "cors"}),
-        (403, lambda listener: {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "iframe"}),
-        (405, lambda listener: {"method": "POST"}),
-        (405, lambda listener: {"method": "HEAD"}),
-        (405, lambda listener: {"method": "OPTIONS"}),
-        (400, lambda listener: {"target": callback(listener, "")}),
-        (400, lambda listener: {"target": callback(listener, "state=1")}),
-        (400, lambda listener: {"target": callback(listener, "access_token=")}),
-        (400, lambda listener: {"target": callback(listener, "access_token=two%20words")}),
-        (400, lambda listener: {"target": callback(listener, "access_token=a&access_token=b")}),
-        (400, lambda listener: {"target": callback(listener, "code=abc")}),
+        (404, {"target": "/callback/guess?access_token=planted"}),
+        (404, {"target": "/callback?access_token=planted"}), (404, {"target": "/done"}),
+        (404, {"target": "http://{host}{path}?access_token=planted"}), (421, {"Host": "evil.example"}),
+        (421, {"Host": "127.0.0.1"}), (421, {"Host": "127.0.0.1:1"}), (421, {"Host": "evil.example, {host}"}),
+        (421, {"Host": "caf\u00e9"}), (403, {"Origin": "https://evil.example"}), (403, {"Origin": "null"}),
+        (403, {"Sec_Fetch_Mode": "no-cors"}), (403, {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "iframe"}),
+        (405, {"method": "POST"}), (405, {"method": "HEAD"}), (400, {"target": "{path}?"}),
+        (400, {"target": "{path}?state=1"}), (400, {"target": "{path}?access_token="}),
+        (400, {"target": "{path}?access_token=two%20words"}),
+        (400, {"target": "{path}?access_token=a&access_token=b"}), (400, {"target": "{path}?code=abc"}),
     ],
-)
-def test_forged_callbacks(
-    factory: ListenerFactory, status: int, request_: Callable[[Listener], dict[str, str]]
-) -> None:
+)  # fmt: skip
+def test_forged_callbacks(factory: ListenerFactory, status: int, forged: dict[str, str]) -> None:
     """A request that is not the service's redirect is refused and not reported, and the listener keeps waiting."""
     listener = factory.listen()
-    answer = send_request(listener, **{"target": callback(listener, "access_token=planted"), **request_(listener)})
+    parts = urlsplit(listener.redirect_uri)
+    request = {name: text.format(host=parts.netloc, path=parts.path) for name, text in forged.items()}
+    answer = send_request(listener, **{"target": callback(listener, "access_token=planted"), **request})
     assert answer[0] == status
     assert "planted" not in answer[2] + str(answer[1])
     assert factory.outcomes.empty()
@@ -190,16 +181,6 @@ def test_headers(factory: ListenerFactory, target: str | None) -> None:
     assert "Access-Control-Allow-Origin" not in headers
 
 
-def test_text_of_a_redirect_is_escaped(factory: ListenerFactory) -> None:
-    """Text from the URL, and any text of a page, is escaped and not interpreted as markup."""
-    assert b"<h1>a&lt;b</h1><p>&lt;script&gt;</p>" in render_page("a<b", "<script>")
-    listener = factory.listen()
-    body = send_request(listener, callback(listener, "access_token=a&access_token=b&state=%3Cscript%3E"))[2]
-    assert "<script" not in body
-    send_request(listener, callback(listener, "error=%3Cscript%3E"))
-    assert "<script" not in send_request(listener, "/done")[2]
-
-
 def test_a_huge_request_is_not_read(factory: ListenerFactory) -> None:
     """An endless request line is cut off, and the listener continues."""
     listener = factory.listen()
@@ -227,17 +208,13 @@ def test_a_slow_client_does_not_block_others(factory: ListenerFactory, monkeypat
         connection.close()
 
 
-def test_a_listener_without_a_redirect_times_out(factory: ListenerFactory) -> None:
-    """The listener ends at its timeout, and its TokenError says so."""
+def test_the_listener_ends(factory: ListenerFactory) -> None:
+    """At its timeout, with a TokenError that says so; or `linger` seconds after the token if no page is fetched."""
     listener = factory.listen(timeout=0.3)
     outcome = factory.wait_for_outcome()
     assert isinstance(outcome, TokenError)
     assert str(outcome) == "No sign-in within 0.3 seconds: start the sign-in again."
     assert listener.closed
-
-
-def test_a_browser_that_never_fetches_the_last_page(factory: ListenerFactory) -> None:
-    """The listener ends `linger` seconds after the token."""
     listener = factory.listen(linger=0.2)
     send_request(listener, callback(listener, "access_token=true"))
     listener._thread.join(10)

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2p_analytics.auth import Secret, redact, redact_exception
@@ -61,6 +61,7 @@ surroundings = st.text(" :;,.!?'\"(){}<>=/äöü\n☃", max_size=30)
 spellings = st.sampled_from(sorted(SPELLINGS))
 
 
+@settings(max_examples=70)
 @given(tokens, spellings, surroundings, surroundings)
 def test_every_encoding_is_redacted(token: str, name: str, before: str, after: str) -> None:
     """In every encoding, forwards or backwards, at most the two ends of a base64 text remain."""
@@ -72,6 +73,7 @@ def test_every_encoding_is_redacted(token: str, name: str, before: str, after: s
         assert len(left) <= spare, shown
 
 
+@settings(max_examples=50)
 @given(tokens, st.data())
 def test_a_fragment_of_eight_characters_is_redacted(token: str, data: st.DataObject) -> None:
     """Eight consecutive letters or digits are redacted; the text around them is kept."""
@@ -82,6 +84,7 @@ def test_a_fragment_of_eight_characters_is_redacted(token: str, data: st.DataObj
     assert redact(f"«{piece}» ?", [Secret(token)]) == "«***» ?"
 
 
+@settings(max_examples=20)
 @given(st.text(max_size=200), tokens)
 def test_text_without_the_token_is_unchanged(text: str, token: str) -> None:
     """A text without characters of a token is unchanged."""
@@ -98,26 +101,20 @@ def test_sentences_are_unchanged(text: str) -> None:
     assert redact(text, [Secret(TOKEN[:7]), Secret("x" * 40)] if "Zk" not in text else [Secret("Zk3vQ0x_Y")]) == text
 
 
-def test_short_and_unusual_secrets() -> None:
-    """A short secret or one without letters is redacted only as a whole; an empty secret redacts nothing."""
+def test_unusual_secrets_and_texts() -> None:
+    """A short secret or one without letters is redacted only as a whole; an empty secret redacts nothing.
+
+    Overlapping secrets are all redacted, and a text that is too long to search is replaced as a whole.
+    """
     assert redact("abc: a-B-c, cba, ab", [Secret("abc")]) == "***: ***, ***, ab"
     assert redact("say -_-, not - _", [Secret("-_-")]) == "say ***, not - _"
-    assert redact("nothing", [Secret("")]) == "nothing"
-    assert redact("nothing", []) == "nothing"
-
-
-def test_several_overlapping_secrets() -> None:
-    """Each of several secrets is redacted, even if they overlap."""
+    assert redact("nothing", [Secret("")]) == redact("nothing", []) == "nothing"
     assert redact("<abcdefghijkl>", [Secret("abcdefgh"), Secret("efghijkl")]) == "<***>"
     assert redact("abcdefgh and 12345678", [Secret("abcdefgh"), Secret("12345678")]) == "*** and ***"
-
-
-def test_a_text_too_long_to_search_is_withheld() -> None:
-    """A text too long to search in reasonable time is replaced as a whole."""
     assert redact("x" * 70_000, [Secret(TOKEN)]) == "***"
 
 
-@pytest.mark.parametrize("depth", range(8))
+@pytest.mark.parametrize("depth", [0, 1, 3, 4, 7])
 @pytest.mark.parametrize(
     "inner", [TOKEN, TOKEN.encode(), {"a": TOKEN}, ValueError(TOKEN)], ids=lambda one: type(one).__name__
 )

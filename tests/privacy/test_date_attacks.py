@@ -104,21 +104,26 @@ def name_by_profile(public, masked, unit: str) -> dict[str, str]:
     return given
 
 
+ROWS, PROFILE = name_by_rows, name_by_profile
+
+
 @pytest.mark.parametrize(
-    ("mode", "unit", "attack"),
+    ("mode", "unit", "attack", "stated"),
     [
-        ("real", "us", name_by_rows),
-        ("days", "us", name_by_rows),
-        ("days", "D", name_by_rows),
-        ("days", "D", name_by_profile),
-        ("days", "all", name_by_profile),
-        ("months", "M", name_by_rows),
-        ("months", "M", name_by_profile),
-        ("months", "all", name_by_profile),
+        ("real", "us", ROWS, 0.88),
+        ("days", "us", ROWS, 0.0),
+        ("months", "M", PROFILE, 0.84),
+        *(
+            pytest.param(*case, marks=pytest.mark.full)
+            for case in (
+                ("days", "D", ROWS, 0.87), ("days", "D", PROFILE, 0.88), ("days", "all", PROFILE, 0.85),
+                ("months", "M", ROWS, 0.0), ("months", "all", PROFILE, 0.31),
+            )
+        ),
     ],
-)
-def test_how_many_people_a_public_feed_names(mode: str, unit: str, attack, record_property) -> None:
-    """By instants fewer than a tenth; by day and by month the rates at the end of the run, which the README states."""
+)  # fmt: skip
+def test_how_many_people_a_public_feed_names(mode: str, unit: str, attack, stated: float, record_property) -> None:
+    """The rates that docs/privacy.md states: no person by instants, most people by days or months."""
     rates = []
     for trial in range(12):
         rng = np.random.default_rng(900 + trial)
@@ -133,8 +138,6 @@ def test_how_many_people_a_public_feed_names(mode: str, unit: str, attack, recor
         rates.append(sum(truth[who] == name for who, name in attack(real.public, masked, unit).items()) / len(truth))
     rate = np.mean(rates)
     by = {"us": "instant", "D": "day", "M": "month", "all": "nothing"}[unit]
-    how = "row by row" if attack is name_by_rows else "by their number of payments"
+    how = "row by row" if attack is ROWS else "by their number of payments"
     record_property("privacy", f"dates      {mode:<6} shown, joined by {by:<7}, {how:<27}: {rate:.0%} of people named")
-    if unit == "us":
-        assert (rate > 0.6) == (mode == "real")
-        assert (rate < 0.1) == (mode != "real")
+    assert abs(rate - stated) < 0.01

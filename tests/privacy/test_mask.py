@@ -151,9 +151,8 @@ def test_the_order_of_rows_tells_nothing(start_service) -> None:
     assert private.payments["date_created"].is_monotonic_decreasing
 
 
-def test_strict_mode_hides_what_joins_with_a_feed(service) -> None:
+def test_strict_mode_hides_what_joins_with_a_feed(history) -> None:
     """Equal notes differ, blank and null ones stay, the audience is null; words, shares and months are as they were."""
-    history = load(service)
     strict, days = history.masked(key=KEY, strict=True), history.masked(key=KEY)
     masked = rows_of(history, strict)
     notes = masked["note"].iloc[::-1].tolist()
@@ -169,18 +168,17 @@ def test_strict_mode_hides_what_joins_with_a_feed(service) -> None:
     assert repr(strict).endswith(", strict privacy mode>")
 
 
-def test_a_history_of_days_is_not_made_strict(service) -> None:
+def test_a_history_of_days_is_not_made_strict(history) -> None:
     """It would keep its days and say months; a strict one stays as it is."""
-    history = load(service)
     with pytest.raises(ConfigurationError, match="strict=True"):
         history.masked().masked(strict=True)
     strict = history.masked(strict=True)
     assert strict.masked() is strict.masked(strict=True) is strict
 
 
-def test_a_person_is_the_same_everywhere(service) -> None:
+def test_a_person_is_the_same_everywhere(history) -> None:
     """Actor, target, counterparty, friend and me agree on name and id; different people differ."""
-    private = load(service).masked(key=KEY)
+    private = history.masked(key=KEY)
     payments, friends, me = private.payments.set_index("payment_id", drop=False), private.friends, private.me.user
     oldest = payments.iloc[-1]
     assert (oldest["actor_id"], oldest["actor_display_name"], oldest["actor_username"]) == (
@@ -201,9 +199,9 @@ def test_a_person_is_the_same_everywhere(service) -> None:
     assert spent["is_friend"].sum() == 1
 
 
-def test_an_address_is_an_address_and_its_own_name(service) -> None:
+def test_an_address_is_an_address_and_its_own_name(history) -> None:
     """Emails and phones without an account look like some; a merchant has a name; what shows nothing says so."""
-    payments = load(service).masked(key=KEY).payments.iloc[::-1].reset_index(drop=True)
+    payments = history.masked(key=KEY).payments.iloc[::-1].reset_index(drop=True)
     kinds = Pseudonyms(KEY)
     expected = {
         4: kinds.email("ocarina@tuba.example"),
@@ -217,9 +215,8 @@ def test_an_address_is_an_address_and_its_own_name(service) -> None:
     assert payments["target_phone"][5] == expected[5]
 
 
-def test_equal_notes_stay_equal_and_blank_ones_blank(service) -> None:
+def test_equal_notes_stay_equal_and_blank_ones_blank(history) -> None:
     """So counts by note are real; null stays null; ids, refunds and statuses keep their places."""
-    history = load(service)
     payments, private = history.payments, rows_of(history, history.masked(key=KEY))
     notes = private["note"].iloc[::-1].tolist()
     assert notes[0] == notes[4] == notes[9]
@@ -259,10 +256,9 @@ def test_an_empty_frame_stays_one(schema: Mapping[str, str]) -> None:
     pd.testing.assert_frame_equal(Mask(KEY).frame(empty), empty)
 
 
-def test_columns_and_dtypes_stay(service) -> None:
+def test_columns_and_dtypes_stay(history) -> None:
     """Masked frames are as the schema says, rows in the same order, nothing in their attrs or index."""
-    history = load(service)
-    for frame in (history.payments, history.friends, history.problems):
+    for frame in (history.payments.copy(), history.friends.copy(), history.problems.copy()):
         frame.attrs["whose"] = "Krummhorn"
         masked = Mask(KEY).frame(frame.set_axis(["Krummhorn"] * len(frame)))
         assert list(map(str, masked.dtypes)) == list(map(str, frame.dtypes))
@@ -270,9 +266,9 @@ def test_columns_and_dtypes_stay(service) -> None:
         assert masked.attrs == {}
 
 
-def test_categories_hold_no_names(service) -> None:
+def test_categories_hold_no_names(history) -> None:
     """A masked categorical of people has only pseudonyms as categories."""
-    payments = load(service).payments
+    payments = history.payments
     text = [name for name, dtype in payments.dtypes.items() if dtype == "str"]
     masked = Mask(KEY).frame(payments.astype(dict.fromkeys(text, "category")))
     assert {masked[name].dtype.name for name in text} == {"category"}
@@ -280,12 +276,11 @@ def test_categories_hold_no_names(service) -> None:
     assert find_secrets({"categories": pickle.dumps(masked)}, SECRETS) == []
 
 
-def test_a_table_of_an_analysis_joins_with_the_history(service, tmp_path: Path) -> None:
+def test_a_table_of_an_analysis_joins_with_the_history(history, tmp_path: Path) -> None:
     """Read back under pseudonyms, it names the same people by the same ids, and each sum is scaled once.
 
     A sum is changed on its own, so it is near the sum of the masked amounts, but not that.
     """
-    history = load(service)
     p2p.to_csv(p2p.spend_by_friend(history.payments, history.friends), tmp_path / "spend.csv")
     read = p2p.read_csv(tmp_path / "spend.csv", privacy=True)
     made = p2p.spend_by_friend(history.masked().payments, history.masked().friends)
@@ -299,9 +294,8 @@ def test_a_table_of_an_analysis_joins_with_the_history(service, tmp_path: Path) 
     assert sums[0].div(sums[1]).dropna().between(0.26 / 1.74, 1.74 / 0.26).all()
 
 
-def test_shares_of_money_do_not_give_the_money(service) -> None:
+def test_shares_of_money_do_not_give_the_money(history) -> None:
     """A share to all its digits times the right whole is whole cents, so of a table's shares two digits are kept."""
-    history = load(service)
     spent = p2p.spend_by_friend(history.payments)
     masked = Mask(KEY).frame(spent)
     assert masked["share_of_sent"].equals(spent["share_of_sent"].round(2))

@@ -35,8 +35,16 @@ from support.privacy.masking import (
 )
 
 
+def count_notes(made: dict[str, bytes]) -> set[int]:
+    """Return how often privacy mode is named in the report, in each of its figures, and in card and repr."""
+    figures = [base64.b64decode(part.partition(b'"')[0]) for part in made["report"].split(b"base64,")[1:]]
+    assert len(figures) >= 6
+    notes = {shown.count(SAYS_SO.encode()) for shown in (*figures, made["report"], made["card"])}
+    return notes | {made["repr"].count(b"privacy mode")}
+
+
 def test_nothing_private_is_in_anything(service, tmp_path: Path) -> None:
-    """Every table, plot, page and file of a history that was loaded in privacy mode, strange records and all."""
+    """Every table, plot, page and file of a history that was loaded in privacy mode; each says once that it was."""
     service[1]["/v1/payments"]["data"] = [*SENT, *STRANGE][::-1]
     history = load(service, privacy=True, on_bad_record="report")
     assert history.private
@@ -45,19 +53,21 @@ def test_nothing_private_is_in_anything(service, tmp_path: Path) -> None:
     made = artefacts_of(history, tmp_path)
     assert len(made) > 60
     assert find_secrets(made, [*SECRETS, *STRANGE_SECRETS, str(tmp_path)]) == []
+    assert count_notes(made) == {1}
 
 
 @pytest.mark.full
 def test_the_search_would_find_each_secret(service, tmp_path: Path) -> None:
-    """Without privacy mode each of them is there, in pages, tables, plots and files; so the search can fail."""
+    """Without privacy mode each of them is there, and nothing says that it is masked; so the search can fail."""
     service[1]["/v1/payments"]["data"] = [*SENT, *STRANGE][::-1]
     history = load(service, on_bad_record="report")
     year = p2p.render_year(history, as_of=AS_OF)  # in privacy mode by itself
     assert find_secrets({"year": year.encode()}, [*SECRETS, *STRANGE_SECRETS]) == []
     made = artefacts_of(history, tmp_path)
+    assert count_notes(made) == {0}
     found = find_secrets(made, [*SECRETS, *STRANGE_SECRETS])
     assert {secret for _, secret in found} == {*SECRETS, *STRANGE_SECRETS}
-    assert find_secrets({"explorer": made["explorer status_mix 0"]}, [str(tmp_path)])
+    assert find_secrets({"explorer": made["explorer spend_by_friend 0"]}, [str(tmp_path)])
     assert {name for name, _ in found} >= {
         "repr", "me", "attributes", "card", "report", "reminders", "payments", "people", "friends", "problems",
         "payments.csv", "friends.csv", "spend_by_friend", "spend_by_friend.csv", "spend_by_friend.parquet",
@@ -66,21 +76,6 @@ def test_the_search_would_find_each_secret(service, tmp_path: Path) -> None:
         "year in review", "year in Markdown",
         "pending_requests svg none", "monthly_flow", "explorer spend_by_friend 0", "explorer pending_requests 2",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "leak",
-    [
-        "Zébedea O'Quill".encode("utf-16-le"),
-        b"Z%C3%A9bedea+O%27Quill",
-        "Zébedea O&#x27;Quill".encode(),
-        b"Z\\u00e9bedea O'Quill",
-        *(base64.b64encode(b"x" * shift + "Zébedea O'Quill, and more".encode()) for shift in range(3)),
-    ],
-)
-def test_the_search_knows_the_form(leak: bytes) -> None:
-    """Encodings and escapes are found in the midst of other bytes."""
-    assert find_secrets({"leak": b"..." + leak + b"..."}, ["Zébedea O'Quill"]) == [("leak", "Zébedea O'Quill")]
 
 
 @pytest.mark.parametrize("strange", STRANGE, ids=lambda item: item["id"][-2:])
@@ -97,8 +92,9 @@ def test_an_error_of_a_load_quotes_nothing(service, strange: dict[str, Any]) -> 
     assert b"cannot be read" in texts[0]
 
 
-@pytest.mark.parametrize("at", ["/v1/me", "/v1/payments", f"/v1/users/{ME['id']}/friends"])
-@pytest.mark.parametrize("status", [400, 401, 403, 500])
+@pytest.mark.parametrize(
+    ("at", "status"), [("/v1/me", 401), ("/v1/payments", 400), (f"/v1/users/{ME['id']}/friends", 403), ("/v1/me", 500)]
+)
 def test_an_error_of_a_load_quotes_no_words_of_the_service(service, at: str, status: int) -> None:
     """What the service says may name people; without privacy mode it is quoted."""
     refusal = (status, {}, {"error": {"message": "Wilhelmax owes Volodya.", "code": "Quuxmart"}})
@@ -114,8 +110,7 @@ def test_an_error_of_a_load_quotes_no_words_of_the_service(service, at: str, sta
     assert {secret for _, secret in find_secrets({"error": texts[1]}, SECRETS)} == {"wilhelmax", "Volodya", "Quuxmart"}
 
 
-@pytest.mark.parametrize("way", ["argument", "environment"])
-def test_strict_mode_is_turned_on_everywhere(service, tmp_path: Path, monkeypatch, way: str) -> None:
+def test_strict_mode_is_turned_on_everywhere(service, tmp_path: Path, monkeypatch) -> None:
     """By privacy="strict" or P2P_PRIVACY=strict: a load, an archive and both kinds of file show months."""
     # Under some random keys two people draw the same words, and are numbered by their order in the table.
     (settings.private_state_dir() / "privacy.key").write_bytes(KEY)
@@ -123,24 +118,23 @@ def test_strict_mode_is_turned_on_everywhere(service, tmp_path: Path, monkeypatc
     p2p.open_archive(tmp_path / "archive").merge(history)
     p2p.to_csv(history.payments, tmp_path / "payments.csv")
     p2p.to_parquet(history.payments, tmp_path / "payments.parquet")
-    if way == "environment":
-        monkeypatch.setenv("P2P_PRIVACY", "strict")
-    privacy = "strict" if way == "argument" else None
     expected = history.masked(strict=True).payments
-    for payments in (
-        load(service, privacy=privacy).payments,
-        p2p.open_archive(tmp_path / "archive").history(privacy=privacy).payments,
-        p2p.read_csv(tmp_path / "payments.csv", privacy=privacy),
-        p2p.read_parquet(tmp_path / "payments.parquet", privacy=privacy),
-    ):
-        pd.testing.assert_frame_equal(payments, expected)
+    for privacy in ("strict", None):
+        for payments in (
+            load(service, privacy=privacy).payments,
+            p2p.open_archive(tmp_path / "archive").history(privacy=privacy).payments,
+            p2p.read_csv(tmp_path / "payments.csv", privacy=privacy),
+            p2p.read_parquet(tmp_path / "payments.parquet", privacy=privacy),
+        ):
+            pd.testing.assert_frame_equal(payments, expected)
+        monkeypatch.setenv("P2P_PRIVACY", "strict")
 
 
 @pytest.mark.full
-def test_strict_mode_shows_months_in_all_that_is_made(service, tmp_path: Path) -> None:
+def test_strict_mode_shows_months_in_all_that_is_made(history, tmp_path: Path) -> None:
     """No day of a payment is in the card, the report, the explorer, plots and demo's tables; each says its mode."""
     days = [f"{day} May 2024" for day in range(2, 16)] + [f"2024-05-{day:02d}" for day in range(2, 16)]
-    strict = load(service).masked(key=KEY, strict=True)
+    strict = history.masked(key=KEY, strict=True)
     made = artefacts_of(strict, tmp_path)
     assert find_secrets(made, [*SECRETS, *days]) == []
     report = p2p.render_report(strict, as_of=AS_OF, tz="America/New_York")
@@ -153,21 +147,22 @@ def test_strict_mode_shows_months_in_all_that_is_made(service, tmp_path: Path) -
     assert since
     assert pd.Timestamp(int(since[1]), unit="s") == pd.Timestamp("2024-05-01")  # the key to sort by
     assert "31 to 61 days" in report  # requests of May, counted from its first day to 30 June
-    ordinary = p2p.render_report(load(service).masked(key=KEY), as_of=AS_OF)
+    ordinary = p2p.render_report(history.masked(key=KEY), as_of=AS_OF)
     assert {secret for _, secret in find_secrets({"report": ordinary.encode()}, days)} >= {"4 May 2024", "5 May 2024"}
 
 
 @pytest.mark.parametrize(("kind", "way"), [("csv", "argument"), ("parquet", "environment")])
-def test_reading_a_file_masks_it(service, tmp_path: Path, monkeypatch, kind: str, way: str) -> None:
+def test_reading_a_file_masks_it(history, tmp_path: Path, monkeypatch, kind: str, way: str) -> None:
     """Each table of a real history, read in privacy mode: nothing private is in it, and payments are as loaded."""
-    history = load(service)
     write, read = (p2p.to_csv, p2p.read_csv) if kind == "csv" else (p2p.to_parquet, p2p.read_parquet)
-    for name, table in tables_of(history).items():
+    every = tables_of(history)
+    tables = {name: every[name] for name in ("payments", "friends", "people", "problems", "spend_by_friend")}
+    for name, table in tables.items():
         write(table, tmp_path / name)
     if way == "environment":
         monkeypatch.setenv("P2P_PRIVACY", "1")
     privacy = True if way == "argument" else None
-    made = {name: render_table(read(tmp_path / name, privacy=privacy)) for name in tables_of(history)}
+    made = {name: render_table(read(tmp_path / name, privacy=privacy)) for name in tables}
     assert find_secrets(made, SECRETS) == []
     pd.testing.assert_frame_equal(read(tmp_path / "payments", privacy=privacy), history.masked().payments)
     again = read(tmp_path / "payments", privacy=False)
@@ -211,23 +206,13 @@ def test_a_private_history_stays_as_it_is(service) -> None:
     assert repr(private) == repr(again).replace(f"{again.fetched_at:%H:%M}", f"{private.fetched_at:%H:%M}")
 
 
-def test_it_says_so_wherever_it_shows(service) -> None:
-    """Card, report and each of its figures, plots and repr, each once; and never without privacy mode."""
-    for history, times in ((load(service, privacy=True), 1), (load(service), 0)):
-        report = p2p.render_report(history, as_of=AS_OF)
-        figures = [base64.b64decode(part.partition('"')[0]) for part in report.split("base64,")[1:]]
-        assert len(figures) >= 6
-        assert {figure.count(SAYS_SO.encode()) for figure in figures} == {times}
-        assert report.count(SAYS_SO) == times
-        assert history._repr_html_().count(SAYS_SO) == times
-        assert repr(history).count("privacy mode") == times
-
-
-@pytest.mark.parametrize("rows", [None, 0], ids=["all", "none"])
-@pytest.mark.parametrize("name", ["spend_by_friend", "monthly_flow", "pending_requests", "status_mix"])
-def test_a_mark_hides_nothing(service, name: str, rows: int | None) -> None:
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [("spend_by_friend", None), ("monthly_flow", None), ("pending_requests", None), ("status_mix", 0)],
+)
+def test_a_mark_hides_nothing(history, name: str, rows: int | None) -> None:
     """It is inside the figure, and on no other text that shows."""
-    ax = plots.mark_private(getattr(plots, name)(tables_of(load(service))[name].iloc[:rows]))
+    ax = plots.mark_private(getattr(plots, name)(tables_of(history)[name].iloc[:rows]))
     ax.figure.draw_without_rendering()
     hidden = [] if ax.axison else ax.xaxis.findobj(Text) + ax.yaxis.findobj(Text)
     boxes = {

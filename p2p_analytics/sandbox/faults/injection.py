@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import socket
+import struct
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -14,11 +16,13 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.types import Message, Receive, Scope, Send
 
 from p2p_analytics.sandbox.errors import InvalidParameterError, RateLimitError, RefusalError
-from p2p_analytics.sandbox.faults import connection
 from p2p_analytics.sandbox.faults.specification import Kind
 from p2p_analytics.vocabulary import PAYMENTS
 
 DRIP_SECONDS: Final = 0.05
+# The server's protocol puts the transport of a connection into the ASGI scope under this name.
+TRANSPORT_EXTENSION: Final = "p2p_analytics.sandbox.transport"
+_NO_LINGER: Final = struct.pack("ii", 1, 0)  # a close then sends an RST
 _ELSEWHERE: Final = "elsewhere.invalid"  # a reserved name, so it never resolves
 _NEXT: Final = re.compile(rb'("pagination":\{"next":)(?:null|"[^"]*")')
 _EMPTY_PAGE: Final = b'{"pagination":{"next":null},"data":[]}'
@@ -94,19 +98,23 @@ async def apply_fault(  # noqa: PLR0913 - three of them are ASGI's
         headers = [(b"content-type", b"text/html")]
         await _send_response({"type": "http.response.start", "status": status, "headers": headers}, html, send)
         return
+    transport: asyncio.Transport = scope["extensions"][TRANSPORT_EXTENSION]
     if kind is Kind.RESET:
-        connection.reset(scope)
+        _reset(transport)
         await _wait_for_disconnect(receive)
         return
     start, *parts = await run_application()
     body = b"".join(part.get("body", b"") for part in parts)
     if kind is Kind.LOST:
-        connection.reset(scope)
+        _reset(transport)
         await _wait_for_disconnect(receive)
     elif kind in (Kind.CUT, Kind.CUT_RESET):
         await send(start)
         await send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
-        (connection.close if kind is Kind.CUT else connection.reset)(scope)
+        if kind is Kind.CUT:
+            transport.close()
+        else:
+            _reset(transport)
         await _wait_for_disconnect(receive)
     elif kind is Kind.DRIP:
         await send(start)
@@ -133,6 +141,13 @@ async def _send_response(start: Message, body: bytes, send: Send) -> None:
     headers = [(name, value) for name, value in start["headers"] if name.lower() != b"content-length"]
     await send({**start, "headers": [*headers, (b"content-length", b"%d" % len(body))]})
     await send({"type": "http.response.body", "body": body})
+
+
+def _reset(transport: asyncio.Transport) -> None:
+    """Abort a connection with an RST."""
+    if not transport.is_closing():  # the client may have closed it
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        transport.abort()
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:

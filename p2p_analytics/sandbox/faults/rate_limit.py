@@ -41,8 +41,8 @@ class RateLimit:
     def __init__(self, rate: tuple[int, float] | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate = None if rate is None else _check_rate(rate)
         self._clock = clock
-        # All windows have the same length, so insertion order is also the order of their ends.
-        self._windows: dict[Hashable, _Window] = {}
+        # The end and the count of each window. All have the same length, so they are in the order of their ends.
+        self._windows: dict[Hashable, tuple[float, int]] = {}
 
     def count_request(self, key: Hashable) -> None:
         """Count one request of a key.
@@ -55,27 +55,15 @@ class RateLimit:
         if self.rate is None:
             return
         now = self._clock()
-        self._drop_windows(now)
-        window = self._windows.setdefault(key, _Window(now + self.rate.seconds))
-        if window.count >= self.rate.requests:
-            raise RateLimitError(max(1, math.ceil(window.ends - now)))
-        window.count += 1
-
-    def _drop_windows(self, now: float) -> None:
-        """Drop the windows that have ended, and the oldest ones above the limit of keys."""
-        while self._windows:
+        while self._windows:  # drop the windows that have ended, and the oldest ones above the limit of keys
             oldest = next(iter(self._windows))
-            if self._windows[oldest].ends > now and len(self._windows) < MOST_KEYS:
-                return
+            if self._windows[oldest][0] > now and len(self._windows) < MOST_KEYS:
+                break
             del self._windows[oldest]
-
-
-class _Window:
-    __slots__ = ("count", "ends")
-
-    def __init__(self, ends: float) -> None:
-        self.ends = ends
-        self.count = 0
+        ends, count = self._windows.get(key, (now + self.rate.seconds, 0))
+        if count >= self.rate.requests:
+            raise RateLimitError(max(1, math.ceil(ends - now)))
+        self._windows[key] = ends, count + 1
 
 
 def read_rate(text: str) -> Rate:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import random
 import re
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
@@ -69,15 +68,12 @@ class Faults:
         self.spec = spec.strip()
         self._rng = random.Random(seed)  # noqa: S311 - repeatable, not a secret
         self._rates = _parse_rates(self.spec) if ":" in self.spec else []
-        self._script = [] if self._rates else _parse_script(self.spec)
-        self._steps: Iterator[Kind] = iter(self._script)
-        self._taken = 0
+        self._script = [] if self._rates else _parse_script(self.spec)[::-1]  # the next step is the last
 
     def draw(self) -> Kind:
         """Return the fault of the next request."""
         if not self._rates:
-            self._taken += self._taken < len(self._script)
-            return next(self._steps, Kind.OK)
+            return self._script.pop() if self._script else Kind.OK
         drawn = self._rng.random()
         ends = itertools.accumulate(share for _, share in self._rates)
         return next((kind for (kind, _), end in zip(self._rates, ends, strict=True) if drawn < end), Kind.OK)
@@ -85,7 +81,7 @@ class Faults:
     @property
     def to_come(self) -> list[str]:
         """Remaining steps of a script."""
-        return [kind.value for kind in self._script[self._taken :]]
+        return [kind.value for kind in self._script[::-1]]
 
 
 def _parse_script(spec: str) -> list[Kind]:

@@ -28,13 +28,19 @@ from p2p_analytics.sandbox.errors import (
     ForgeryError,
     InvalidParameterError,
     NotFoundError,
-    RefusalError,
     SettingError,
     UnverifiedError,
 )
 from p2p_analytics.sandbox.http import parameters
 from p2p_analytics.sandbox.http.bodies import read_form
-from p2p_analytics.sandbox.pages import render, responses
+from p2p_analytics.sandbox.pages.responses import (
+    Pages,
+    answers_refusals,
+    describe_scopes,
+    is_browser,
+    page,
+    redirect,
+)
 from p2p_analytics.sandbox.pages.sessions import Sessions
 from p2p_analytics.sandbox.storage.oauth_store import Registration
 from p2p_analytics.sandbox.storage.rows import Person
@@ -60,68 +66,57 @@ class _RenderedPage:
     user_id: int
 
 
-class AccountPages:
+class AccountPages(Pages):
     """The pages below /account, and the redirect to them from the origin's root."""
 
     def __init__(self, store: Store, tokens: Tokens, sessions: Sessions, prefix: str) -> None:
-        self._store = store
-        self._tokens = tokens
-        self._oauth_store = tokens.oauth_store
-        self._sessions = sessions
-        self._path = f"{prefix}/account"
+        super().__init__(store, tokens, sessions, f"{prefix}/account")
 
     async def front(self, request: Request) -> Response:
         """GET / of the origin: a redirect for browsers, 404 for other clients."""
-        if not responses.is_browser(request):
+        if not is_browser(request):
             raise HTTPException(HTTPStatus.NOT_FOUND)
-        return responses.redirect(self._path)
+        return redirect(self._path)
 
     async def home(self, _request: Request) -> Response:
         """GET /account."""
-        return responses.redirect(f"{self._path}/developer")
+        return redirect(f"{self._path}/developer")
 
     async def sign_in_form(self, request: Request) -> Response:
         """GET /account/sign-in."""
         place = request.query_params.get("next", "")
-        return self._sign_in_page(self._sessions.identify(request), place if place in _PLACES else _PLACES[0])
+        session = self._sessions.identify(request)
+        step = _SignInForm(place if place in _PLACES else _PLACES[0])
+        return self._sessions.attach(self._sign_in_page(session, step), session)
 
+    @answers_refusals
     async def sign_in(self, request: Request) -> Response:
         """POST /account/sign-in: redirect to the requested page, or the form again for an unknown name."""
-        try:
-            form = await read_form(request)
-            session, step = self._sessions.redeem(request, form, _SignInForm)
-            username = form.get("username")
-        except RefusalError as refusal:
-            return responses.refusal(request, refusal)
-        person = self._store.person_named(username.removeprefix("@")) if username else None
+        session, step, person = await self._read_sign_in(request, _SignInForm)
         if person is None:
-            return self._sign_in_page(session, step.place, problem=render.UNKNOWN_USERNAME, status=400)
+            return self._sessions.attach(self._sign_in_page(session, step, is_unknown=True), session)
         session = self._sessions.sign_in(session, person.user_id)
-        return self._sessions.attach(responses.redirect(f"{self._path}/{step.place}"), session)
+        return self._sessions.attach(redirect(f"{self._path}/{step.place}"), session)
 
+    @answers_refusals
     async def sign_out(self, request: Request) -> Response:
         """POST /account/sign-out."""
-        try:
-            session, _ = self._sessions.redeem(request, await read_form(request), _RenderedPage)
-        except RefusalError as refusal:
-            return responses.refusal(request, refusal)
+        session, _ = self._sessions.redeem(request, await read_form(request), _RenderedPage)
         self._sessions.sign_out(session)
-        return responses.redirect(f"{self._path}/sign-in")
+        return redirect(f"{self._path}/sign-in")
 
     async def developer(self, request: Request) -> Response:
         """GET /account/developer: the person's applications, and the form to register another."""
-        session, person = self._visitor(request)
+        session, person = self._find_visitor(request)
         return self._redirect_to_sign_in("developer") if person is None else self._developer_page(session, person)
 
+    @answers_refusals
     async def register(self, request: Request) -> Response:
         """POST /account/developer: the new application with its secret, or the form again with the problems."""
-        try:
-            form, session, person = await self._read_submission(request)
-            draft = ApplicationDraft.from_fields({name: form.get(name) for name in LONGEST})
-            if not self._oauth_store.is_verified(person.user_id):
-                raise UnverifiedError(_UNVERIFIED)
-        except RefusalError as refusal:
-            return responses.refusal(request, refusal)
+        form, session, person = await self._read_submission(request)
+        draft = ApplicationDraft.from_fields({name: form.get(name) for name in LONGEST})
+        if not self._oauth_store.is_verified(person.user_id):
+            raise UnverifiedError(_UNVERIFIED)
         problems = draft.problems()
         try:
             made = None if problems else await run_in_threadpool(register, self._oauth_store, person.user_id, draft)
@@ -131,31 +126,26 @@ class AccountPages:
             return self._developer_page(session, person, draft=draft, problems=problems, status=400)
         return self._application_page(session, person, self._own(person, made.client_id), made=made)
 
+    @answers_refusals
     async def application(self, request: Request) -> Response:
         """GET /account/developer/:client_id."""
-        session, person = self._visitor(request)
+        session, person = self._find_visitor(request)
         if person is None:
             return self._redirect_to_sign_in("developer")
-        try:
-            application = self._own(person, request.path_params["client_id"])
-        except RefusalError as refusal:
-            return responses.refusal(request, refusal)
-        return self._application_page(session, person, application)
+        return self._application_page(session, person, self._own(person, request.path_params["client_id"]))
 
+    @answers_refusals
     async def change(self, request: Request) -> Response:
         """POST /account/developer/:client_id: change the redirect URL, renew the secret, or delete the application."""
-        try:
-            form, session, person = await self._read_submission(request)
-            application = self._own(person, request.path_params["client_id"])
-            what = form.require("do")
-            if what not in ("save", "secret", "delete"):
-                raise InvalidParameterError("do must be save, secret or delete.")
-            redirect_url = form.get("redirect_url") or ""
-        except RefusalError as refusal:
-            return responses.refusal(request, refusal)
+        form, session, person = await self._read_submission(request)
+        application = self._own(person, request.path_params["client_id"])
+        what = form.require("do")
+        if what not in ("save", "secret", "delete"):
+            raise InvalidParameterError("do must be save, secret or delete.")
+        redirect_url = form.get("redirect_url") or ""
         if what == "delete":
             await run_in_threadpool(self._oauth_store.remove_application, application.client_id)
-            return responses.redirect(f"{self._path}/developer")
+            return redirect(f"{self._path}/developer")
         if what == "secret":
             made = await run_in_threadpool(renew_secret, self._oauth_store, application.client_id)
             return self._application_page(session, person, application, made=made)
@@ -167,37 +157,26 @@ class AccountPages:
 
     async def applications(self, request: Request) -> Response:
         """GET /account/applications: the applications that the person has authorized."""
-        session, person = self._visitor(request)
+        session, person = self._find_visitor(request)
         if person is None:
             return self._redirect_to_sign_in("applications")
-        html = render.applications(
-            account=self._path,
-            ticket=self._sessions.ticket(session, _RenderedPage(person.user_id)),
-            person=person,
-            applications=self._oauth_store.list_authorized_applications(person.user_id, self._tokens.now_us()),
-        )
-        return responses.page(html)
+        allowed = self._oauth_store.list_authorized_applications(person.user_id, self._tokens.now_us())
+        listed = [(one, describe_scopes(one.scopes.split())) for one in allowed]
+        return self._page("allowed.html", session, person, applications=listed)
 
+    @answers_refusals
     async def revoke(self, request: Request) -> Response:
         """POST /account/applications: revoke the access of one application."""
-        try:
-            form, _, person = await self._read_submission(request)
-            client_id = form.require("client_id")
-        except RefusalError as refusal:
-            return responses.refusal(request, refusal)
-        await run_in_threadpool(self._oauth_store.revoke, person.user_id, client_id)
-        return responses.redirect(f"{self._path}/applications")
-
-    def _visitor(self, request: Request) -> tuple[str, Person | None]:
-        session = self._sessions.identify(request)
-        user_id = self._sessions.user_id(session)
-        return session, None if user_id is None else self._store.person(user_id)
+        form, _, person = await self._read_submission(request)
+        await run_in_threadpool(self._oauth_store.revoke, person.user_id, form.require("client_id"))
+        return redirect(f"{self._path}/applications")
 
     async def _read_submission(self, request: Request) -> tuple[parameters.Parameters, str, Person]:
         """Return form, session and person of a form that a signed-in person has submitted."""
         form = await read_form(request)
-        session, page = self._sessions.redeem(request, form, _RenderedPage)
-        person = self._store.person(page.user_id) if self._sessions.user_id(session) == page.user_id else None
+        session, rendered = self._sessions.redeem(request, form, _RenderedPage)
+        is_signed_in = self._sessions.user_id(session) == rendered.user_id
+        person = self._store.person(rendered.user_id) if is_signed_in else None
         if person is None:
             raise ForgeryError("You are no longer signed in: sign in and open the page again.")
         return form, session, person
@@ -209,16 +188,11 @@ class AccountPages:
         return application
 
     def _redirect_to_sign_in(self, place: str) -> Response:
-        return responses.redirect(f"{self._path}/sign-in?next={place}")
+        return redirect(f"{self._path}/sign-in?next={place}")
 
-    def _sign_in_page(self, session: str, place: str, *, problem: str | None = None, status: int = 200) -> Response:
-        html = render.sign_in(
-            action=f"{self._path}/sign-in",
-            ticket=self._sessions.ticket(session, _SignInForm(place)),
-            people=self._store.people()[: render.MOST_NAMES],
-            problem=problem,
-        )
-        return self._sessions.attach(responses.page(html, status), session)
+    def _page(self, template: str, session: str, person: Person, *, status: int = 200, **values: object) -> Response:
+        ticket = self._sessions.ticket(session, _RenderedPage(person.user_id))
+        return page(template, status, account=self._path, ticket=ticket, person=person, **values)
 
     def _developer_page(
         self,
@@ -231,16 +205,16 @@ class AccountPages:
     ) -> Response:
         refusal = None if self._oauth_store.is_verified(person.user_id) else _UNVERIFIED
         applications = self._oauth_store.applications_of(person.user_id)
-        html = render.developer(
-            account=self._path,
-            ticket=self._sessions.ticket(session, _RenderedPage(person.user_id)),
-            person=person,
+        return self._page(
+            "developer.html",
+            session,
+            person,
+            status=status,
             applications=applications,
             refusal=refusal or (_FULL if len(applications) >= MOST_APPLICATIONS else None),
             draft=draft,
             problems=problems or {},
         )
-        return responses.page(html, status)
 
     def _application_page(  # noqa: PLR0913 - each is one part of the page
         self,
@@ -252,14 +226,15 @@ class AccountPages:
         problem: str | None = None,
         made: Application | None = None,
     ) -> Response:
-        html = render.application(
-            account=self._path,
-            ticket=self._sessions.ticket(session, _RenderedPage(person.user_id)),
-            person=person,
+        """Return the page of an application; `made` holds a new secret, which is shown only once."""
+        return self._page(
+            "application.html",
+            session,
+            person,
+            status=200 if problem is None else 400,
             application=application,
             redirect_url=(application.redirect_url or "") if redirect_url is None else redirect_url,
             problem=problem,
             saved=redirect_url is not None and problem is None,
             made=made,
         )
-        return responses.page(html, 200 if problem is None else 400)

@@ -79,52 +79,41 @@ class RequestMiddleware:
                 await asyncio.sleep(self._request_settings.latency)
         try:
             _check_host(scope)
-            body = await _body(scope, receive)
-            if body is None:  # the client disconnected
+            replay = await _buffer_body(scope, receive)
+            if replay is None:  # the client disconnected
                 return
-            receive = _replay(body, receive)
-            kind = self._request_settings.faults.draw() if self._is_service(scope["path"]) else Kind.OK
+            below = scope["path"].removeprefix(self._prefix)
+            is_page = below.startswith(_PAGES) and below != EXCHANGE_PATH
+            is_service = scope["path"].startswith(f"{self._prefix}/") and not is_page
+            kind = self._request_settings.faults.draw() if is_service else Kind.OK
             if controls:
-                await self.app(scope, receive, send)
-            elif kind is Kind.OK:
-                await self._respond(scope, receive, send)
+                await self.app(scope, replay, send)
             else:
-                await self._respond_with_fault(kind, scope, receive, send)
+                await self._respond(kind, scope, replay, send)
         except RefusalError as refusal:
             await error_response(refusal)(scope, receive, send)
 
-    def _is_service(self, path: str) -> bool:
-        """Return whether a path belongs to the service and is not an HTML page."""
-        below = path.removeprefix(self._prefix)
-        is_page = below.startswith(_PAGES) and below != EXCHANGE_PATH
-        return path.startswith(f"{self._prefix}/") and not is_page
-
-    async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _respond(self, kind: Kind, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application, and send its response after the lock is released: a slow client must not hold it."""
         messages: list[Message] = []
-        try:
-            await self._run_application(scope, receive, messages)
-        finally:  # also if the request fails
-            for message in messages:
-                await send(message)
 
-    async def _run_application(self, scope: Scope, receive: Receive, messages: list[Message]) -> None:
         async def collect(message: Message) -> None:
             messages.append(message)
 
-        async with self.lock.shared():
-            await self.app(scope, receive, collect)
-
-    async def _respond_with_fault(self, kind: Kind, scope: Scope, receive: Receive, send: Send) -> None:
-        messages: list[Message] = []
-        as_read = misread_bound(kind, scope, instant_us)
-
         async def run_application() -> list[Message]:
-            await self._run_application(as_read, receive, messages)
+            async with self.lock.shared():
+                await self.app(misread_bound(kind, scope, instant_us), receive, collect)
             return messages
 
-        address = self._origin + _without_token(scope)
-        await apply_fault(kind, scope, receive, send, address=address, run_application=run_application)
+        if kind is not Kind.OK:
+            address = self._origin + _without_token(scope)
+            await apply_fault(kind, scope, receive, send, address=address, run_application=run_application)
+            return
+        try:
+            await run_application()
+        finally:  # also if the request fails
+            for message in messages:
+                await send(message)
 
 
 def _check_host(scope: Scope) -> None:
@@ -135,26 +124,21 @@ def _check_host(scope: Scope) -> None:
         raise WrongHostError("This sandbox answers only on localhost, 127.0.0.1 and [::1].")
 
 
-async def _body(scope: Scope, receive: Receive) -> bytes | None:
-    """Return the whole body of a request, or None if the client disconnects before its end."""
+async def _buffer_body(scope: Scope, receive: Receive) -> Receive | None:
+    """Return a function that replays the whole body of a request; None if the client disconnects before its end."""
+    too_large = TooLargeError(f"The body is larger than {LARGEST_BODY} bytes.")
     lengths = header_values(scope, b"content-length")
     if lengths and lengths[0].isdigit() and int(lengths[0]) > LARGEST_BODY:
-        raise TooLargeError(f"The body is larger than {LARGEST_BODY} bytes.")
-    body = b""
-    while True:
+        raise too_large
+    body, is_whole = b"", False
+    while not is_whole:
         message = await receive()
         if message["type"] != "http.request":
             return None
-        part: bytes = message.get("body", b"")
-        body += part
+        body += message.get("body", b"")
         if len(body) > LARGEST_BODY:
-            raise TooLargeError(f"The body is larger than {LARGEST_BODY} bytes.")
-        if not message.get("more_body", False):
-            return body
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a receive function that replays a body, then reads further messages."""
+            raise too_large
+        is_whole = not message.get("more_body", False)
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_next() -> Message:

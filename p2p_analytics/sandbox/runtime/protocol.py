@@ -8,7 +8,7 @@ from typing import Any, Final
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from p2p_analytics.sandbox.faults.connection import TRANSPORT_EXTENSION
+from p2p_analytics.sandbox.faults.injection import TRANSPORT_EXTENSION
 
 _UNFINISHED: Final = (h11.IDLE, h11.SEND_BODY)
 

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Final, TypeAlias
 
-from p2p_analytics.sandbox.statements.cells import (
-    format_instant,
-    format_money,
-    format_period,
-    format_signed,
-    join_rows,
-    to_datetime,
-)
-from p2p_analytics.sandbox.statements.cut import Statement
-from p2p_analytics.sandbox.statements.lines import TRANSFERS, Line
+from p2p_analytics.sandbox.statements.lines import TRANSFERS, Line, Statement, format_instant
+from p2p_analytics.sandbox.town.timeline import from_microseconds
 
-_Cell: TypeAlias = "Callable[[Line], str]"
+# A cell of a line; None if the cells of a column are empty.
+_Cell: TypeAlias = "Callable[[Line], str] | None"
 _Cells: TypeAlias = "dict[str, str]"
 
 _ACTIVITY: Final = ["Account Activity"]
 _NONE: Final = "(None)"
-_TAX_RATE: Final = "8"
 _INDENT: Final = "        "
+_NEEDS_QUOTES: Final = frozenset(',"\r\n')
+_ENDINGS: Final = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
 _SENTENCES: Final = (
     "This account belongs to an invented person.",
     "No bank holds any of this money:",
@@ -62,8 +57,8 @@ class CsvForm:
 
     Attributes
     ----------
-    columns : mapping of str to callable
-        The header names, and the cell of a line in each column.
+    columns : mapping of str to callable or None
+        The header names, and the cell of a line in each column; None for empty cells.
     preamble, appendix : callable
         The rows before the header and after everything else, of a statement.
     before, after : callable
@@ -92,149 +87,142 @@ class CsvForm:
             *self.preamble(statement),
             names,
             *([row.get(name, "") for name in names] for row in self.before(statement)),
-            *([cell(line) for cell in self.columns.values()] for line in statement.lines),
+            *([cell(line) if cell else "" for cell in self.columns.values()] for line in statement.lines),
             *([row.get(name, "") for name in names] for row in self.after(statement)),
             *self.appendix(statement),
         ]
         padded = (row + [""] * (len(names) - len(row)) for row in rows)
-        return self.mark + join_rows(padded, line_end=self.line_end, quote_all=self.quote_all)
+        return self.mark + "".join(",".join(map(self._quote, row)) + self.line_end for row in padded)
+
+    def _quote(self, cell: str) -> str:
+        if not self.quote_all and _NEEDS_QUOTES.isdisjoint(cell):
+            return cell
+        doubled = cell.replace('"', '""')
+        return f'"{doubled}"'
 
 
 # -- cells ------------------------------------------------------------------------------------------
 
 
-def _empty(_: Line) -> str:
-    return ""
+def _format_money(cents: int) -> str:
+    """Return an amount without a sign, such as ``$1,234.56``."""
+    units, rest = divmod(abs(cents), 100)
+    return f"${units:,}.{rest:02d}"
 
 
-def _zero(_: Line) -> str:
-    return "0"
+def _format_signed(cents: int) -> str:
+    """Return an amount with its sign, such as ``- $1,234.56``."""
+    return f"{'-' if cents < 0 else '+'} {_format_money(cents)}"
 
 
-def _format_where_charged(cents: int, none: str) -> str:
-    return format_money(cents) if cents else none
+def _format_charged(cents: int, none: str = "") -> str:
+    return _format_money(cents) if cents else none
 
 
-def _or_none(cell: _Cell) -> _Cell:
-    return lambda line: cell(line) or _NONE
+def _format_day(day: date) -> str:
+    return f"{day:%B} {day.day}{_ENDINGS.get(day.day, 'th')}"
 
 
-_WHAT: Final[dict[str, _Cell]] = {
+_WHEN: Final[dict[str, _Cell]] = {
+    "ID": lambda line: str(line.line_id),
+    "Datetime": lambda line: format_instant(line.when_us),
+}
+_WHAT: Final[dict[str, Callable[[Line], str]]] = {
     "Type": lambda line: line.type,
     "Status": lambda line: line.status,
     "Note": lambda line: line.note,
     "From": lambda line: line.from_name,
     "To": lambda line: line.to_name,
 }
-_TOTAL: Final[dict[str, _Cell]] = {"Amount (total)": lambda line: format_signed(line.cents)}
-_TIP: Final[dict[str, _Cell]] = {"Amount (tip)": lambda line: _format_where_charged(line.tip_cents, "")}
-_TAX: Final[dict[str, _Cell]] = {"Amount (tax)": lambda line: _format_where_charged(line.tax_cents, "0")}
-_FEE: Final[dict[str, _Cell]] = {"Amount (fee)": lambda line: _format_where_charged(line.fee_cents, "")}
-_TAX_RATES: Final[dict[str, _Cell]] = {
-    "Tax Rate": lambda line: _TAX_RATE if line.tax_cents else "0",
-    "Tax Exempt": _empty,
-}
-_SOURCES: Final[dict[str, _Cell]] = {
+_TOTAL: Final[dict[str, _Cell]] = {"Amount (total)": lambda line: _format_signed(line.cents)}
+_TIP: Final[dict[str, _Cell]] = {"Amount (tip)": lambda line: _format_charged(line.tip_cents)}
+_TAX: Final[dict[str, _Cell]] = {"Amount (tax)": lambda line: _format_charged(line.tax_cents, "0")}
+_FEE: Final[dict[str, _Cell]] = {"Amount (fee)": lambda line: _format_charged(line.fee_cents)}
+_TAX_RATES: Final[dict[str, _Cell]] = {"Tax Rate": lambda line: "8" if line.tax_cents else "0", "Tax Exempt": None}
+_SOURCES: Final[dict[str, Callable[[Line], str]]] = {
     "Funding Source": lambda line: line.funding_source,
     "Destination": lambda line: line.destination,
 }
-_BALANCES: Final = dict.fromkeys(("Beginning Balance", "Ending Balance", "Statement Period Venmo Fees"), _empty)
-_LAST: Final = dict.fromkeys(("Year to Date Venmo Fees", "Disclaimer"), _empty)
+_BALANCES: Final = dict.fromkeys(("Beginning Balance", "Ending Balance", "Statement Period Venmo Fees"))
+_LAST: Final = dict.fromkeys(("Year to Date Venmo Fees", "Disclaimer"))
 _TERMINAL: Final[dict[str, _Cell]] = {"Terminal Location": lambda _: "Venmo"}
 
-
-def _id(line: Line) -> str:
-    return str(line.line_id)
-
-
-def _instant(line: Line) -> str:
-    return format_instant(line.when_us)
-
-
-_COLUMNS_A: Final = {" ID": _id, "Datetime": _instant, **_WHAT, **_TOTAL, **_FEE, **_SOURCES}
-_COLUMNS_B: Final = {
-    " Username": _empty, "ID": _id, "Datetime": _instant, **_WHAT, **_TOTAL, **_FEE, **_SOURCES, **_BALANCES, **_LAST,
-}  # fmt: skip
+_COLUMNS_A: Final = {" ID": _WHEN["ID"], "Datetime": _WHEN["Datetime"], **_WHAT, **_TOTAL, **_FEE, **_SOURCES}
+_COLUMNS_B: Final = {" Username": None, **_WHEN, **_WHAT, **_TOTAL, **_FEE, **_SOURCES, **_BALANCES, **_LAST}
 _COLUMNS_C: Final = {
-    "": _empty, "ID": _id, "Datetime": _instant, **_WHAT, **_TOTAL, **_TIP, **_FEE, **_SOURCES, **_BALANCES,
-    **_TERMINAL, **_LAST,
+    "": None, **_WHEN, **_WHAT, **_TOTAL, **_TIP, **_FEE, **_SOURCES, **_BALANCES, **_TERMINAL, **_LAST,
 }  # fmt: skip
 _COLUMNS_D: Final = {
-    "": _empty, "ID": _id, "Datetime": _instant, **_WHAT, **_TOTAL, **_TIP, **_TAX, **_FEE, **_TAX_RATES, **_SOURCES,
-    **_BALANCES, **_TERMINAL, **_LAST,
+    "": None, **_WHEN, **_WHAT, **_TOTAL, **_TIP, **_TAX, **_FEE, **_TAX_RATES, **_SOURCES, **_BALANCES, **_TERMINAL,
+    **_LAST,
 }  # fmt: skip
 
 
 # -- the business export ----------------------------------------------------------------------------
 
+
+def _or_none(cell: Callable[[Line], str]) -> Callable[[Line], str]:
+    return lambda line: cell(line) or _NONE
+
+
 _WHEN_E: Final[dict[str, _Cell]] = {
     "Transaction ID": lambda line: f'"{line.line_id}"',
-    "Date": lambda line: f"{to_datetime(line.when_us):%m/%d/%Y}",
-    "Time (UTC)": lambda line: f"{to_datetime(line.when_us):%H:%M:%S}",
+    "Date": lambda line: f"{from_microseconds(line.when_us):%m/%d/%Y}",
+    "Time (UTC)": lambda line: f"{from_microseconds(line.when_us):%H:%M:%S}",
 }
 _WHAT_E: Final = {name: _or_none(cell) for name, cell in _WHAT.items()}
+_TO: Final = {"To": _WHAT_E.pop("To")}
 _SOURCES_E: Final = {name: _or_none(cell) for name, cell in _SOURCES.items()}
 _DONOR: Final[dict[str, _Cell]] = {"Donor email": lambda _: _NONE}
 _FEE_E: Final[dict[str, _Cell]] = {
-    "Amount (fee)": lambda line: format_signed(-line.fee_cents) if line.fee_cents else format_money(0),
+    "Amount (fee)": lambda line: _format_signed(-line.fee_cents) if line.fee_cents else _format_money(0),
 }
 _COLUMNS_E: Final = {
-    **_WHEN_E, **_WHAT_E, **_DONOR,
-    "Amount (total)": lambda line: format_signed(line.cents + line.fee_cents),  # the net has the fee, the total has not
-    **_FEE_E, "Amount (net)": lambda line: format_signed(line.cents), **_SOURCES_E,
+    **_WHEN_E, **_WHAT_E, **_TO, **_DONOR,
+    "Amount (total)": lambda line: _format_signed(line.cents + line.fee_cents),  # the total is without the fee
+    **_FEE_E, "Amount (net)": _TOTAL["Amount (total)"], **_SOURCES_E,
 }  # fmt: skip
-_WHAT_FULL: Final = {
-    **{name: _WHAT_E[name] for name in ("Type", "Status", "Note", "From")},
-    **_DONOR,
-    "To": _WHAT_E["To"],
-}
 _COLUMNS_E_FULL: Final = {
-    **_WHEN_E, **_WHAT_FULL, **_TOTAL,
-    "Amount (tip)": lambda line: _format_where_charged(line.tip_cents, _NONE), **_TAX,
-    "Amount (net)": lambda line: _NONE if line.type in TRANSFERS else format_signed(line.cents),
-    **_FEE_E, **_TAX_RATES, **_SOURCES_E, "Beginning Balance": _zero, "Ending Balance": _zero,
-    "Statement Period Venmo Fees": _empty, **_TERMINAL, **_LAST,
+    **_WHEN_E, **_WHAT_E, **_DONOR, **_TO, **_TOTAL,
+    "Amount (tip)": lambda line: _format_charged(line.tip_cents, _NONE), **_TAX,
+    "Amount (net)": lambda line: _NONE if line.type in TRANSFERS else _format_signed(line.cents),
+    **_FEE_E, **_TAX_RATES, **_SOURCES_E, "Beginning Balance": lambda _: "0", "Ending Balance": lambda _: "0",
+    "Statement Period Venmo Fees": None, **_TERMINAL, **_LAST,
 }  # fmt: skip
 
 
 # -- rows around the lines --------------------------------------------------------------------------
 
 
-def _opening(statement: Statement) -> list[_Cells]:
-    return [{"Beginning Balance": format_money(statement.opening_cents)}]
+def _opening(statement: Statement) -> _Cells:
+    return {"Beginning Balance": _format_money(statement.opening_cents)}
 
 
-def _opening_with_username(statement: Statement) -> list[_Cells]:
-    return [{" Username": statement.user.username, **_opening(statement)[0]}]
-
-
-def _opening_with_closing(statement: Statement) -> list[_Cells]:
-    return [{**_opening(statement)[0], **_ending_balance(statement)}]
-
-
-def _ending_balance(statement: Statement) -> _Cells:
-    return {"Ending Balance": format_money(statement.closing_cents)}
+def _ending(statement: Statement) -> _Cells:
+    return {"Ending Balance": _format_money(statement.closing_cents)}
 
 
 def _fees_and_disclaimer(statement: Statement) -> _Cells:
     return {
-        "Statement Period Venmo Fees": format_money(statement.period_fee_cents),
-        "Year to Date Venmo Fees": format_money(statement.year_fee_cents),
+        "Statement Period Venmo Fees": _format_money(statement.period_fee_cents),
+        "Year to Date Venmo Fees": _format_money(statement.year_fee_cents),
         "Disclaimer": DISCLAIMER,
     }
 
 
-def _closing(statement: Statement) -> list[_Cells]:
-    return [_ending_balance(statement) | _fees_and_disclaimer(statement)]
-
-
-def _closing_rows(statement: Statement) -> list[_Cells]:
-    """Return the closing row of other generations as four rows with one cell each."""
-    return [{name: cell} for name, cell in _closing(statement)[0].items()]
+def _closing(statement: Statement) -> _Cells:
+    return _ending(statement) | _fees_and_disclaimer(statement)
 
 
 def _handle(statement: Statement) -> str:
     return f"Account Statement - (@{statement.user.username}) "
+
+
+def _name_period(statement: Statement) -> str:
+    """Return the period as ``June 1st to September 1st 2021``; the first year is named if it is another one."""
+    start, end = statement.start, statement.end
+    year = f" {start.year}" if start.year != end.year else ""
+    return f"{_format_day(start)}{year} to {_format_day(end)} {end.year}"
 
 
 def _coins(heading: str, quantity: str, value: str) -> list[list[str]]:
@@ -243,22 +231,23 @@ def _coins(heading: str, quantity: str, value: str) -> list[list[str]]:
 
 CSV_FORMS: Final = {
     "A": CsvForm(_COLUMNS_A, quote_all=True),
-    "B": CsvForm(_COLUMNS_B, before=_opening_with_username, after=_closing_rows),
+    "B": CsvForm(
+        _COLUMNS_B,
+        before=lambda statement: [{" Username": statement.user.username} | _opening(statement)],
+        after=lambda statement: [{name: cell} for name, cell in _closing(statement).items()],
+    ),
     "C": CsvForm(
         _COLUMNS_C,
-        preamble=lambda statement: [
-            [f"{_handle(statement)}- {format_period(statement.start, statement.end)} "],
-            _ACTIVITY,
-        ],
-        before=_opening,
-        after=_closing,
+        preamble=lambda statement: [[f"{_handle(statement)}- {_name_period(statement)} "], _ACTIVITY],
+        before=lambda statement: [_opening(statement)],
+        after=lambda statement: [_closing(statement)],
         appendix=lambda _: _coins("Cryptocurrency summary", "0.00000000", "$0.00"),
     ),
     "D": CsvForm(
         _COLUMNS_D,
         preamble=lambda statement: [[_handle(statement)], _ACTIVITY],
-        before=_opening,
-        after=_closing,
+        before=lambda statement: [_opening(statement)],
+        after=lambda statement: [_closing(statement)],
         mark="\ufeff",
         line_end="\r\n",
     ),
@@ -269,7 +258,7 @@ CSV_FORMS: Final = {
             ["Phones", statement.user.phone],
             _ACTIVITY,
         ],
-        before=_opening_with_closing,
+        before=lambda statement: [_opening(statement) | _ending(statement)],
         after=lambda statement: [_fees_and_disclaimer(statement)],
         appendix=lambda statement: _coins(
             f"Cryptocurrency summary in USD (Estimated values as of {statement.end:%m/%d/%Y})", "0.00021000", "$13.02"
@@ -277,9 +266,9 @@ CSV_FORMS: Final = {
     ),
     "E": CsvForm(_COLUMNS_E, preamble=lambda _: [_ACTIVITY]),
     "E-full": CsvForm(
-        _COLUMNS_E_FULL, preamble=lambda _: [_ACTIVITY], before=_opening, after=_closing,
+        _COLUMNS_E_FULL,
+        preamble=lambda _: [_ACTIVITY],
+        before=lambda statement: [_opening(statement)],
+        after=lambda statement: [_closing(statement)],
     ),
-}  # fmt: skip
-
-
-# ---- the disclaimer that ends a file
+}

@@ -1,11 +1,13 @@
-"""The lines of an account's history, before they are written in the form of a file."""
+"""The lines of an account's history and of one file, before they are written in its form."""
 
 from __future__ import annotations
 
+from datetime import date
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.storage.rows import Payment, Person
+from p2p_analytics.sandbox.town.timeline import from_microseconds
 from p2p_analytics.vocabulary import Status
 
 BALANCE: Final = "Venmo balance"  # as a funding source or destination
@@ -79,3 +81,22 @@ class Account(NamedTuple):
     opening_cents: int
     lines: list[Line]
     people: dict[int, Person]  # the users in its payments, by id
+
+
+class Statement(NamedTuple):
+    """One file: both days are included, the balances are those before the first day and after the last one."""
+
+    user: Person
+    people: dict[int, Person]
+    start: date
+    end: date
+    lines: list[Line]
+    opening_cents: int
+    closing_cents: int
+    period_fee_cents: int
+    year_fee_cents: int
+
+
+def format_instant(when_us: int) -> str:
+    """Return an instant as ``2024-01-15T14:30:22``, in UTC and without a zone."""
+    return f"{from_microseconds(when_us):%Y-%m-%dT%H:%M:%S}"

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Final
 
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.storage.rows import Payment, Person
 from p2p_analytics.sandbox.town.history import HOUSEHOLD, simulate
 from p2p_analytics.sandbox.town.people import make_residents
-from p2p_analytics.sandbox.town.timeline import Series
+from p2p_analytics.sandbox.town.timeline import Series, to_microseconds
 from p2p_analytics.vocabulary import Action, Status
 
 NOW: Final = datetime(2025, 6, 30, 18, tzinfo=UTC)
@@ -26,7 +27,6 @@ YEARS: Final = 4
 FEWEST_PEOPLE, MOST_PEOPLE = 3, 2_000
 MOST_YEARS: Final = 20
 MOST_KEPT_CENTS: Final = 100_000
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Town:
     friendships: list[tuple[int, int]]
     payments: list[Payment]
     opening_cents: dict[int, int]
-    series: list[Series] = field(default_factory=list)
+    series: list[Series]
 
 
 def build(
@@ -54,12 +54,13 @@ def build(
     SettingError
         A number is out of its range, or `now` has no time zone.
     """
-    if not _is_within(seed, 0, LARGEST_SEED):
-        raise SettingError(f"A town's seed is a whole number from 0 to {LARGEST_SEED}, not {seed!r}.")
-    if not _is_within(people, FEWEST_PEOPLE, MOST_PEOPLE):
-        raise SettingError(f"A town has {FEWEST_PEOPLE} to {MOST_PEOPLE} people, not {people!r}.")
-    if not _is_within(years, 1, MOST_YEARS):
-        raise SettingError(f"A town's history has 1 to {MOST_YEARS} whole years, not {years!r}.")
+    for number, low, high, rule in (
+        (seed, 0, LARGEST_SEED, f"A town's seed is a whole number from 0 to {LARGEST_SEED}"),
+        (people, FEWEST_PEOPLE, MOST_PEOPLE, f"A town has {FEWEST_PEOPLE} to {MOST_PEOPLE} people"),
+        (years, 1, MOST_YEARS, f"A town's history has 1 to {MOST_YEARS} whole years"),
+    ):
+        if not isinstance(number, int) or not low <= number <= high:
+            raise SettingError(f"{rule}, not {number!r}.")
     if now.tzinfo is None:
         raise SettingError(f"The town's now, {now}, has no time zone: give an aware datetime.")
     now_us, start_us = to_microseconds(now), to_microseconds(now - timedelta(days=365 * years))
@@ -72,32 +73,12 @@ def build(
     return Town(now, everybody, friendships, payments, opening, planted)
 
 
-def _is_within(number: object, low: int, high: int) -> bool:
-    return isinstance(number, int) and low <= number <= high
-
-
 def trusts(town: Town) -> list[tuple[int, int]]:
     """Return pairs of (user, trusted user): flatmates who are friends trust each other."""
-    friends = set(town.friendships)
-    ids = [person.user_id for person in town.people]
+    friends, ids = set(town.friendships), [person.user_id for person in town.people]
     homes = [ids[first : first + HOUSEHOLD] for first in range(0, len(ids), HOUSEHOLD)]
-    return [
-        (one, other)
-        for home in homes
-        for one in home
-        for other in home
-        if (min(one, other), max(one, other)) in friends
-    ]
-
-
-def to_microseconds(moment: datetime) -> int:
-    """Return an aware instant as whole microseconds since 1970."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def from_microseconds(microseconds: int) -> datetime:
-    """Return microseconds since 1970 as an aware instant."""
-    return _EPOCH + timedelta(microseconds=microseconds)
+    pairs = [(one, other) for home in homes for one, other in product(home, home)]
+    return [pair for pair in pairs if (min(pair), max(pair)) in friends]
 
 
 def compute_balances(opening_cents: dict[int, int], payments: Sequence[Payment]) -> dict[int, int]:
@@ -109,15 +90,15 @@ def compute_balances(opening_cents: dict[int, int], payments: Sequence[Payment])
     """
     moves: list[tuple[int, int, int, int]] = []
     for payment in payments:
-        charged = payment.action == Action.CHARGE
+        is_charge = payment.action == Action.CHARGE
         payer, receiver = payment.actor_id, payment.target_user_id
-        if charged and receiver is not None:
+        if is_charge and receiver is not None:
             payer, receiver = receiver, payer
         total = payment.amount_cents + (payment.fee_cents or 0)
-        sent_away = payment.target_user_id is None and not charged
+        is_unclaimed = receiver is None and payment.status in (Status.PENDING, Status.EXPIRED)
         if payment.refund_of is not None:
             moves.append((payment.completed_us or 0, payment.payment_id, payment.actor_id, payment.amount_cents))
-        elif sent_away and payment.status in (Status.PENDING, Status.EXPIRED):
+        elif is_unclaimed and not is_charge:
             moves.append((payment.created_us, payment.payment_id, payer, -total))
         elif payment.status == Status.SETTLED and receiver is not None:
             settled = payment.completed_us or payment.created_us

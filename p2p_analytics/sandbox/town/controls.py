@@ -20,7 +20,7 @@ from p2p_analytics.sandbox.http import parameters
 from p2p_analytics.sandbox.storage import ledger
 from p2p_analytics.sandbox.storage.rows import Payment, Spelling
 from p2p_analytics.sandbox.storage.store import Store
-from p2p_analytics.sandbox.town.build import to_microseconds
+from p2p_analytics.sandbox.town.timeline import to_microseconds
 from p2p_analytics.vocabulary import (
     AUTHORIZE,
     CLIENT_TOKEN_SECONDS,
@@ -308,13 +308,8 @@ def build_payment(draft: PaymentDraft, me: int, other: int, ids: Mapping[str, in
     target = ids[draft.target] if draft.target is not None else (other if actor == me else me)
     if target == actor and not addressed:
         raise SettingError("The actor and the target are the same person: give another actor or target.")
-    kind = (
-        TargetType.EMAIL
-        if draft.email is not None
-        else TargetType.PHONE
-        if draft.phone is not None
-        else TargetType.USER
-    )
+    kind = TargetType.USER if draft.phone is None else TargetType.PHONE
+    kind = kind if draft.email is None else TargetType.EMAIL
     completed = draft.date_completed or (None if draft.status == Status.PENDING else draft.date_created)
     return Payment(
         payment_id=default_id if draft.payment_id is None else int(draft.payment_id),

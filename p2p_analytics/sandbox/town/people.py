@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from p2p_analytics.sandbox.domain.test_user import DAY_US
 from p2p_analytics.sandbox.storage.rows import Person
 
-
-class _Profile(NamedTuple):
-    """Names and bio of a person."""
-
-    username: str
-    first_name: str
-    last_name: str
-    display_name: str
-    about: str
-
-
 # The first people of every town, whatever its seed. Two share a display name, three names are Arabic, Chinese and
 # Korean, one starts with an underscore, and one profile is a business: no field marks it, only its display name is not
-# made of first and last name.
+# made of first and last name. Username, first name, last name, display name, bio.
 _FIXED: Final = (
-    _Profile("maya-lindqvist", "Maya", "Lindqvist", "Maya Lindqvist", "Splits everything. Sourdough and bikes."),
-    _Profile("noor-haddad", "Noor", "Haddad", "Noor Haddad", "The lease is in my name"),
-    _Profile("tom-ohara", "Tom", "O'Hara", "Tom O'Hara", ""),
-    _Profile("sam-rivera", "Sam", "Rivera", "Sam Rivera", "No, the other one"),
-    _Profile("sam-rivera-2", "Sam", "Rivera", "Sam Rivera", ""),
-    _Profile("layla-mansour", "ليلى", "منصور", "ليلى منصور", "مهندسة"),
-    _Profile("kai_", "_kai", "", "_kai", " "),
-    _Profile("zoe-nunez", "Zoë", "Müller-Núñez", "Zoë Müller-Núñez", "🧗‍♀️ > 🏢"),
-    _Profile("bean-and-leaf", "Bean & Leaf", "", "Bean & Leaf Café", "Coffee <3 tea. Open daily!"),
-    _Profile("priya-nair", "Priya", "Nair", "Priya Nair 🌻", 'She/her, "always early"'),
-    _Profile("wang-fang", "芳", "王", "王芳", "$5 says I'm late"),
-    _Profile("kim-minji", "민지", "김", "김민지", "커피와 등산"),
+    ("maya-lindqvist", "Maya", "Lindqvist", "Maya Lindqvist", "Splits everything. Sourdough and bikes."),
+    ("noor-haddad", "Noor", "Haddad", "Noor Haddad", "The lease is in my name"),
+    ("tom-ohara", "Tom", "O'Hara", "Tom O'Hara", ""),
+    ("sam-rivera", "Sam", "Rivera", "Sam Rivera", "No, the other one"),
+    ("sam-rivera-2", "Sam", "Rivera", "Sam Rivera", ""),
+    ("layla-mansour", "ليلى", "منصور", "ليلى منصور", "مهندسة"),
+    ("kai_", "_kai", "", "_kai", " "),
+    ("zoe-nunez", "Zoë", "Müller-Núñez", "Zoë Müller-Núñez", "🧗‍♀️ > 🏢"),
+    ("bean-and-leaf", "Bean & Leaf", "", "Bean & Leaf Café", "Coffee <3 tea. Open daily!"),
+    ("priya-nair", "Priya", "Nair", "Priya Nair 🌻", 'She/her, "always early"'),
+    ("wang-fang", "芳", "王", "王芳", "$5 says I'm late"),
+    ("kim-minji", "민지", "김", "김민지", "커피와 등산"),
 )  # fmt: skip
 BUSINESS: Final = 8
 UNVERIFIED: Final = ("kai_",)  # users without a verified identity, so that this refusal occurs
@@ -73,37 +61,26 @@ def make_residents(rng: random.Random, count: int, start_us: int) -> list[Person
         else:
             first, last = rng.choice(FIRST_NAMES), rng.choice(LAST_NAMES)
             username, display_name = f"{first}-{last}".lower(), f"{first} {last}"
-        profiles.append(_Profile(f"{username}-{number}", first, last, display_name, rng.choice(_ABOUT)))
-    ids = _draw_ids(rng)
-    return [
-        Person(
-            user_id=next(ids),
-            username=one.username,
-            first_name=one.first_name,
-            last_name=one.last_name,
-            display_name=one.display_name,
-            about=one.about,
-            profile_picture_url=f"https://pictures.example.invalid/{one.username}.png",
+        profiles.append((f"{username}-{number}", first, last, display_name, rng.choice(_ABOUT)))
+    people: dict[int, Person] = {}
+    for number, (username, first, last, display_name, about) in enumerate(profiles):
+        # Ids of 18 and 19 digits, and a short one now and then.
+        low, high = (10**17, 10**18) if number % 3 == 2 else (10**18, 4 * 10**18)  # noqa: PLR2004 - every third
+        if number % 12 == 10:  # noqa: PLR2004 - one in twelve
+            low, high = 10_000, 1_000_000
+        while (user_id := rng.randrange(low, high)) in people:
+            pass
+        people[user_id] = Person(
+            user_id=user_id,
+            username=username,
+            first_name=first,
+            last_name=last,
+            display_name=display_name,
+            about=about,
+            profile_picture_url=f"https://pictures.example.invalid/{username}.png",
             joined_us=start_us - rng.randrange(30, 900) * DAY_US + rng.randrange(86_400) * 1_000_000,
-            email=f"{one.username}@example.com",
+            email=f"{username}@example.com",
             phone=f"1555{2_000_000 + number:07d}",
             balance_cents=rng.randrange(2_000, 20_000),
         )
-        for number, one in enumerate(profiles)
-    ]
-
-
-def _draw_ids(rng: random.Random) -> Iterator[int]:
-    """Yield distinct ids of 18 and 19 digits, and a short one now and then."""
-    seen: set[int] = set()
-    while True:
-        kind = len(seen) % 12
-        if kind == 10:  # noqa: PLR2004 - one in twelve
-            number = rng.randrange(10_000, 1_000_000)
-        elif kind % 3 == 2:  # noqa: PLR2004 - every third
-            number = rng.randrange(10**17, 10**18)
-        else:
-            number = rng.randrange(10**18, 4 * 10**18)
-        if number not in seen:
-            seen.add(number)
-            yield number
+    return list(people.values())

@@ -9,6 +9,7 @@ from p2p_analytics.sandbox.domain.test_user import TEST_USER
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.sandbox.town import build as town
+from p2p_analytics.sandbox.town.timeline import to_microseconds
 
 
 class Plan(NamedTuple):
@@ -40,7 +41,7 @@ class Plan(NamedTuple):
             built.payments,
             trusts=town.trusts(built),
             banks=[TEST_USER.user_id],  # charges to the test user settle at any balance
-            now_us=town.to_microseconds(self.now),
+            now_us=to_microseconds(self.now),
             replace=replace,
         )
 

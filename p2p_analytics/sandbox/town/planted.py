@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import statistics
-from calendar import monthrange
 from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from p2p_analytics.sandbox.domain.test_user import DAY_US
-from p2p_analytics.sandbox.town.habits import DAYS, MONTHS
-from p2p_analytics.sandbox.town.timeline import Series
+from p2p_analytics.sandbox.town.habits import DAYS, LAST_OF_MONTH, MONTHS, add_months
+from p2p_analytics.sandbox.town.timeline import Series, from_microseconds
 from p2p_analytics.vocabulary import Status
 
 
@@ -55,7 +53,14 @@ def describe_series(series: Iterable[Series], user: int, today: date) -> list[Pl
         settled = [payment for payment in one.payments if payment.status == Status.SETTLED]
         if user not in {one.payer, one.receiver} or not settled:
             continue
-        dates = tuple(date(1970, 1, 1) + timedelta(days=payment.created_us // DAY_US) for payment in settled)
+        dates = tuple(from_microseconds(payment.created_us).date() for payment in settled)
+        last = dates[-1]
+        if one.cadence in DAYS:
+            following = last + timedelta(days=DAYS[one.cadence])
+        else:
+            are_last_of_month = all((day + timedelta(days=1)).day == 1 for day in dates)
+            following = add_months(last, MONTHS[one.cadence], LAST_OF_MONTH if are_last_of_month else last.day)
+        periods = (today - last) / (following - last)
         found.append(
             PlantedSeries(
                 person=str(one.receiver if one.payer == user else one.payer),
@@ -65,25 +70,7 @@ def describe_series(series: Iterable[Series], user: int, today: date) -> list[Pl
                 note=one.note,
                 payment_ids=tuple(str(payment.payment_id) for payment in settled),
                 dates=dates,
-                state=_find_state(dates, one.cadence, today),
+                state="ended" if periods >= 2.5 else "late" if periods >= 1.25 else "active",  # noqa: PLR2004
             )
         )
     return found
-
-
-def _find_state(dates: tuple[date, ...], cadence: str, today: date) -> str:
-    last = dates[-1]
-    periods = (today - last) / (_add_period(last, cadence, at_end=all(map(_is_last_of_month, dates))) - last)
-    return "ended" if periods >= 2.5 else "late" if periods >= 1.25 else "active"  # noqa: PLR2004 - as documented
-
-
-def _add_period(day: date, cadence: str, *, at_end: bool) -> date:
-    if cadence in DAYS:
-        return day + timedelta(days=DAYS[cadence])
-    year, month = divmod(day.year * 12 + day.month - 1 + MONTHS[cadence], 12)
-    length = monthrange(year, month + 1)[1]
-    return date(year, month + 1, length if at_end else min(day.day, length))
-
-
-def _is_last_of_month(day: date) -> bool:
-    return day.day == monthrange(day.year, day.month)[1]

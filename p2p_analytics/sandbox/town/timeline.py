@@ -27,6 +27,24 @@ _LATE_DAYS: Final = (8, 60)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+def to_microseconds(moment: datetime) -> int:
+    """Return an aware instant as whole microseconds since 1970."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def from_microseconds(microseconds: int) -> datetime:
+    """Return microseconds since 1970 as an aware instant."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def list_months(start_us: int, end_us: int) -> Iterator[int]:
+    """Yield the first instant of each calendar month, from the month of the start to the last one before the end."""
+    month = from_microseconds(start_us).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    while (month_us := to_microseconds(month)) < end_us:
+        yield month_us
+        month = (month + timedelta(days=32)).replace(day=1)
+
+
 @dataclass(slots=True)
 class Series:
     """Payments that recur, as they were planted: every ``cadence`` from payer to receiver, the oldest first."""
@@ -38,26 +56,6 @@ class Series:
     payments: list[Payment] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _PlannedPayment:
-    """Payment without an id."""
-
-    actor: int
-    target: int | str
-    action: Action
-    cents: int
-    note: str
-    created_us: int
-    status: Status
-    completed_us: int | None
-    audience: Audience
-    medium: Medium
-    spelling: Spelling
-    fee_cents: int | None = None
-    refund_us: int | None = None
-    series: Series | None = None
-
-
 class _Details(TypedDict, total=False):
     """Optional details of a payment, instead of the defaults or the random choices."""
 
@@ -66,7 +64,7 @@ class _Details(TypedDict, total=False):
     audience: Audience
     fee_cents: int
     refund_us: int
-    series: Series
+    series: Series | None
 
 
 class Timeline:
@@ -77,16 +75,7 @@ class Timeline:
         self.start_us = start_us
         self.now_us = now_us
         self.series: dict[tuple[int, int, str, str], Series] = {}
-        self._planned: list[_PlannedPayment] = []
-
-    def months(self) -> Iterator[int]:
-        """Yield the first instant of each calendar month of the history."""
-        month = (_EPOCH + timedelta(microseconds=self.start_us)).replace(
-            day=1, hour=0, minute=0, second=0, microsecond=0
-        )
-        while (month_us := (month - _EPOCH) // timedelta(microseconds=1)) < self.now_us:
-            yield month_us
-            month = (month + timedelta(days=32)).replace(day=1)
+        self._added: list[tuple[Payment, _Details]] = []  # payments without ids
 
     def find_series(self, payer: int, receiver: int, cadence: str, note: str) -> Series:
         """Return the series with these properties, a new one where there is none."""
@@ -95,7 +84,11 @@ class Timeline:
     def at(self, month_us: int, first_day: int = 1, last_day: int = 28, *, hours: tuple[int, int] = (8, 23)) -> int:
         """Return a random instant of a month."""
         day, hour = self.rng.randint(first_day, last_day), self.rng.randrange(*hours)
-        return month_us + (day - 1) * DAY_US + hour * HOUR_US + self.rng.randrange(3_600) * SECOND_US
+        return self.on(month_us // DAY_US + day - 1, hour)
+
+    def on(self, day: int, hour: int) -> int:
+        """Return a random instant in an hour of a day, which is counted from 1970-01-01."""
+        return day * DAY_US + hour * HOUR_US + self.rng.randrange(3_600) * SECOND_US
 
     def ago(self, days: float) -> int:
         """Return a random instant in the six hours before a number of days ago."""
@@ -137,27 +130,29 @@ class Timeline:
         medium = rng.choices(tuple(Medium), (6, 4, 2, 1))[0]
         if not self.start_us <= created_us < self.now_us:
             return
-        status = more.get("status", Status.SETTLED)
         completed_us = more.get("completed_us", created_us + delay_us // SECOND_US * SECOND_US)
-        if completed_us >= self.now_us:
-            status = Status.PENDING
-        planned = _PlannedPayment(
-            actor=actor,
-            target=target,
-            action=action,
-            cents=cents,
+        status = Status.PENDING if completed_us >= self.now_us else more["status"]
+        email = target if isinstance(target, str) and "@" in target else None
+        phone = target if isinstance(target, str) and "@" not in target else None
+        payment = Payment(
+            payment_id=0,
+            status=status.value,
+            action=action.value,
+            amount_cents=cents,
             note=note,
-            created_us=created_us,
-            status=status,
-            completed_us=None if status is Status.PENDING else completed_us,
-            audience=more.get("audience", audience),
-            medium=medium,
+            audience=more.get("audience", audience).value,
+            medium=medium.value,
             spelling=spelling,
+            created_us=created_us,
+            completed_us=None if status is Status.PENDING else completed_us,
+            actor_id=actor,
+            target_type=(TargetType.EMAIL if email else TargetType.PHONE if phone else TargetType.USER).value,
+            target_user_id=target if isinstance(target, int) else None,
+            target_email=email,
+            target_phone=phone,
             fee_cents=more.get("fee_cents"),
-            refund_us=more.get("refund_us"),
-            series=more.get("series"),
         )
-        self._planned.append(planned)
+        self._added.append((payment, more))
 
     def payments(self) -> list[Payment]:
         """Return all payments, oldest first, with ids that rise with time.
@@ -165,41 +160,18 @@ class Timeline:
         Ids have 19 digits; the oldest have 18, and a few are short.
         """
         payments: list[Payment] = []
-        for serial, planned in enumerate(sorted(self._planned, key=lambda one: one.created_us)):
+        for serial, (added, more) in enumerate(sorted(self._added, key=lambda one: one[0].created_us)):
             # Time and serial both rise and each length has a separate range, so ids are unique.
-            milliseconds = planned.created_us // 1_000
+            milliseconds = added.created_us // 1_000
             payment_id = _LONG_IDS + milliseconds * 10**6 + serial
-            if serial < len(self._planned) // 10:
+            if serial < len(self._added) // 10:
                 payment_id = milliseconds * 10**5 + serial
             if serial % 97 == 96:  # noqa: PLR2004 - one in a hundred
                 payment_id = 1_000_000 + serial * 10
-            payments.append(_build_payment(planned, payment_id))
-            if planned.series is not None:
-                planned.series.payments.append(payments[-1])
-            if planned.refund_us is not None:
-                payments.append(payments[-1].build_refund(payment_id + _REFUND_IDS, planned.refund_us))
+            payment = added._replace(payment_id=payment_id)
+            payments.append(payment)
+            if (series := more.get("series")) is not None:
+                series.payments.append(payment)
+            if "refund_us" in more:
+                payments.append(payment.build_refund(payment_id + _REFUND_IDS, more["refund_us"]))
         return payments
-
-
-def _build_payment(planned: _PlannedPayment, payment_id: int) -> Payment:
-    target = planned.target
-    email = target if isinstance(target, str) and "@" in target else None
-    phone = target if isinstance(target, str) and "@" not in target else None
-    return Payment(
-        payment_id=payment_id,
-        status=planned.status.value,
-        action=planned.action.value,
-        amount_cents=planned.cents,
-        note=planned.note,
-        audience=planned.audience.value,
-        medium=planned.medium.value,
-        spelling=planned.spelling,
-        created_us=planned.created_us,
-        completed_us=planned.completed_us,
-        actor_id=planned.actor,
-        target_type=(TargetType.EMAIL if email else TargetType.PHONE if phone else TargetType.USER).value,
-        target_user_id=target if isinstance(target, int) else None,
-        target_email=email,
-        target_phone=phone,
-        fee_cents=planned.fee_cents,
-    )

@@ -17,32 +17,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Asking = Callable[..., Any]
+    OpenTab = Callable[[SandboxServer], Any]
 
 NASTY = "<img src=x onerror=alert(1)>\"'&{{ 7*7 }}"
-BROWSER = {"Accept": "text/html,application/xhtml+xml"}
+DEMO = {"client_id": "1001", "scope": "access_profile"}
 
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[SandboxServer]:
     """Run a sandbox with a few more applications: one on the web, one without a redirect, one with a nasty name."""
     with SandboxServer(years=1) as running:
-        for client, redirect in (
-            ("web", "https://app.example/cb?keep=1"),
-            ("none", None),
-            ("bad", "javascript:alert(1)"),
+        for client, name, redirect in (
+            ("web", "web", "https://app.example/cb?keep=1"),
+            ("none", "none", None),
+            ("bad", "bad", "javascript:alert(1)"),
+            ("nasty", NASTY, "http://localhost:1/cb"),
         ):
-            running._tokens.oauth_store.add_application(Registration(client, client, "", redirect, None))
-        running._tokens.oauth_store.add_application(Registration("nasty", NASTY, NASTY, "http://localhost:1/cb", None))
+            running._tokens.oauth_store.add_application(Registration(client, name, name, redirect, None))
         yield running
 
 
 @pytest.fixture
-def tab() -> Iterator[requests.Session]:
-    """Open a browser's session."""
-    with requests.Session() as session:
-        session.trust_env = False
-        session.headers.update(BROWSER)
-        yield session
+def tab(own: SandboxServer, open_tab: OpenTab) -> Any:
+    """Open a tab without a sign-in."""
+    return open_tab(own)
 
 
 def address(own: SandboxServer, **query: str) -> str:
@@ -50,25 +48,11 @@ def address(own: SandboxServer, **query: str) -> str:
     return f"{own.base_url}/oauth/authorize?{urlencode(query)}"
 
 
-def fields(page: str) -> dict[str, str]:
-    """Return the hidden fields of a page's form."""
-    return {
-        name: html.unescape(value) for name, value in re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page)
-    }
-
-
-def consent_page(own: SandboxServer, tab: requests.Session, client: str = "1001", **more: str) -> requests.Response:
+def open_consent(own: SandboxServer, tab: Any, **query: str) -> requests.Response:
     """Sign in as the viewer and return the consent page."""
-    page = tab.get(address(own, client_id=client, scope="access_profile", **more), timeout=10)
-    assert page.status_code == 200
-    form = {**fields(page.text), "username": own.viewer}
-    return tab.post(f"{own.base_url}/oauth/sign-in", data=form, timeout=10)
-
-
-def decide(own: SandboxServer, tab: requests.Session, page: requests.Response, decision: str) -> requests.Response:
-    """Press a button of the consent page."""
-    form = {**fields(page.text), "decision": decision}
-    return tab.post(f"{own.base_url}/oauth/consent", data=form, timeout=10, allow_redirects=False)
+    page = tab.open(address(own, **DEMO | query))
+    assert tab.press("/oauth/sign-in", page, username=own.viewer).status_code == 303
+    return tab.open(address(own, **DEMO | query))
 
 
 def test_allow(ask: Asking, own: SandboxServer) -> None:
@@ -81,39 +65,17 @@ def test_allow(ask: Asking, own: SandboxServer) -> None:
     assert query["state"] == ["a b&c"]
     noor = ask(on=own, token=query["access_token"][0])
     data = noor.get_body("/me")["data"]
-    assert data["user"]["username"] == "noor-haddad"
-    assert data["user"]["email"] == "noor-haddad@example.com"
+    assert (data["user"]["username"], data["user"]["email"]) == ("noor-haddad", "noor-haddad@example.com")
     assert (data["balance"], data["user"]["phone"]) == (None, None)
     assert noor.get_refusal(f"/users/{data['user']['id']}/friends") == (403, "260")
 
 
 def test_deny(own: SandboxServer) -> None:
-    """Declining sends the browser back with error=user+denied+access and without a token."""
-    assert own.sign_in(own.authorize_url(), own.viewer, allow=False) == (
-        "http://127.0.0.1/callback?error=user+denied+access"
-    )
-
-
-def test_a_redirect_with_a_query_of_its_own(own: SandboxServer) -> None:
-    """The token is appended to a redirect URL that has a query already."""
-    landed = own.sign_in(address(own, client_id="web", scope="access_profile"), own.viewer)
-    assert re.fullmatch(r"https://app\.example/cb\?keep=1&access_token=[\w-]{43}", landed)
-
-
-@pytest.mark.parametrize(
-    ("redirect", "begin"),
-    [
-        ("http://127.0.0.1/cb", "http://127.0.0.1/cb?access_token="),
-        ("http://127.0.0.1/cb?", "http://127.0.0.1/cb?access_token="),
-        ("http://127.0.0.1/cb?x=what?", "http://127.0.0.1/cb?x=what?&access_token="),
-        ("http://127.0.0.1/cb??", "http://127.0.0.1/cb??&access_token="),
-        ("http://127.0.0.1/cb?a=1&", "http://127.0.0.1/cb?a=1&access_token="),
-        ("http://127.0.0.1?x", "http://127.0.0.1?x&access_token="),
-    ],
-)
-def test_a_redirect_is_not_rewritten(own: SandboxServer, redirect: str, begin: str) -> None:
-    """The answer is appended to the redirect URL, every letter of which stays."""
-    assert own.sign_in(own.authorize_url(redirect_uri=redirect), own.viewer).startswith(begin)
+    """Declining sends the browser back with an error and without a token; a state comes back if one was given."""
+    landed = own.sign_in(own.authorize_url(), own.viewer, allow=False)
+    assert landed == "http://127.0.0.1/callback?error=user+denied+access"
+    landed = own.sign_in(own.authorize_url(state="s-1"), own.viewer, allow=False)
+    assert parse_qsl(urlsplit(landed).query) == [("error", "user denied access"), ("state", "s-1")]
 
 
 @pytest.mark.parametrize("state", [" a b ", " ", "%20+%2B", "a\r\nb", "🙂 ", "x" * 3_000])
@@ -123,8 +85,7 @@ def test_state_comes_back_to_the_letter(own: SandboxServer, state: str) -> None:
     assert parse_qs(urlsplit(landed).query, keep_blank_values=True, strict_parsing=True)["state"] == [state]
 
 
-@pytest.mark.parametrize("text", ["access_profile access_friends", "access_profile,access_friends",
-                                  " access_friends, access_profile ,access_profile"])  # fmt: skip
+@pytest.mark.parametrize("text", ["access_profile,access_friends", " access_friends, access_profile ,access_profile"])
 def test_scopes_by_space_comma_or_both(ask: Asking, own: SandboxServer, text: str) -> None:
     """Scopes may be separated by spaces, commas, or both."""
     landed = own.sign_in(address(own, client_id="1001", scope=text), own.viewer)
@@ -135,116 +96,95 @@ def test_scopes_by_space_comma_or_both(ask: Asking, own: SandboxServer, text: st
 @pytest.mark.parametrize(
     ("query", "code"),
     [
-        ({"scope": "access_profile"}, "241"),
-        ({"client_id": "1001"}, "241"),
-        ({"client_id": "1001", "scope": " , "}, "241"),
-        ({"client_id": "nobody", "scope": "access_profile"}, "250"),
-        ({"client_id": "none", "scope": "access_profile"}, "245"),
-        ({"client_id": "none", "scope": "access_profile", "redirect_uri": "http://127.0.0.1/"}, "245"),
-        ({"client_id": "bad", "scope": "access_profile"}, "245"),
-        ({"client_id": "1001", "scope": "access_profile read_minds"}, "246"),
-        ({"client_id": "1001", "scope": "access_profile", "response_type": "password"}, "249"),
-        ({"client_id": "1001", "scope": "access_profile", "response_type": "code"}, "245"),
+        ({"scope": "access_profile"}, "241"), ({"client_id": "1001"}, "241"),
+        ({"client_id": "1001", "scope": " , "}, "241"), (DEMO | {"client_id": "nobody"}, "250"),
+        (DEMO | {"client_id": "none"}, "245"),
+        (DEMO | {"client_id": "none", "redirect_uri": "http://127.0.0.1/"}, "245"),
+        (DEMO | {"client_id": "bad"}, "245"), (DEMO | {"scope": "access_profile read_minds"}, "246"),
+        (DEMO | {"response_type": "password"}, "249"), (DEMO | {"response_type": "code"}, "245"),
     ],
-)
-def test_requests_that_are_not_served(
-    own: SandboxServer, tab: requests.Session, query: dict[str, str], code: str
-) -> None:
+)  # fmt: skip
+def test_requests_that_are_not_served(own: SandboxServer, tab: Any, query: dict[str, str], code: str) -> None:
     """An unusable request gets no sign-in page: a page that says why for a browser, the envelope for a program."""
-    page = tab.get(address(own, **query), timeout=10)
+    page = tab.open(address(own, **query))
     assert page.status_code == 400
     assert "<form" not in page.text
-    program = tab.get(address(own, **query), headers={"Accept": "*/*"}, timeout=10)
+    program = requests.get(address(own, **query), timeout=10)
     assert (program.status_code, program.json()["error"]["code"]) == (400, code)
     with pytest.raises(SettingError):
         own.sign_in(address(own, **query), own.viewer)
 
 
-GOOD_WEB = ["https://app.example/other?x=1", "https://APP.example:443/cb", "https://app.example"]
-BAD_WEB = [
-    "http://app.example/cb",
-    "https://app.example:8443/cb",
-    "https://app.example.evil.test/cb",
-    "https://evil.test/app.example",
-    "https://app.example@evil.test/",
-    "https://evil.test#https://app.example/",
-    "https://app.example\\@evil.test/",
-    "https://app.example/cb#f",
-    "//app.example/cb",
-    "https:app.example/cb",
-    "https:///app.example/cb",
-    "javascript:alert(1)",
-    "https://app.example/\ncb",
-    "https://app.example /",
-    "https://user:pw@app.example/cb",
-    "https://app.example:99999/",
-    "https://app.example:/cb",
-    "https://xn--app.example./cb",
-    "http://127.0.0.1/cb",
-    "https://app.example/cb?access_token=mine",
-    "https://app.example/?STATE=1",
-    "https://app.example/?code=1",
-    "https://app.ex\u0430mple/cb",
-]
-
-
-@pytest.mark.parametrize("redirect", GOOD_WEB)
-def test_redirects_that_may_be_overridden(own: SandboxServer, tab: requests.Session, redirect: str) -> None:
-    """An override with the scheme, host and port on file is taken, whatever its path and query."""
-    assert (
-        decide(own, tab, consent_page(own, tab, "web", redirect_uri=redirect), "allow")
-        .headers["Location"]
-        .startswith(redirect)
-    )
-
-
-@pytest.mark.parametrize("redirect", BAD_WEB)
-def test_redirects_that_are_refused(own: SandboxServer, tab: requests.Session, redirect: str) -> None:
-    """An override that leads elsewhere, or that two readers could read differently, gets no sign-in page."""
-    url = address(own, client_id="web", scope="access_profile", redirect_uri=redirect)
-    response = tab.get(url, headers={"Accept": "*/*"}, timeout=10)
-    assert (response.status_code, response.json()["error"]["code"]) == (400, "400")
-
-
 @pytest.mark.parametrize(
-    ("redirect", "status"),
+    ("client", "redirect", "begin"),
     [
-        ("http://127.0.0.1:1/x", 200), ("http://localhost:65535/", 200), ("http://[::1]:8000/", 200),
-        ("https://127.0.0.1/x", 400), ("http://127.0.0.1:0/", 400), ("http://127.0.0.1.evil.test/", 400),
-        ("http://127.0.0.2/", 400), ("http://0x7f000001/", 400), ("http://[::1].evil.test/", 400),
+        ("web", None, "https://app.example/cb?keep=1&access_token="),
+        ("web", "https://app.example/other?x=1", "https://app.example/other?x=1&access_token="),
+        ("web", "https://APP.example:443/cb", "https://APP.example:443/cb?access_token="),
+        ("web", "https://app.example", "https://app.example?access_token="),
+        ("1001", "http://127.0.0.1/cb?", "http://127.0.0.1/cb?access_token="),
+        ("1001", "http://127.0.0.1/cb?x=what?", "http://127.0.0.1/cb?x=what?&access_token="),
+        ("1001", "http://127.0.0.1/cb??", "http://127.0.0.1/cb??&access_token="),
+        ("1001", "http://127.0.0.1/cb?a=1&", "http://127.0.0.1/cb?a=1&access_token="),
+        ("1001", "http://127.0.0.1?x", "http://127.0.0.1?x&access_token="),
+        ("1001", "http://localhost:65535/", "http://localhost:65535/?access_token="),
+        ("1001", "http://[::1]:8000/", "http://[::1]:8000/?access_token="),
     ],
-)  # fmt: skip
-def test_loopback_redirects(own: SandboxServer, tab: requests.Session, redirect: str, status: int) -> None:
-    """Where loopback is on file an override may name any loopback name and port, nothing that only looks so."""
-    url = address(own, client_id="1001", scope="access_profile", redirect_uri=redirect)
-    assert tab.get(url, timeout=10).status_code == status
+)
+def test_redirects(own: SandboxServer, client: str, redirect: str | None, begin: str) -> None:
+    """An override may have any path and query, on loopback any port; the answer is appended to its letters."""
+    landed = own.sign_in(own.authorize_url("access_profile", client_id=client, redirect_uri=redirect), own.viewer)
+    assert re.fullmatch(re.escape(begin) + r"[\w-]{43}", landed)
 
 
-def test_a_consent_form_needs_its_ticket(own: SandboxServer, tab: requests.Session) -> None:
-    """A consent without ticket, with another one, replayed, or of the sign-in step: 403, no redirect."""
-    url = f"{own.base_url}/oauth/consent"
-    sign_in = tab.get(address(own, client_id="1001", scope="access_profile"), timeout=10)
-    assert decide(own, tab, sign_in, "allow").status_code == 403
-    page = consent_page(own, tab)
-    for form in ({"decision": "allow"}, {"decision": "allow", "ticket": "guess"}):
-        assert tab.post(url, data=form, timeout=10, allow_redirects=False).status_code == 403
-    with requests.Session() as fresh:
-        fresh.trust_env = False
-        sign_in = fresh.get(address(own, client_id="1001", scope="access_profile"), timeout=10)
-        assert decide(own, fresh, sign_in, "allow").status_code == 403
-    assert decide(own, tab, page, "allow").status_code == 303
-    replay = decide(own, tab, page, "allow")
-    assert replay.status_code == 403
-    assert "Location" not in replay.headers
+BAD_WEB = [
+    "http://app.example/cb", "https://app.example:8443/cb", "https://app.example.evil.test/cb",
+    "https://evil.test/app.example", "https://app.example@evil.test/", "https://evil.test#https://app.example/",
+    "https://app.example\\@evil.test/", "https://app.example/cb#f", "//app.example/cb", "https:app.example/cb",
+    "https:///app.example/cb", "javascript:alert(1)", "https://app.example/\ncb", "https://app.example /",
+    "https://user:pw@app.example/cb", "https://app.example:99999/", "https://app.example:/cb",
+    "https://xn--app.example./cb", "http://127.0.0.1/cb", "https://app.example/cb?access_token=mine",
+    "https://app.example/?STATE=1", "https://app.example/?code=1", "https://app.ex\u0430mple/cb",
+]  # fmt: skip
+BAD_LOOPBACK = [
+    "https://127.0.0.1/x", "http://127.0.0.1:0/", "http://127.0.0.1.evil.test/", "http://127.0.0.2/",
+    "http://0x7f000001/", "http://[::1].evil.test/",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("client", "redirects"), [("web", BAD_WEB), ("1001", BAD_LOOPBACK)])
+def test_redirects_that_are_refused(own: SandboxServer, client: str, redirects: list[str]) -> None:
+    """An override that leads elsewhere, or that two readers could read differently, gets no sign-in page."""
+    refused = {}
+    for redirect in redirects:
+        url = address(own, client_id=client, scope="access_profile", redirect_uri=redirect)
+        response = requests.get(url, timeout=10)
+        refused[redirect] = (response.status_code, response.json()["error"]["code"])
+    assert refused == dict.fromkeys(redirects, (400, "400"))
+
+
+def test_a_consent_form_needs_its_ticket(own: SandboxServer, tab: Any, open_tab: OpenTab) -> None:
+    """A consent without ticket, with another one, of the sign-in step or another browser, or replayed: 403."""
+    sign_in, other = tab.open(address(own, **DEMO)), open_tab(own)
+    assert tab.press("/oauth/consent", sign_in, decision="allow").status_code == 403
+    page = open_consent(own, tab)
+    for ticket in ({"ticket": ""}, {"ticket": "guess"}):
+        assert tab.press("/oauth/consent", page, **ticket, decision="allow").status_code == 403
+    assert other.press("/oauth/consent", page, decision="allow").status_code == 403
+    other.open(address(own, **DEMO))
+    assert other.press("/oauth/consent", page, decision="allow").status_code == 403
+    assert tab.press("/oauth/consent", page, decision="allow").status_code == 303
+    replay = tab.press("/oauth/consent", page, decision="allow")
+    assert (replay.status_code, "Location" in replay.headers) == (403, False)
 
 
 @pytest.mark.parametrize(("kind", "issues"), [("token", "issue"), ("code", "issue_code")])
 def test_an_application_deleted_during_the_consent(
-    own: SandboxServer, tab: requests.Session, monkeypatch: pytest.MonkeyPatch, kind: str, issues: str
+    own: SandboxServer, tab: Any, monkeypatch: pytest.MonkeyPatch, kind: str, issues: str
 ) -> None:
     """Where the application goes between the last look at it and the token, there is no token: 403, no redirect."""
     app = own.register_application("tom-ohara", name="Brief", redirect_url="http://127.0.0.1/cb")
-    page = consent_page(own, tab, client=app.client_id, response_type=kind)
+    page = open_consent(own, tab, client_id=app.client_id, response_type=kind)
     issue = getattr(own._tokens, issues)
 
     def too_late(*given: Any, **named: Any) -> str:
@@ -252,100 +192,59 @@ def test_an_application_deleted_during_the_consent(
         return str(issue(*given, **named))
 
     monkeypatch.setattr(own._tokens, issues, too_late)
-    answer = decide(own, tab, page, "allow")
-    assert answer.status_code == 403
-    assert "Location" not in answer.headers
+    answer = tab.press("/oauth/consent", page, decision="allow")
+    assert (answer.status_code, "Location" in answer.headers) == (403, False)
     query = "SELECT count(*) FROM oauth_allowances WHERE client_id = ?"
     assert own.store.connection.execute(query, (app.client_id,)).fetchone() == (0,)
 
 
-def test_a_ticket_belongs_to_its_browser(own: SandboxServer, tab: requests.Session) -> None:
-    """A consent form from another browser's session, or without any cookie: 403."""
-    page = consent_page(own, tab)
-    with requests.Session() as other:
-        other.trust_env = False
-        assert decide(own, other, page, "allow").status_code == 403
-        other.get(address(own, client_id="1001", scope="access_profile"), timeout=10)
-        assert decide(own, other, page, "allow").status_code == 403
-    assert decide(own, tab, page, "deny").status_code == 303
-
-
-def test_a_planted_session_is_not_taken(own: SandboxServer, tab: requests.Session) -> None:
-    """A planted session cookie is replaced at the sign-in, so that the attacker is not signed in."""
-    planted = "p" * 43
-    cookie = f"sandbox_session_{urlsplit(own.base_url).port}"
-    tab.cookies.set(cookie, planted, domain="127.0.0.1", path="/v1")
-    start = tab.get(address(own, client_id="1001", scope="access_profile"), timeout=10)
-    form = {**fields(start.text), "username": own.viewer}
-    consent = tab.post(f"{own.base_url}/oauth/sign-in", data=form, timeout=10)
-    assert consent.cookies[cookie] != planted
-    agreed = {**fields(consent.text), "decision": "allow"}
-    with requests.Session() as thief:
-        thief.trust_env = False
-        thief.headers["Cookie"] = f"{cookie}={planted}"
-        answer = thief.post(f"{own.base_url}/oauth/consent", data=agreed, timeout=10, allow_redirects=False)
-        assert answer.status_code == 403
-    assert decide(own, tab, consent, "allow").status_code == 303
-
-
-def test_the_cookie(own: SandboxServer, tab: requests.Session) -> None:
-    """The session cookie is HttpOnly, SameSite=Lax, ends with the browser, and is named after the sandbox's port."""
-    response = tab.get(address(own, client_id="1001", scope="access_profile"), timeout=10)
-    pair, *attributes = response.headers["Set-Cookie"].split(";")
+def test_the_session_of_a_sign_in(own: SandboxServer, tab: Any) -> None:
+    """The cookie is HttpOnly, SameSite=Lax, ends with the browser, and is replaced at the sign-in if it was planted."""
+    page = tab.open(address(own, **DEMO))
+    pair, *attributes = page.headers["Set-Cookie"].split(";")
     assert {part.strip().lower() for part in attributes} == {"httponly", "samesite=lax", "path=/v1"}
-    assert pair.startswith(f"sandbox_session_{urlsplit(own.base_url).port}=")
-
-
-def test_an_unknown_name_gets_the_page_again(own: SandboxServer, tab: requests.Session) -> None:
-    """An unknown username shows the sign-in page again with one sentence; the same tab can then sign in."""
-    page = tab.get(address(own, client_id="1001", scope="access_profile"), timeout=10)
-    url = f"{own.base_url}/oauth/sign-in"
-    again = tab.post(url, data={**fields(page.text), "username": NASTY}, timeout=10)
+    name, _, planted = pair.partition("=")
+    assert name == f"sandbox_session_{urlsplit(own.base_url).port}"
+    again = tab.press("/oauth/sign-in", page, username=NASTY)
     assert again.status_code == 400
     assert "No person of this town has that username: check the spelling." in again.text
-    right = tab.post(url, data={**fields(again.text), "username": f"@{own.viewer}"}, timeout=10)
-    assert right.status_code == 200
-    assert 'value="allow"' in right.text
+    signed_in = tab.press("/oauth/sign-in", again, username=f"@{own.viewer}")
+    assert signed_in.cookies[name] != planted
+    assert 'value="allow"' in tab.open(address(own, **DEMO)).text
 
 
-def test_every_page_carries_its_security_headers(own: SandboxServer, tab: requests.Session) -> None:
+def test_every_page_carries_its_security_headers(own: SandboxServer, tab: Any) -> None:
     """No script, frame, referrer or cache; forms stay here but on the consent page, where it would stop redirects."""
-    start = tab.get(address(own, client_id="1001", scope="access_profile"), timeout=10)
-    consent = consent_page(own, tab)
-    refused = tab.get(address(own), timeout=10)
-    for response in (consent, start, refused, decide(own, tab, consent, "allow")):
-        policy = dict(
-            part.strip().partition(" ")[::2] for part in response.headers["Content-Security-Policy"].split(";")
-        )
-        assert policy["default-src"] == "'none'"
-        assert policy["frame-ancestors"] == "'none'"
+    start, refused, consent = tab.open(address(own, **DEMO)), tab.open(address(own)), open_consent(own, tab)
+    for response in (start, refused, consent, tab.press("/oauth/consent", consent, decision="allow")):
+        policy = dict(part.partition(" ")[::2] for part in response.headers["Content-Security-Policy"].split("; "))
+        assert policy["default-src"] == policy["frame-ancestors"] == "'none'"
         staying = {"form-action"} if response in (start, refused) else set()
         assert set(policy) == {"default-src", "style-src", "base-uri", "frame-ancestors"} | staying
-        assert response.headers["X-Frame-Options"] == "DENY"
-        assert response.headers["Referrer-Policy"] == "no-referrer"
-        assert response.headers["Cache-Control"] == "no-store"
+        names = ("X-Frame-Options", "Referrer-Policy", "Cache-Control")
+        assert [response.headers[name] for name in names] == ["DENY", "no-referrer", "no-store"]
 
 
-def test_names_are_escaped(own: SandboxServer, tab: requests.Session) -> None:
+def test_names_are_escaped(own: SandboxServer, open_tab: OpenTab) -> None:
     """An application's name is text on both pages, never markup and never a template."""
     tags = {}
     for client in ("web", "nasty"):
-        tab.cookies.clear()
-        start = tab.get(address(own, client_id=client, scope="access_profile"), timeout=10)
-        consent = consent_page(own, tab, client)
+        tab = open_tab(own)
+        start, consent = (
+            tab.open(address(own, **DEMO | {"client_id": client})),
+            open_consent(own, tab, client_id=client),
+        )
         tags[client] = [re.findall(r"<(\w+)", page.text) for page in (start, consent)]
     assert [names.count("img") for names in tags["nasty"]] == [0, 0]
     assert tags["nasty"][0] == tags["web"][0]
     assert "{{ 7*7 }}" in html.unescape(consent.text)
 
 
-def test_the_consent_page_names_each_scope(own: SandboxServer, tab: requests.Session) -> None:
+def test_the_consent_page_names_each_scope(own: SandboxServer, tab: Any) -> None:
     """The consent page lists exactly the requested scopes, the person, and where the answer goes."""
-    page = tab.get(address(own, client_id="1001", scope="make_payments access_email"), timeout=10)
-    consent = tab.post(
-        f"{own.base_url}/oauth/sign-in", data={**fields(page.text), "username": "tom-ohara"}, timeout=10
-    ).text
-    assert set(re.findall(r"<code>(\w+)</code>", consent)) == {"make_payments", "access_email"}
+    tab.sign_in("tom-ohara")
+    consent = tab.open(address(own, client_id="1001", scope="make_payments access_email")).text
+    assert re.findall(r"<code>(\w+)</code>", consent) == ["access_email", "make_payments"]
     assert "Tom O&#39;Hara" in consent
     assert "127.0.0.1" in consent
 
@@ -356,10 +255,3 @@ def test_sign_in_helper_refuses(own: SandboxServer) -> None:
         own.sign_in("http://127.0.0.1:9/v1/oauth/authorize", own.viewer)
     with pytest.raises(UnknownPersonError, match="maya-lindqvist"):
         own.sign_in(own.authorize_url(), "nobody")
-
-
-def test_state_is_echoed_only_when_given(own: SandboxServer) -> None:
-    """State comes back with a refusal too, and is not invented."""
-    landed = own.sign_in(own.authorize_url(state="s-1"), own.viewer, allow=False)
-    assert parse_qsl(urlsplit(landed).query) == [("error", "user denied access"), ("state", "s-1")]
-    assert "state" not in own.sign_in(own.authorize_url(), own.viewer)

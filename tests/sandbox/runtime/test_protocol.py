@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 HEAD = b"POST /v1/payments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
 
 
-@pytest.fixture
-def own(monkeypatch: pytest.MonkeyPatch) -> Iterator[SandboxServer]:
+@pytest.fixture(scope="module")
+def own() -> Iterator[SandboxServer]:
     """Run a sandbox that waits a fifth of a second for a whole request."""
-    monkeypatch.setattr(Protocol, "patience", 0.2)
-    with SandboxServer(people=3, years=1) as running:
+    with pytest.MonkeyPatch.context() as patch, SandboxServer(people=3, years=1) as running:
+        patch.setattr(Protocol, "patience", 0.2)
         yield running
 
 
@@ -75,9 +75,9 @@ def test_drops_do_not_keep_a_connection(own: SandboxServer) -> None:
             connection.close()
 
 
-def test_whole_requests_keep_their_connection(own: SandboxServer) -> None:
+def test_whole_requests_keep_their_connection(own: SandboxServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection with complete requests outlives the limit, between requests and during a slow response."""
-    own.latency = 0.3
+    monkeypatch.setattr(own, "latency", 0.3)
     connection = http.client.HTTPConnection(urlsplit(own.base_url).netloc, timeout=5)
     connection.connect()
     opened = connection.sock
@@ -115,12 +115,7 @@ def test_broken_bodies_are_silent(default_server: SandboxServer, caplog: pytest.
         ("application/x-www-form-urlencoded", b"username=%FF&ticket=%ED%A0%80"),
         ("application/x-www-form-urlencoded", b"a=1&" * 200),
     ):
-        answer = requests.post(
-            f"{default_server.base_url}{path}",
-            params={"access_token": token},
-            data=body,
-            headers={"Content-Type": kind, "Accept": "text/html"},
-            timeout=5,
-        )
+        url = f"{default_server.base_url}{path}?access_token={token}"
+        answer = requests.post(url, data=body, headers={"Content-Type": kind, "Accept": "text/html"}, timeout=5)
         assert answer.status_code == 400, (kind, body, answer.text)
     assert [record.getMessage() for record in caplog.records if record.name.startswith("python_multipart")] == []

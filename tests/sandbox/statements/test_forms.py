@@ -9,10 +9,9 @@ from decimal import Decimal
 
 import pytest
 
-from p2p_analytics.sandbox.statements.cut import Statement
 from p2p_analytics.sandbox.statements.generations import CSV_FORMS
 from p2p_analytics.sandbox.statements.json_history import write_json
-from p2p_analytics.sandbox.statements.lines import BALANCE, BANK, DEBIT_CARD, Line, LineType
+from p2p_analytics.sandbox.statements.lines import BALANCE, BANK, DEBIT_CARD, Line, LineType, Statement
 from p2p_analytics.sandbox.storage.rows import Payment, Person
 from support.statements.plain_files import read_json
 
@@ -84,13 +83,6 @@ STATEMENT = Statement(
 )
 
 
-def split(generation: str) -> tuple[list[str], str]:
-    """Return the rows of a file up to its disclaimer, and the rest."""
-    text = CSV_FORMS[generation].write(STATEMENT)
-    rows, _, rest = text.partition("This account belongs")
-    return rows.split("\r\n" if generation == "D" else "\n"), rest
-
-
 def test_generation_a() -> None:
     """Every cell in quotes, a space in the name of the id, nothing around the lines."""
     assert CSV_FORMS["A"].write(STATEMENT).splitlines() == [
@@ -114,94 +106,6 @@ def test_generation_a() -> None:
             '"BANK OF SAND, N.A. Personal Checking *1234",""'
         ),
     ]
-
-
-def test_generation_b() -> None:
-    """The first row has the username and the balance; four rows with one value each follow the lines."""
-    rows, rest = split("B")
-    assert rows[0] == HEADER_B
-    assert rows[1] == 'nora-quill,,,,,,,,,,,,"$1,250.00",,,,'
-    assert rows[2] == (
-        ",3970000000000000301,2024-01-15T14:30:22,Payment,Complete,moving van,Nora Quill,Theo Marsh,- $75.00,,"
-        "Venmo balance,,,,,,"
-    )
-    assert rows[6] == (
-        ",3970000000000000305,2024-01-28T21:10:55,Instant Transfer,Issued,,,,- $200.00,$3.50,,Visa Debit *1559,,,,,"
-    )
-    assert rows[8:] == [
-        ',,,,,,,,,,,,,"$2,177.31",,,',
-        ",,,,,,,,,,,,,,$3.98,,",
-        ",,,,,,,,,,,,,,,$10.00,",
-        ',,,,,,,,,,,,,,,,"',
-    ]
-    assert rest.endswith('\n        "\n')
-
-
-def test_generation_c() -> None:
-    """Two rows with handle and period; an empty first column; one closing row; a block of coins."""
-    rows, rest = split("C")
-    assert rows[:4] == [
-        "Account Statement - (@nora-quill) - January 1st to January 31st 2024 ,,,,,,,,,,,,,,,,,,",
-        "Account Activity,,,,,,,,,,,,,,,,,,",
-        HEADER_C,
-        ',,,,,,,,,,,,,"$1,250.00",,,,,',
-    ]
-    assert rows[7] == (
-        ",3970000000000000304,2024-01-25T09:30:18,Merchant Transaction,Complete,,Nora Quill,Corner Store,- $32.25,"
-        "$2.00,,Venmo balance,,,,,Venmo,,"
-    )
-    assert rows[10] == ',,,,,,,,,,,,,,"$2,177.31",$3.98,,$10.00,"'
-    assert rest.splitlines()[-3:] == [
-        "Cryptocurrency summary,,,,,,,,,,,,,,,,,,",
-        ",Coin,Quantity,Value,,,,,,,,,,,,,,,",
-        ",BTC,0.00000000,$0.00,,,,,,,,,,,,,,,",
-    ]
-
-
-def test_generation_d() -> None:
-    """A byte order mark, CRLF between rows and not inside of cells, no period, columns for taxes."""
-    rows, rest = split("D")
-    assert rows[:4] == [
-        "\ufeffAccount Statement - (@nora-quill) ,,,,,,,,,,,,,,,,,,,,,",
-        "Account Activity,,,,,,,,,,,,,,,,,,,,,",
-        HEADER_D,
-        ',,,,,,,,,,,,,,,,"$1,250.00",,,,,',
-    ]
-    assert rows[4] == (
-        ",3970000000000000301,2024-01-15T14:30:22,Payment,Complete,moving van,Nora Quill,Theo Marsh,- $75.00,,0,,0,,"
-        "Venmo balance,,,,,Venmo,,"
-    )
-    assert rows[5] == (
-        ',3970000000000000303,2024-01-22T16:20:45,Charge,Complete,"say ""rent"", \nplease",Nora Quill,Theo Marsh,'
-        '"+ $1,234.56",,0,,0,,,Venmo balance,,,,Venmo,,'
-    )
-    assert rows[6] == (
-        ",3970000000000000304,2024-01-25T09:30:18,Merchant Transaction,Complete,,Nora Quill,Corner Store,- $32.25,"
-        "$2.00,$1.12,,8,,Venmo balance,,,,,Venmo,,"
-    )
-    assert rows[7] == (
-        ",3970000000000000305,2024-01-28T21:10:55,Instant Transfer,Issued,,,,- $200.00,,0,$3.50,0,,,Visa Debit *1559,"
-        ",,,Venmo,,"
-    )
-    assert rows[9] == ',,,,,,,,,,,,,,,,,"$2,177.31",$3.98,,$10.00,"'
-    assert rest.endswith('\n        "\r\n')
-    assert "\r" not in rest.removesuffix("\r\n")
-
-
-def test_generation_d_of_2025() -> None:
-    """Username and phone before the header, and both balances on the opening row."""
-    rows, rest = split("D2025")
-    assert rows[:5] == [
-        "Username,nora-quill,,,,,,,,,,,,,,,,,,,,",
-        "Phones,15550100199,,,,,,,,,,,,,,,,,,,,",
-        "Account Activity,,,,,,,,,,,,,,,,,,,,,",
-        HEADER_D,
-        ',,,,,,,,,,,,,,,,"$1,250.00","$2,177.31",,,,',
-    ]
-    assert rows[11] == ',,,,,,,,,,,,,,,,,,$3.98,,$10.00,"'
-    assert rest.splitlines()[-3] == (
-        "Cryptocurrency summary in USD (Estimated values as of 01/31/2024),,,,,,,,,,,,,,,,,,,,,"
-    )
 
 
 def test_generation_e() -> None:
@@ -230,34 +134,96 @@ def test_generation_e() -> None:
     ]
 
 
-def test_the_full_form_of_generation_e() -> None:
-    """24 columns, 0 in both balance columns of each line, no net of transfers; balances on rows without an id."""
-    rows, _ = split("E-full")
-    assert rows[1] == HEADER_E_FULL
-    assert len(HEADER_E_FULL.split(",")) == 24
-    assert rows[2] == ',,,,,,,,,,,,,,,,,,"$1,250.00",,,,,'
-    assert rows[6] == (
-        '"""3970000000000000304""",01/25/2024,09:30:18,Merchant Transaction,Complete,(None),Nora Quill,(None),'
-        "Corner Store,- $32.25,$2.00,$1.12,- $32.25,$0.00,8,,Venmo balance,(None),0,0,,Venmo,,"
-    )
-    assert rows[7] == (
-        '"""3970000000000000305""",01/28/2024,21:10:55,Instant Transfer,Issued,(None),(None),(None),(None),- $200.00,'
-        "(None),0,(None),- $3.50,0,,(None),Visa Debit *1559,0,0,,Venmo,,"
-    )
-    assert rows[9] == ',,,,,,,,,,,,,,,,,,,"$2,177.31",$3.98,,$10.00,"'
+# Rows up to the disclaimer, and the end of the text after it.
+ROWS = {
+    # The first row has the username and the balance; four rows with one value each follow the lines.
+    "B": (
+        {
+            0: HEADER_B,
+            1: 'nora-quill,,,,,,,,,,,,"$1,250.00",,,,',
+            2: ",3970000000000000301,2024-01-15T14:30:22,Payment,Complete,moving van,Nora Quill,Theo Marsh,- $75.00,,"
+            "Venmo balance,,,,,,",
+            6: ",3970000000000000305,2024-01-28T21:10:55,Instant Transfer,Issued,,,,- $200.00,$3.50,,Visa Debit *1559,"
+            ",,,,",
+            8: ',,,,,,,,,,,,,"$2,177.31",,,',
+            9: ",,,,,,,,,,,,,,$3.98,,",
+            10: ",,,,,,,,,,,,,,,$10.00,",
+            11: ',,,,,,,,,,,,,,,,"',
+        },
+        '\n        "\n',
+    ),
+    # Two rows with handle and period; an empty first column; one closing row; a block of coins.
+    "C": (
+        {
+            0: "Account Statement - (@nora-quill) - January 1st to January 31st 2024 ,,,,,,,,,,,,,,,,,,",
+            1: "Account Activity,,,,,,,,,,,,,,,,,,",
+            2: HEADER_C,
+            3: ',,,,,,,,,,,,,"$1,250.00",,,,,',
+            7: ",3970000000000000304,2024-01-25T09:30:18,Merchant Transaction,Complete,,Nora Quill,Corner Store,"
+            "- $32.25,$2.00,,Venmo balance,,,,,Venmo,,",
+            10: ',,,,,,,,,,,,,,"$2,177.31",$3.98,,$10.00,"',
+        },
+        ",Coin,Quantity,Value,,,,,,,,,,,,,,,\n,BTC,0.00000000,$0.00,,,,,,,,,,,,,,,\n",
+    ),
+    # A byte order mark, CRLF between rows and not inside of cells, no period, columns for taxes.
+    "D": (
+        {
+            0: "\ufeffAccount Statement - (@nora-quill) ,,,,,,,,,,,,,,,,,,,,,",
+            1: "Account Activity,,,,,,,,,,,,,,,,,,,,,",
+            2: HEADER_D,
+            3: ',,,,,,,,,,,,,,,,"$1,250.00",,,,,',
+            5: ',3970000000000000303,2024-01-22T16:20:45,Charge,Complete,"say ""rent"", \nplease",Nora Quill,'
+            'Theo Marsh,"+ $1,234.56",,0,,0,,,Venmo balance,,,,Venmo,,',
+            6: ",3970000000000000304,2024-01-25T09:30:18,Merchant Transaction,Complete,,Nora Quill,Corner Store,"
+            "- $32.25,$2.00,$1.12,,8,,Venmo balance,,,,,Venmo,,",
+            7: ",3970000000000000305,2024-01-28T21:10:55,Instant Transfer,Issued,,,,- $200.00,,0,$3.50,0,,,"
+            "Visa Debit *1559,,,,Venmo,,",
+            9: ',,,,,,,,,,,,,,,,,"$2,177.31",$3.98,,$10.00,"',
+        },
+        '\n        "\r\n',
+    ),
+    # Username and phone before the header, and both balances on the opening row.
+    "D2025": (
+        {
+            0: "Username,nora-quill,,,,,,,,,,,,,,,,,,,,",
+            1: "Phones,15550100199,,,,,,,,,,,,,,,,,,,,",
+            2: "Account Activity,,,,,,,,,,,,,,,,,,,,,",
+            3: HEADER_D,
+            4: ',,,,,,,,,,,,,,,,"$1,250.00","$2,177.31",,,,',
+            11: ',,,,,,,,,,,,,,,,,,$3.98,,$10.00,"',
+        },
+        ",Coin,Quantity,Value,,,,,,,,,,,,,,,,,,\n,BTC,0.00021000,$13.02,,,,,,,,,,,,,,,,,,\n",
+    ),
+    # 24 columns, 0 in both balance columns of each line, no net of transfers; balances on rows without an id.
+    "E-full": (
+        {
+            1: HEADER_E_FULL,
+            2: ',,,,,,,,,,,,,,,,,,"$1,250.00",,,,,',
+            6: '"""3970000000000000304""",01/25/2024,09:30:18,Merchant Transaction,Complete,(None),Nora Quill,(None),'
+            "Corner Store,- $32.25,$2.00,$1.12,- $32.25,$0.00,8,,Venmo balance,(None),0,0,,Venmo,,",
+            7: '"""3970000000000000305""",01/28/2024,21:10:55,Instant Transfer,Issued,(None),(None),(None),(None),'
+            "- $200.00,(None),0,(None),- $3.50,0,,(None),Visa Debit *1559,0,0,,Venmo,,",
+            9: ',,,,,,,,,,,,,,,,,,,"$2,177.31",$3.98,,$10.00,"',
+        },
+        '\n        "\n',
+    ),
+}
 
 
-@pytest.mark.parametrize("generation", CSV_FORMS)
-def test_every_row_has_the_cells_of_the_header(generation: str) -> None:
-    """All rows are as long as the header, and the disclaimer is one cell of 25 lines."""
-    text = CSV_FORMS[generation].write(STATEMENT).removeprefix("\ufeff")
-    table = list(csv.reader(io.StringIO(text, newline="")))
+@pytest.mark.parametrize("generation", ROWS)
+def test_rows_of_a_generation(generation: str) -> None:
+    """Rows around the lines, and lines; all rows are as long as the header, and the disclaimer has 25 lines."""
+    expected, end = ROWS[generation]
+    text = CSV_FORMS[generation].write(STATEMENT)
+    rows, _, rest = text.partition("This account belongs")
+    lines = rows.split("\r\n" if generation == "D" else "\n")
+    assert {at: lines[at] for at in expected} == expected
+    assert rest.endswith(end)
+    assert "\r" not in rest.removesuffix("\r\n")
+    table = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
     assert len({len(row) for row in table}) == 1
-    disclaimers = [cell for row in table for cell in row if cell.startswith("This account")]
-    if generation in {"A", "E"}:
-        assert disclaimers == []
-    else:
-        assert [len(cell.splitlines()) for cell in disclaimers] == [25]
+    (disclaimer,) = (cell for row in table for cell in row if cell.startswith("This account"))
+    assert len(disclaimer.splitlines()) == 25
 
 
 def test_notes_that_break_csv() -> None:

@@ -12,46 +12,37 @@ from p2p_analytics.sandbox.errors import UnknownPersonError
 from p2p_analytics.sandbox.storage.rows import Payment
 from p2p_analytics.sandbox.town import build
 from p2p_analytics.sandbox.town.planted import describe_series
-from p2p_analytics.sandbox.town.timeline import Series
+from p2p_analytics.sandbox.town.timeline import Series, to_microseconds
 
 ME, OTHER = 1, 2
 
 
-@pytest.fixture(scope="module")
-def towns() -> tuple[build.Town, build.Town]:
-    """Return the town of a seed without and with planted series."""
-    return build.build(21), build.build(21, series=True)
+def test_what_is_planted() -> None:
+    """The first person has every cadence, both directions, every state, and two series with one person.
 
-
-def test_other_payments_are_unchanged(towns: tuple[build.Town, build.Town]) -> None:
-    """With series, a town has all payments that it has without, in other ids."""
-    plain, full = (
-        Counter(payment._replace(payment_id=0, refund_of=None) for payment in town.payments) for town in towns
+    All other payments are those of the same town without series, in other ids.
+    """
+    plain, town = build.build(21), build.build(21, series=True)
+    before, after = (
+        Counter(payment._replace(payment_id=0, refund_of=None) for payment in built.payments) for built in (plain, town)
     )
-    assert plain <= full
-    assert full.total() > plain.total() + 500
-    assert towns[0].people[0]._replace(balance_cents=0) == towns[1].people[0]._replace(balance_cents=0)
-
-
-def test_what_is_planted(towns: tuple[build.Town, build.Town]) -> None:
-    """The first person has every cadence, both directions, every state, and two series with one person."""
-    town = towns[1]
+    assert before <= after
+    assert after.total() > before.total() + 500
+    assert plain.people[0]._replace(balance_cents=0) == town.people[0]._replace(balance_cents=0)
     mine = describe_series(town.series, town.people[0].user_id, town.now.date())
     assert {one.cadence for one in mine} == {"weekly", "fortnightly", "monthly", "quarterly", "yearly"}
     assert {one.direction for one in mine} == {"in", "out"}
     assert {one.state for one in mine} == {"active", "late", "ended"}
     assert max(Counter((one.person, one.direction) for one in mine).values()) > 1
-    by_id = {str(payment.payment_id): payment for payment in town.payments}
+    settled = {str(payment.payment_id) for payment in town.payments if payment.status == "settled"}
     for one in mine:
-        payments = [by_id[payment_id] for payment_id in one.payment_ids]
-        assert {payment.status for payment in payments} == {"settled"}
+        assert set(one.payment_ids) <= settled
         assert sorted(one.dates) == list(one.dates)
-        assert len(one.dates) == len(payments)
+        assert len(one.dates) == len(one.payment_ids)
     (rent,) = (one for one in mine if one.note == "Rent 🏠")
     assert (rent.direction, len(rent.dates)) == ("out", 48)
-    assert [one.note for one in describe_series(towns[0].series, towns[0].people[0].user_id, date(2025, 6, 30))] == [
-        "Rent 🏠", "Internet",
-    ]  # fmt: skip
+    always = describe_series(plain.series, plain.people[0].user_id, date(2025, 6, 30))
+    assert [one.note for one in always] == ["Rent 🏠", "Internet"]
 
 
 def make_series(cadence: str, *days: date, status: str = "settled") -> Series:
@@ -60,8 +51,8 @@ def make_series(cadence: str, *days: date, status: str = "settled") -> Series:
     payments = [
         Payment(
             payment_id=number, status=status, action="pay", amount_cents=500, note="Tea", audience="private",
-            medium="api", spelling=0, created_us=build.to_microseconds(moment), completed_us=None, actor_id=ME,
-            target_type="user", target_user_id=OTHER, target_email=None, target_phone=None,
+            medium="api", spelling=0, created_us=to_microseconds(moment), completed_us=None, actor_id=ME,
+            target_type="user", target_user_id=OTHER,
         )
         for number, moment in enumerate(moments)
     ]  # fmt: skip
@@ -80,25 +71,17 @@ def make_series(cadence: str, *days: date, status: str = "settled") -> Series:
 def test_states(cadence: str, last: date, late_from: date, ended_from: date) -> None:
     """A series is late from 1.25 periods after its last date, and has ended from 2.5."""
     series = [make_series(cadence, last)]
-
-    def find_state(ordinal: int) -> str:
-        (found,) = describe_series(series, OTHER, date.fromordinal(ordinal))
-        return found.state
-
     days = [late_from.toordinal() - 1, late_from.toordinal(), ended_from.toordinal() - 1, ended_from.toordinal()]
-    assert [find_state(day) for day in days] == ["active", "late", "late", "ended"]
+    found = [describe_series(series, OTHER, date.fromordinal(day))[0].state for day in days]
+    assert found == ["active", "late", "late", "ended"]
 
 
 def test_what_a_series_says() -> None:
     """Both people see a series, from their side; others, and series without settled payments, do not show."""
-    series = [
-        make_series("weekly", date(2024, 6, 1), date(2024, 6, 8)),
-        make_series("monthly", date(2024, 6, 1), status="pending"),
-    ]
-    (mine,) = describe_series(series, ME, date(2024, 6, 9))
-    assert mine == (
-        "2", "out", "weekly", 500, "Tea", ("0", "1"), (date(2024, 6, 1), date(2024, 6, 8)), "active",
-    )  # fmt: skip
+    days = date(2024, 6, 1), date(2024, 6, 8)
+    series = [make_series("weekly", *days), make_series("monthly", days[0], status="pending")]
+    mine = describe_series(series, ME, date(2024, 6, 9))
+    assert mine == [("2", "out", "weekly", 500, "Tea", ("0", "1"), days, "active")]
     assert [(one.person, one.direction) for one in describe_series(series, OTHER, date(2024, 6, 9))] == [("1", "in")]
     assert describe_series(series, 3, date(2024, 6, 9)) == []
 
@@ -106,10 +89,9 @@ def test_what_a_series_says() -> None:
 def test_a_server_lists_what_it_planted() -> None:
     """The server's list is that of the town it was built from; a later day ends every series."""
     with SandboxServer(5, people=3, years=1, series=True) as server:
-        mine = server.planted_series(server.viewer)
-        assert mine == describe_series(
-            build.build(5, people=3, years=1, series=True).series, int(server.people[0].user_id), date(2025, 6, 30)
-        )
+        built = build.build(5, people=3, years=1, series=True)
+        expected = describe_series(built.series, int(server.people[0].user_id), date(2025, 6, 30))
+        assert server.planted_series(server.viewer) == expected
         assert {one.state for one in server.planted_series(server.viewer, date(2031, 1, 1))} == {"ended"}
         with pytest.raises(UnknownPersonError):
             server.planted_series("nobody")

@@ -9,6 +9,7 @@ import pandas as pd
 from p2p_analytics.analyses.series import recurring
 from p2p_analytics.sandbox.town import build
 from p2p_analytics.sandbox.town.planted import PlantedSeries, describe_series
+from p2p_analytics.sandbox.town.timeline import from_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,8 +48,8 @@ def view_payments(town: build.Town, place: int = 0) -> pd.DataFrame:
                 "counterparty_id": None if other is None else str(other),
                 "counterparty_name": names.get(other or 0, payment.target_email or payment.target_phone),
                 "flow_cents": (-1 if is_mine == (payment.action == "pay") else 1) * payment.amount_cents,
-                "date_created": build.from_microseconds(payment.created_us),
-                "date_completed": payment.completed_us and build.from_microseconds(payment.completed_us),
+                "date_created": from_microseconds(payment.created_us),
+                "date_completed": payment.completed_us and from_microseconds(payment.completed_us),
                 "note": payment.note,
             }
         )

@@ -76,13 +76,6 @@ def mask_cents(cents, key: bytes) -> Any:
     return masked[[Pseudonyms(key).identifier(text) for text in frame["payment_id"]]].to_numpy()
 
 
-def old_scheme(cents, rng) -> tuple[Any, float]:
-    """Return amounts as they were masked before there was noise, and the factor: kept here so that attacks succeed."""
-    low, high = ((0.6, 0.85), (1.2, 1.7))[int(rng.integers(2))]
-    factor = rng.uniform(low, high)
-    return np.round(cents * factor).astype(int), factor
-
-
 # ---- attackers
 
 _LARGEST = 2_000_000  # cents, of which an attacker knows how likely they are
