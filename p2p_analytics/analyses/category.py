@@ -4,18 +4,16 @@ from __future__ import annotations
 
 __all__ = ["categories", "categorise"]
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import narwhals.stable.v2 as nw
+import pandas as pd
+from narwhals.stable.v2.typing import IntoFrameT
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import rules as category_rules
 from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from narwhals.stable.v2.typing import IntoFrameT
 
 _COLUMNS: Final = declare_columns("categories", net="flow_cents")
 _CENTS: Final = ["flow_cents", "received_cents", "payments"]
@@ -135,9 +133,7 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
     )
     # Each note once: to look for words takes longer than to compare notes, and many are alike.
     notes = (
-        opened.frame.with_columns(
-            received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
-        )
+        opened.frame.with_columns(received_cents=_engine.received())
         .group_by(*category_rules.list_columns(rules))
         .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(_CENTS))

@@ -132,8 +132,7 @@ def recurring(
         here = _engine.collect_here(events, payments, what="recurring").collect().to_native()
         found += _describe_series(here, today)
     found.sort(key=_order)
-    table = {name: [row[name] for row in found] for name in _COLUMNS}
-    return _engine.build_result(payments, table, _COLUMNS, opened.currency)
+    return _engine.build_result(payments, found, _COLUMNS, opened.currency)
 
 
 def _find_events(local: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:

@@ -208,5 +208,5 @@ def test_local_time_equals_that_of_the_clocks(name: str) -> None:
 def test_first_day_of_a_period(every: calendar.Every, day: str, start: str) -> None:
     """The first day of the period that a day is in."""
     number = (datetime.fromisoformat(day) - datetime(1970, 1, 1)).days  # noqa: DTZ001 - days have no zone
-    (first,) = calendar.list_first_days([number], every)
+    (first,) = calendar.list_periods([number], every)
     assert calendar.to_date(first).isoformat() == start

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FOLDER = Path(p2p_analytics.analyses.__file__).parent
 # One engine each, in its own words.
 OF_ONE_ENGINE = {
-    "_ranks.py", "frames.py", "queries.py", "results.py",
+    "_ranks.py", "_duckdb.py", "_pandas.py", "_polars.py", "_spark.py",
 }  # fmt: skip
 OF_ARRAYS = "_series"  # a folder without narwhals: arrays have some methods of the same names
 FUNCTIONS = {"coalesce", "col", "concat", "concat_str", "from_native", "len", "lit", "when"}
