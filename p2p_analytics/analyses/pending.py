@@ -12,7 +12,7 @@ from typing import Final, SupportsIndex
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
+from narwhals.stable.v2.typing import IntoFrameT
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.columns import ACCOUNT, declare_columns
@@ -119,7 +119,11 @@ def pending_ageing(
         .group_by(*keys, "direction", "number")
         .agg(col("amount_cents").sum(), oldest_us=col("date_created").min(), payments=nw.len())
     )
-    accounts = _list_accounts(payments) if by_account else [None]
+    accounts: list[str | None] = [None]
+    if by_account:  # by a separate query: within another, Polars keeps all rows for both
+        every = _engine.open_frame(payments, keys, every_kind=True, what="pending_ageing", by_currency=True).frame
+        listed = _engine.collect(every.group_by(ACCOUNT).agg(rows=nw.len()), payments, what="pending_ageing")
+        accounts = sorted(listed[ACCOUNT].to_list(), key=lambda account: (account is None, account))
     labels = ["1 day" if day == 1 else f"{day} days" for day in (days[0], days[-1])]
     between = [f"{low} to {high} days" for low, high in pairwise(days)]
     bands = [f"under {labels[0]}", *between, f"{labels[1]} or more", NO_DATE]
@@ -215,14 +219,6 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
     )
     in_order = table.sort(*_IN_ORDER, nulls_last=True)
     return _engine.to_result(in_order, payments, _REQUESTS, opened.currency)
-
-
-def _list_accounts(payments: IntoFrame) -> list[str | None]:
-    """Return all accounts in order, by a separate query: within another, Polars keeps all rows for both."""
-    opened = _engine.open_frame(payments, [ACCOUNT], every_kind=True, what="pending_ageing", by_currency=True)
-    found = opened.frame.group_by(ACCOUNT).agg(rows=nw.len()).select(ACCOUNT)
-    accounts = _engine.collect(found, payments, what="pending_ageing")[ACCOUNT].to_list()
-    return sorted(accounts, key=lambda account: (account is None, account))
 
 
 def _check_edges(edges: Iterable[SupportsIndex]) -> tuple[int, ...]:
