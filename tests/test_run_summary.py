@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from quick import mirror
-from support.analyses.equality_table import describe_equality
 from support.summary import describe_skips
 
 
@@ -38,25 +37,6 @@ def test_each_reason_has_one_line() -> None:
 def test_a_run_without_skips_has_no_lines() -> None:
     """The section is omitted."""
     assert describe_skips([]) == []
-
-
-def test_the_table_of_analyses_and_engines() -> None:
-    """A cell counts the equal and all tables of towns, zones and hostile frames; a difference shows."""
-    cells = {
-        "pandas": [("flow", "pandas", "seeds", True), ("flow", "pandas", "zones", True), ("mix", "pandas", "seeds", 1)],
-        "DuckDB": [("flow", "DuckDB", "hostile", False), ("flow", "DuckDB", "hostile", True)],
-    }
-    reports = [
-        pytest.TestReport(name, ("file", 1, name), {}, "passed", None, "call", user_properties=[("equality", rows)])
-        for name, rows in cells.items()
-    ]
-    assert describe_equality(reports) == [
-        "      pandas   DuckDB",
-        "flow  1/1 1/1  1/2",
-        "mix   1/1",
-        "4 of 5 tables equal those of plain loops (towns, zones, hostile frames)",
-    ]
-    assert describe_equality([]) == []
 
 
 @pytest.mark.parametrize(

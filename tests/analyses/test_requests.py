@@ -1,22 +1,13 @@
 """Tests of request_outcomes and time_to_settle against hand calculation, on every kind of frame."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import pytest
+from analyses.conftest import read_rows
 
 from p2p_analytics.analyses.requests import request_outcomes, time_to_settle
 from p2p_analytics.errors import ConfigurationError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    Builder = Callable[..., Any]
-    Reader = Callable[[Any], list[dict[str, Any]]]
-
-
-def charge(status: str | None, cents: int | None, days: float | None = None, **more: Any) -> dict[str, Any]:
+def charge(status, cents, days=None, **more):
     """Return a request to Ann, paid some days after noon of May 1st."""
     hours = None if days is None else round(12 + 24 * days)
     completed = None if hours is None else f"2024-05-{1 + hours // 24:02}T{hours % 24:02}:00:00Z"
@@ -28,7 +19,7 @@ def charge(status: str | None, cents: int | None, days: float | None = None, **m
     )
 
 
-def test_one_person(payments: Builder, rows_of: Reader) -> None:
+def test_one_person(payments):
     """Five requests of one person; the one with an unknown status counts as a request alone."""
     found = request_outcomes(
         payments(
@@ -40,7 +31,7 @@ def test_one_person(payments: Builder, rows_of: Reader) -> None:
             charge("on_hold", -9),
         )
     )
-    assert rows_of(found) == [
+    assert read_rows(found) == [
         {
             "counterparty_id": "1", "counterparty_name": "Annie", "direction": "in", "requests": 6, "settled": 3,
             "pending": 1, "cancelled": 0, "expired": 1, "failed": 0, "asked": 52.6, "collected": 12.5,
@@ -49,7 +40,7 @@ def test_one_person(payments: Builder, rows_of: Reader) -> None:
     ]  # fmt: skip
 
 
-def test_people_and_directions(payments: Builder, rows_of: Reader) -> None:
+def test_people_and_directions(payments):
     """Namesakes with ids are two people, without ids one; payments, and rows without a direction, do not count."""
     found = request_outcomes(
         payments(
@@ -64,7 +55,7 @@ def test_people_and_directions(payments: Builder, rows_of: Reader) -> None:
         )
     )
     keys = ("counterparty_id", "counterparty_name", "direction", "requests", "asked", "share_settled", "days_p50")
-    assert [tuple(row[key] for key in keys) for row in rows_of(found)] == [
+    assert [tuple(row[key] for key in keys) for row in read_rows(found)] == [
         (None, "Ann", "in", 2, 7.5, 0.0, None),
         ("1", "Ann", "in", 1, 5.0, None, None),
         ("1", "Ann", "out", 1, 5.0, None, None),
@@ -74,19 +65,19 @@ def test_people_and_directions(payments: Builder, rows_of: Reader) -> None:
 
 
 @pytest.mark.parametrize("ranks", [(1, 1, 1, 1), (2, 1, 2, 2), (9, 5, 9, 9), (10, 5, 9, 10), (11, 6, 10, 11)])
-def test_nearest_rank(payments: Builder, rows_of: Reader, ranks: tuple[int, int, int, int]) -> None:
+def test_nearest_rank(payments, ranks):
     """Of n requests that took 1, 2, ... n days, the percentile is the day at rank ceil(p * n)."""
     number, p50, p90, p99 = ranks
-    (row,) = rows_of(time_to_settle(payments(*(charge("settled", -1, days) for days in range(1, number + 1)))))
+    (row,) = read_rows(time_to_settle(payments(*(charge("settled", -1, days) for days in range(1, number + 1)))))
     assert row == {
         "direction": "in", "payments": number, "days_p50": p50, "days_p90": p90, "days_p99": p99, "days_max": number,
     }  # fmt: skip
 
 
-def test_rows_of_statements_do_not_say_how_long_it_took(payments: Builder, rows_of: Reader) -> None:
+def test_rows_of_statements_do_not_say_how_long_it_took(payments):
     """They have one date, that of the payment; they count as requests, but not in the days."""
     rows = [charge("settled", -100, 4, source="api"), charge("settled", -300, 0, source="statement", currency="USD")]
-    (row,) = rows_of(request_outcomes(payments(*rows)))
+    (row,) = read_rows(request_outcomes(payments(*rows)))
     assert (row["requests"], row["settled"], row["collected"], row["days_p50"], row["days_p90"]) == (
         2,
         2,
@@ -94,15 +85,15 @@ def test_rows_of_statements_do_not_say_how_long_it_took(payments: Builder, rows_
         4.0,
         4.0,
     )
-    (row,) = rows_of(time_to_settle(payments(*rows)))
+    (row,) = read_rows(time_to_settle(payments(*rows)))
     assert (row["payments"], row["days_p50"], row["days_max"]) == (1, 4.0, 4.0)
-    (row,) = rows_of(request_outcomes(payments(rows[1])))
+    (row,) = read_rows(request_outcomes(payments(rows[1])))
     assert row["days_p50"] is None
     assert "currency" not in row  # dollars
-    assert rows_of(time_to_settle(payments(rows[1]))) == []
+    assert read_rows(time_to_settle(payments(rows[1]))) == []
 
 
-def test_by_another_column(payments: Builder, rows_of: Reader) -> None:
+def test_by_another_column(payments):
     """Null is a value of its own, listed last; requests without both dates or a direction are left out."""
     found = time_to_settle(
         payments(
@@ -116,25 +107,25 @@ def test_by_another_column(payments: Builder, rows_of: Reader) -> None:
         ),
         by="audience",
     )
-    assert [(row["audience"], row["payments"], row["days_p50"], row["days_max"]) for row in rows_of(found)] == [
+    assert [(row["audience"], row["payments"], row["days_p50"], row["days_max"]) for row in read_rows(found)] == [
         ("public", 2, 2.0, 4.0),
         (None, 1, 0.25, 0.25),
     ]
 
 
-def test_no_requests(payments: Builder, rows_of: Reader) -> None:
+def test_no_requests(payments):
     """Without requests there are no rows."""
-    assert rows_of(request_outcomes(payments())) == rows_of(time_to_settle(payments())) == []
+    assert read_rows(request_outcomes(payments())) == read_rows(time_to_settle(payments())) == []
 
 
 @pytest.mark.parametrize("by", ["values", "waited_us", "_sorted", "_count", "by_value", "a.b", "self"])
-def test_a_column_of_the_users_own(convert: Builder, build: Builder, rows_of: Reader, by: str) -> None:
+def test_a_column_of_the_users_own(convert, build, by):
     """``by`` may be any text column, whatever names the query itself uses."""
     rows = [charge("settled", -1, days) for days in (1, 3, 2)]
     frame = build(rows)
     frame[by] = ["x", "x", None]
     found = time_to_settle(convert(frame), by=by)
-    assert [tuple(row.items())[:3] for row in rows_of(found)] == [
+    assert [tuple(row.items())[:3] for row in read_rows(found)] == [
         ((by, "x"), ("payments", 2), ("days_p50", 1.0)),
         ((by, None), ("payments", 1), ("days_p50", 2.0)),
     ]
@@ -143,7 +134,7 @@ def test_a_column_of_the_users_own(convert: Builder, build: Builder, rows_of: Re
 @pytest.mark.parametrize(
     ("by", "said"), [("payments", "is a column of the result"), ("directoin", "did you mean 'dir")]
 )
-def test_a_wrong_column(payments: Builder, by: str, said: str) -> None:
+def test_a_wrong_column(payments, by, said):
     """The error suggests a column."""
     with pytest.raises(ConfigurationError, match=said):
         time_to_settle(payments(charge("settled", -1, 1)), by=by)

@@ -1,12 +1,9 @@
 """Tests of what makes a note sensitive: labelled notes, words with two meanings, forms, and time for long notes."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,19 +11,16 @@ import p2p_analytics.analyses
 from p2p_analytics.analyses._notes import _lists, _tokens
 from p2p_analytics.analyses._notes.reasons import REASONS, find_reasons
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 LISTS = Path(p2p_analytics.analyses.__file__).with_name("sensitive_notes.csv")
 RECALL, FALSE_ALARMS = 0.85, 0.1
 
 
-def read(path: Path) -> list[dict[str, str]]:
+def read(path):
     """Return the rows of a CSV file."""
     return list(csv.DictReader(path.read_text("utf-8").splitlines()))
 
 
-def test_labelled_notes(record_property: Callable[[str, object], None]) -> None:
+def test_labelled_notes(record_property):
     """At least 85 % of the sensitive notes of each set are found, and at most 10 % of the others flagged.
 
     The lists were written after the first set and before the others, each of which was measured before it was used.
@@ -55,7 +49,7 @@ def test_labelled_notes(record_property: Callable[[str, object], None]) -> None:
     assert all(named[reason] >= RECALL * labelled[reason] for reason in REASONS)
 
 
-def test_the_file_of_lists() -> None:
+def test_the_file_of_lists():
     """Each reason and list is known, no pattern is written twice, and each pattern is found by itself."""
     rows = read(LISTS)
     names = {row["reason"] for row in rows if row["reason"].startswith("{")}
@@ -105,7 +99,7 @@ def test_the_file_of_lists() -> None:
         ("!?", []),
     ],
 )
-def test_words_with_two_meanings(note: str, reasons: list[str]) -> None:
+def test_words_with_two_meanings(note, reasons):
     """The longest pattern decides, and lists of words that make another one harmless."""
     assert find_reasons(note) == reasons
 
@@ -128,13 +122,13 @@ def test_words_with_two_meanings(note: str, reasons: list[str]) -> None:
         "🍺\ufe0f",
     ],
 )
-def test_spellings(note: str) -> None:
+def test_spellings(note):
     """Case, accents, decorative letters, digits as letters, the plural and repeated letters do not matter."""
     assert find_reasons(note) == ["drugs and alcohol and gambling"]
 
 
 @pytest.mark.parametrize("note", ["🤰🏽", "👩🏿\u200d⚕️", "4️⃣2️⃣0️⃣", "🇮🇹🇫🇷", "⛪"])
-def test_emoji(note: str) -> None:
+def test_emoji(note):
     """Skin tones, variation selectors, key caps and pairs of letters that make a flag."""
     assert len(find_reasons(note)) == 1
 
@@ -162,7 +156,7 @@ def test_emoji(note: str) -> None:
         ("apt 4b", "address"),
     ],
 )
-def test_forms(note: str, reason: str) -> None:
+def test_forms(note, reason):
     """Addresses and numbers are recognised by their form."""
     assert reason in find_reasons(note)
 
@@ -175,7 +169,7 @@ def test_forms(note: str, reason: str) -> None:
         "2 way stop", "2 pizzas for the road", "3 hours at the court", "iphone 15", "1 st place", "50 cent",
     ],
 )  # fmt: skip
-def test_other_numbers(note: str) -> None:
+def test_other_numbers(note):
     """Orders, dates, amounts and times are neither phone numbers nor addresses."""
     assert {"email", "phone", "address"} & {*find_reasons(note)} == set()
 
@@ -187,12 +181,12 @@ def test_other_numbers(note: str) -> None:
         "\u200d", "\ufdfa", "in to ", "(0", "rue 1 ",
     ],
 )  # fmt: skip
-def test_long_notes(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_notes(piece, monkeypatch):
     """A note twice as long takes about twice the steps: each word is looked up once, in batches."""
     lookups: list[int] = []
     match = _lists.Lists._match
 
-    def count(self: _lists.Lists, nodes: object, tokens: object, at: int) -> object:
+    def count(self, nodes, tokens, at):
         lookups.append(at)
         return match(self, nodes, tokens, at)  # type: ignore[arg-type]
 
@@ -201,7 +195,7 @@ def test_long_notes(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(lookups) <= 5_000 * len(piece)
 
 
-def test_a_phrase_at_the_end_of_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_phrase_at_the_end_of_a_batch(monkeypatch):
     """A long note is read in batches; a phrase across two of them is found, whatever its place."""
     monkeypatch.setattr(_tokens, "_AT_A_TIME", 40)
     for before in range(30, 90):

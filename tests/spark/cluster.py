@@ -3,12 +3,9 @@
 Called with the folder of the archive and a folder for Spark's files; prints one line of JSON.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +13,7 @@ TESTS = Path(__file__).parents[1]
 sys.path += [str(TESTS), str(TESTS.parent), str(Path(sys.prefix) / "spark")]
 
 
-def main(archive: str, folder: Path) -> dict[str, Any]:
+def main(archive, folder):
     """Return the columns of the tables, and the number of processes that computed."""
     import pyspark
     from pyspark.sql import SparkSession

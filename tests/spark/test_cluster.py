@@ -1,7 +1,5 @@
 """Analyses on a cluster on this machine, with an executor in a process of its own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -14,7 +12,7 @@ import p2p_analytics as p2p
 SECONDS = 240
 
 
-def test_tables_of_a_cluster(pyspark: None, tmp_path: Path, history_of, payment) -> None:
+def test_tables_of_a_cluster(pyspark, tmp_path, history_of, payment):
     """They equal those of pandas, though the executor has no Python: expressions run in its Java."""
     archive = p2p.open_archive(tmp_path / "archive")
     days = [payment(day, date_created=f"2024-04-{day:02}T12:00:00", action="charge") for day in range(1, 9)]

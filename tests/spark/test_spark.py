@@ -1,9 +1,7 @@
 """Tests of the analyses on Spark: each table equals that of pandas, which other tests compare with arithmetic."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import polars as pl
@@ -19,21 +17,13 @@ from support.analyses.cases import compare, pick
 from support.analyses.kinds import KINDS, list_expected, make_table
 from support.analyses.records import make_town
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pandas as pd
-
-    Build = Callable[[list[dict[str, Any]]], pd.DataFrame]
-    ToSpark = Callable[[pd.DataFrame], Any]
-
 pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 
 
 @pytest.fixture(scope="module")
-def frame() -> pd.DataFrame:
+def frame():
     """Return three hundred payments around changes of the clocks, with nulls everywhere."""
     from analyses.conftest import payments_frame
 
@@ -59,11 +49,11 @@ def frame() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def compute_here(frame: pd.DataFrame) -> Callable[[str], dict[str, list[Any]]]:
+def compute_here(frame):
     """Return a function that returns the columns of an analysis of the pandas frame."""
     found: dict[str, dict[str, list[Any]]] = {}
 
-    def find(name: str) -> dict[str, list[Any]]:
+    def find(name):
         if name not in found:
             found[name] = list_columns(CALLS[name](frame))
         return found[name]
@@ -71,19 +61,19 @@ def compute_here(frame: pd.DataFrame) -> Callable[[str], dict[str, list[Any]]]:
     return find
 
 
-def interpret(configure: Callable[[str, str], None]) -> None:
+def interpret(configure):
     """Let Spark interpret expressions: it does not compile code of Java for each query, which takes long."""
     configure("spark.sql.codegen.wholeStage", "false")
     configure("spark.sql.codegen.factoryMode", "NO_CODEGEN")
 
 
-def test_every_analysis_is_called() -> None:
+def test_every_analysis_is_called():
     """A new analysis belongs into the table of calls."""
     assert {name.partition(",")[0] for name in CALLS} == {*ANALYSES, "categorise"}
 
 
 @pytest.mark.parametrize("name", list(CALLS))
-def test_each_table_equals_that_of_pandas(to_spark: ToSpark, frame: pd.DataFrame, compute_here: Any, name: str) -> None:
+def test_each_table_equals_that_of_pandas(to_spark, frame, compute_here, name):
     """Row for row and cent for cent, in the same order, as a DataFrame of the same session."""
     from pyspark.sql import DataFrame
 
@@ -92,7 +82,7 @@ def test_each_table_equals_that_of_pandas(to_spark: ToSpark, frame: pd.DataFrame
     assert list_columns(found) == compute_here(name)
 
 
-def test_quotients_of_kinds(spark: Any) -> None:
+def test_quotients_of_kinds(spark):
     """Each is the float next to the quotient; whole days are rounded down; null stays null."""
     frame = spark.createDataFrame(make_table())
     finished_here = pl.DataFrame(make_table()).lazy()
@@ -102,9 +92,7 @@ def test_quotients_of_kinds(spark: Any) -> None:
 
 
 @pytest.mark.parametrize("name", list(CALLS))
-def test_other_settings_change_nothing(
-    to_spark: ToSpark, frame: pd.DataFrame, compute_here: Any, configure: Any, name: str
-) -> None:
+def test_other_settings_change_nothing(to_spark, frame, compute_here, configure, name):
     """A view in several parts, with columns that are no columns of payments; SQL not ANSI, and not compiled."""
     from pyspark.sql import functions
 
@@ -124,7 +112,7 @@ def test_other_settings_change_nothing(
 
 
 @pytest.mark.parametrize("name", list(CALLS))
-def test_empty_frames(to_spark: ToSpark, build: Build, frame: pd.DataFrame, configure: Any, name: str) -> None:
+def test_empty_frames(to_spark, build, frame, configure, name):
     """A frame without rows has the same columns and types, and gives the table that pandas gives."""
     interpret(configure)
     empty, few = build([]), frame.head(5)
@@ -134,9 +122,7 @@ def test_empty_frames(to_spark: ToSpark, build: Build, frame: pd.DataFrame, conf
 
 
 @pytest.mark.parametrize("name", list(CALLS))
-def test_a_session_in_another_zone_is_refused(
-    to_spark: ToSpark, frame: pd.DataFrame, configure: Callable[..., None], name: str
-) -> None:
+def test_a_session_in_another_zone_is_refused(to_spark, frame, configure, name):
     """Dates without a zone would be moved; also where the zone changes after the frame was made."""
     payments = to_spark(frame)
     configure("spark.sql.session.timeZone", "America/New_York")
@@ -145,9 +131,7 @@ def test_a_session_in_another_zone_is_refused(
         CALLS[name](payments)
 
 
-def test_a_result_in_a_session_that_changes_its_zone(
-    to_spark: ToSpark, frame: pd.DataFrame, configure: Callable[..., None]
-) -> None:
+def test_a_result_in_a_session_that_changes_its_zone(to_spark, frame, configure):
     """A table that is computed after the zone changed is that of UTC; dates without a zone too."""
     payments = to_spark(frame)
     naive = payments.withColumns({name: payments[name].cast("timestamp_ntz") for name in ("date_created",)})
@@ -157,7 +141,7 @@ def test_a_result_in_a_session_that_changes_its_zone(
         assert list_columns(table) == list_columns(CALLS[name](frame))
 
 
-def test_columns_that_differ_in_case(spark: Any, to_spark: ToSpark, frame: pd.DataFrame, configure: Any) -> None:
+def test_columns_that_differ_in_case(spark, to_spark, frame, configure):
     """Spark sees no difference unless it is set to; only columns that an analysis reads matter."""
     from pyspark.sql import functions
 
@@ -170,7 +154,7 @@ def test_columns_that_differ_in_case(spark: Any, to_spark: ToSpark, frame: pd.Da
         p2p.status_mix(payments)
 
 
-def test_an_archive(spark: Any, tmp_path: Any, history_of: Any, payment: Any, configure: Any) -> None:
+def test_an_archive(spark, tmp_path, history_of, payment, configure):
     """A scan is a DataFrame of the active session, with every column; a session in another zone is refused."""
     from p2p_analytics.frames.schema import PAYMENTS
 
@@ -188,7 +172,7 @@ def test_an_archive(spark: Any, tmp_path: Any, history_of: Any, payment: Any, co
         archive.scan("spark")
 
 
-def test_a_town_by_loops(spark: Any, record_property: Any) -> None:
+def test_a_town_by_loops(spark, record_property):
     """Each table equals that of plain loops, in another zone and with other arguments than above."""
     records, zone = make_town(3), ("America/New_York",)
     runs = [(case, zone if case.has_zone else ()) for case in pick(0)]

@@ -1,9 +1,5 @@
 """The work of `recurring` grows as the number of payments, not faster, however they are spread."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,15 +7,12 @@ import pytest
 from p2p_analytics.analyses._series import chains
 from p2p_analytics.analyses.series import recurring
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 DAY_US, FIRST_US = 86_400_000_000, 1_300_000_000_000_000
 YEARS_15 = 15 * 365
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 
 
-def build(days: Any, cents: Any, note: Any = "x", person: Any = "1") -> pd.DataFrame:
+def build(days, cents, note="x", person="1"):
     """Return settled payments on some days, with a number of the person and of the note."""
     number = len(days)
     return pd.DataFrame(
@@ -35,26 +28,26 @@ def build(days: Any, cents: Any, note: Any = "x", person: Any = "1") -> pd.DataF
     )
 
 
-def draw_words(number: int, words: int, chance: np.random.Generator) -> Any:
+def draw_words(number, words, chance):
     """Return notes of three letters, each of which occurs again and again."""
     at = chance.integers(0, words, number)
     return LETTERS[at % 26].astype(object) + LETTERS[at // 26 % 26].astype(object) + LETTERS[at // 676].astype(object)
 
 
-def on_one_day(number: int, chance: np.random.Generator) -> pd.DataFrame:
+def on_one_day(number, chance):
     """Return payments of all amounts on one day, and one fifteen years before."""
     days = np.append(np.full(number - 1, YEARS_15), 0)
     return build(days, chance.integers(1, 10**6, number), draw_words(number, number // 500, chance))
 
 
-def on_each_day(number: int, chance: np.random.Generator) -> pd.DataFrame:
+def on_each_day(number, chance):
     """Return payments of one amount on each day of fifteen years, to as many people as are needed."""
     _ = chance
     places = np.arange(number)
     return build(places % YEARS_15, 500, person=places // YEARS_15)
 
 
-def with_round_amounts(number: int, chance: np.random.Generator) -> pd.DataFrame:
+def with_round_amounts(number, chance):
     """Return payments to one person on days at random."""
     return build(
         chance.integers(0, YEARS_15, number),
@@ -63,13 +56,13 @@ def with_round_amounts(number: int, chance: np.random.Generator) -> pd.DataFrame
     )
 
 
-def of_many_series(number: int, chance: np.random.Generator) -> pd.DataFrame:
+def of_many_series(number, chance):
     """Return weekly series with one person, each of 100 payments and an amount of its own."""
     weeks, series = np.arange(number) % 100, np.arange(number) // 100
     return build(weeks * 7 + series % 7, 1000 + 50 * series, draw_words(number, 40, chance))
 
 
-def in_bursts(number: int, chance: np.random.Generator) -> pd.DataFrame:
+def in_bursts(number, chance):
     """Return three weekly payments of one amount, and after half a year the next three, to many people."""
     _ = chance
     places = np.arange(number)
@@ -78,18 +71,16 @@ def in_bursts(number: int, chance: np.random.Generator) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("shape", [on_one_day, on_each_day, with_round_amounts, of_many_series, in_bursts])
-def test_the_work_is_linear(
-    monkeypatch: pytest.MonkeyPatch, shape: Callable[[int, np.random.Generator], pd.DataFrame]
-) -> None:
+def test_the_work_is_linear(monkeypatch, shape):
     """Four times the payments are at most five times the compared steps; a payment has at most some hundred."""
     work: dict[str, int] = {}
     follow, list_sets = chains._follow_steps, chains.list_candidate_sets
 
-    def count_steps(table: Any, *args: Any) -> Any:
+    def count_steps(table, *args):
         work["steps"] += int(table.sizes.sum()) * chains._REACH
         return follow(table, *args)
 
-    def count_payments(payments: Any) -> Any:
+    def count_payments(payments):
         work["payments"] += len(payments.days)
         return list_sets(payments)
 
