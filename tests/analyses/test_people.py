@@ -1,9 +1,7 @@
-"""Tests of people_by_year and activity against hand calculation, on every kind of frame."""
+"""Tests of people_by_year against hand calculation, on every kind of frame."""
 
-import pytest
-from analyses.conftest import read_rows
+from analyses.conftest import read_rows, read_values
 
-from p2p_analytics.analyses.hours import activity
 from p2p_analytics.analyses.people import people_by_year
 
 
@@ -29,7 +27,7 @@ def test_people_come_and_go(payments):
             make_payment("cy", -1, "2019-05-05T00:00:00Z", direction=None),
         )
     )
-    assert [tuple(row.values()) for row in read_rows(found)] == [
+    assert read_values(found) == [
         (2019, 2, 2, 0, 0.75, 1.0, 2, 3.0, 1.0),
         (2020, 1, 0, 1, 0.0, 0.0, 1, 0.0, 0.0),
         (2021, 0, 0, 1, 0.0, 0.0, 0, 0.0, 0.0),
@@ -38,10 +36,26 @@ def test_people_come_and_go(payments):
     assert list(read_rows(found)[0]) == [
         "year", "people", "new", "lost", "top_person_share", "top_5_share", "payments", "sent", "received",
     ]  # fmt: skip
+    assert read_rows(people_by_year(payments())) == []
 
 
-def test_the_year_of_a_zone(payments):
-    """In Kolkata the year begins 5.5 hours earlier; without a completion the creation counts."""
+def test_who_a_person_is(payments):
+    """An id, whatever the names; without an id the name; an id is not the name of somebody else."""
+    day = "2020-06-01T00:00:00Z"
+    frame = payments(
+        make_payment("1", -1, day, counterparty_name="Ann"),
+        make_payment("1", -1, day, counterparty_name="Anna"),
+        make_payment("2", -1, day, counterparty_name="Ann"),
+        make_payment(None, -1, day, counterparty_name="Ann"),
+        make_payment(None, -1, day, counterparty_name="Ann"),
+        make_payment(None, -1, day, counterparty_name="1"),
+        make_payment(None, -1, day, counterparty_name=None),
+    )
+    assert [row["people"] for row in read_rows(people_by_year(frame))] == [5]
+
+
+def test_years_of_a_zone(payments):
+    """In Kolkata, 2020 begins at 18:30 in UTC; who paid on both sides of that is not new."""
     rows = [
         make_payment("1", -1, "2019-12-31T18:29:59.999999Z"),
         make_payment("1", -1, "2019-12-31T18:30:00Z"),
@@ -50,44 +64,3 @@ def test_the_year_of_a_zone(payments):
     found = read_rows(people_by_year(payments(*rows), tz="Asia/Kolkata"))
     assert [(row["year"], row["people"], row["new"]) for row in found] == [(2019, 1, 1), (2020, 2, 1)]
     assert [row["year"] for row in read_rows(people_by_year(payments(*rows)))] == [2019]
-
-
-def test_no_people(payments):
-    """Without settled payments there are no years."""
-    assert read_rows(people_by_year(payments())) == []
-
-
-@pytest.mark.parametrize(
-    ("zone", "weekday", "hour"),
-    [("UTC", 6, 5), ("America/New_York", 6, 1), ("America/Los_Angeles", 5, 22), ("Asia/Kathmandu", 6, 11)],
-)
-def test_the_hour_of_a_payment(payments, zone, weekday, hour):
-    """Sunday, November 5th 2023, 05:30 UTC is half past one for the first time in New York; the hour repeats."""
-    rows = read_rows(
-        activity(
-            payments(
-                {"direction": "out", "amount_cents": 150, "created": "2023-11-05T05:30:00Z"},
-                {"direction": "in", "amount_cents": -50, "created": "2023-11-05T05:59:59.999999Z"},
-                {"direction": "in", "amount_cents": None, "created": "2023-11-05T05:30:00Z"},
-                {"direction": "in", "amount_cents": 9, "created": None, "completed": "2023-11-05T05:30:00Z"},
-                {"direction": "in", "amount_cents": 9, "created": "2023-11-05T05:30:00Z", "status": "pending"},
-            ),
-            tz=zone,
-        )
-    )
-    assert [(row["weekday"], row["hour"]) for row in rows] == [(day, at) for day in range(7) for at in range(24)]
-    assert [tuple(row.values()) for row in rows if row["payments"] or row["amount"]] == [(weekday, hour, 3, 2.0)]
-
-
-def test_a_repeated_hour(payments):
-    """Both hours from one to two of the night count together."""
-    hours = ("2023-11-05T05:30:00Z", "2023-11-05T06:30:00Z", "2023-11-05T07:30:00Z")
-    found = activity(payments(*({"direction": "in", "created": at} for at in hours)), tz="America/New_York")
-    assert [(row["hour"], row["payments"]) for row in read_rows(found) if row["payments"]] == [(1, 2), (2, 1)]
-
-
-def test_no_activity(payments):
-    """Without payments all 168 rows are zeros."""
-    rows = read_rows(activity(payments()))
-    assert len(rows) == 168
-    assert {(row["payments"], row["amount"]) for row in rows} == {(0, 0.0)}

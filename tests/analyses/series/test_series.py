@@ -65,7 +65,8 @@ def test_each_cadence(payments, cadence, direction):
     assert read(found, "direction", "cadence", *DATES, "state") == [
         (direction, cadence, days[0], days[-1], expected, "active")
     ]
-    assert read_rows(recurring(payments(*pay(5, *days[1:])), as_of=days[-1])) == []
+    for rows in ([], pay(5, *days[1:])):
+        assert read_rows(recurring(payments(*rows), as_of=days[-1])) == []
 
 
 @pytest.mark.parametrize(
@@ -130,16 +131,14 @@ def test_people_and_order(payments):
         *pay(700, *weekly, counterparty_id="2", counterparty_name="Bo"),
         *pay(900, *weekly, **nameless),
     ]
+    names = ("counterparty_id", "counterparty_name", "direction", "amount", "cadence")
     expected = [
         (None, None, "out", 9.0, "weekly"),
-        ("1", "Ann", "out", 7.0, "monthly"),
         ("1", "Anne", "in", 7.0, "monthly"),
+        ("1", "Anne", "out", 7.0, "monthly"),  # one name for one id
         ("2", "Bo", "out", 7.0, "weekly"),
         (None, "Bo", "out", 7.0, "weekly"),
     ]
-    names = ("counterparty_id", "counterparty_name", "direction", "amount", "cadence")
-    expected[1] = ("1", "Anne", "out", 7.0, "monthly")  # one name for one id
-    expected = [expected[0], expected[2], *[expected[1]], *expected[3:]]
     for order in (1, -1):
         assert read(read_rows(recurring(payments(*rows[::order]), as_of="2023-04-01")), *names) == expected
 
@@ -229,12 +228,6 @@ def test_payments_that_are_no_series(build):
         pay(450, *["2023-01-01"] * 5),
     ):
         assert recurring(build(rows), as_of="2024-01-01").empty
-
-
-def test_nothing_recurs(payments):
-    """Without payments, or with two, there are no rows."""
-    for rows in ([], pay(5, "2024-01-01", "2024-02-01")):
-        assert read_rows(recurring(payments(*rows), as_of="2024-01-01")) == []
 
 
 def test_other_currencies_and_arguments(build):

@@ -34,43 +34,35 @@ def draw_words(number, words, chance):
     return LETTERS[at % 26].astype(object) + LETTERS[at // 26 % 26].astype(object) + LETTERS[at // 676].astype(object)
 
 
-def on_one_day(number, chance):
-    """Return payments of all amounts on one day, and one fifteen years before."""
-    days = np.append(np.full(number - 1, YEARS_15), 0)
-    return build(days, chance.integers(1, 10**6, number), draw_words(number, number // 500, chance))
-
-
-def on_each_day(number, chance):
-    """Return payments of one amount on each day of fifteen years, to as many people as are needed."""
-    _ = chance
-    places = np.arange(number)
-    return build(places % YEARS_15, 500, person=places // YEARS_15)
-
-
-def with_round_amounts(number, chance):
-    """Return payments to one person on days at random."""
-    return build(
-        chance.integers(0, YEARS_15, number),
-        chance.integers(1, 400, number) * 500,
-        draw_words(number, 500, chance),
-    )
-
-
-def of_many_series(number, chance):
-    """Return weekly series with one person, each of 100 payments and an amount of its own."""
-    weeks, series = np.arange(number) % 100, np.arange(number) // 100
-    return build(weeks * 7 + series % 7, 1000 + 50 * series, draw_words(number, 40, chance))
-
-
-def in_bursts(number, chance):
-    """Return three weekly payments of one amount, and after half a year the next three, to many people."""
-    _ = chance
-    places = np.arange(number)
+def build_shape(shape, number):
+    """Return payments that are spread in one of several ways."""
+    chance, places = np.random.default_rng(1), np.arange(number)
+    if shape == "of all amounts on one day, and one fifteen years before":
+        days = np.append(np.full(number - 1, YEARS_15), 0)
+        return build(days, chance.integers(1, 10**6, number), draw_words(number, number // 500, chance))
+    if shape == "of one amount on each day of fifteen years, to many people":
+        return build(places % YEARS_15, 500, person=places // YEARS_15)
+    if shape == "of round amounts to one person on days at random":
+        days, amounts = chance.integers(0, YEARS_15, number), chance.integers(1, 400, number) * 500
+        return build(days, amounts, draw_words(number, 500, chance))
+    if shape == "of weekly series with one person, each of 100 payments and another amount":
+        weeks, series = places % 100, places // 100
+        return build(weeks * 7 + series % 7, 1000 + 50 * series, draw_words(number, 40, chance))
+    # Three weekly payments of one amount, and after half a year the next three, to many people.
     of_person = places % 90
     return build(of_person // 3 * 180 + of_person % 3 * 7, 500, person=places // 90)
 
 
-@pytest.mark.parametrize("shape", [on_one_day, on_each_day, with_round_amounts, of_many_series, in_bursts])
+SHAPES = (
+    "of all amounts on one day, and one fifteen years before",
+    "of one amount on each day of fifteen years, to many people",
+    "of round amounts to one person on days at random",
+    "of weekly series with one person, each of 100 payments and another amount",
+    "in bursts",
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 def test_the_work_is_linear(monkeypatch, shape):
     """Four times the payments are at most five times the compared steps; a payment has at most some hundred."""
     work: dict[str, int] = {}
@@ -89,7 +81,7 @@ def test_the_work_is_linear(monkeypatch, shape):
     done = []
     for number in (4_500, 18_000):
         work |= {"steps": 0, "payments": 0}
-        recurring(shape(number, np.random.default_rng(1)), as_of="2030-01-01")
+        recurring(build_shape(shape, number), as_of="2030-01-01")
         done.append((number, work["steps"], work["payments"]))
     (_, few_steps, _), (_, many_steps, _) = done
     assert many_steps <= 5 * few_steps
