@@ -90,7 +90,7 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction, are excluded; so are rows of another ``kind`` than
         payments. Repeated payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at
-        the call, and its engine keeps each distinct note in memory.
+        the call, and each distinct note is read into memory.
     rules : pandas.DataFrame, optional
         See `categorise`.
 
@@ -138,14 +138,11 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
         .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(_CENTS))
     )
-    sums = (
-        category_rules.add_category(notes, rules)
+    # Polars looks for words in less time than other engines.
+    table = (
+        category_rules.add_category(_engine.collect_here(notes, payments, what="categories"), rules)
         .group_by("category")
         .agg(*(col(name).sum() for name in _CENTS))
-        .with_columns(_engine.integers(_CENTS))
-    )
-    table = (
-        _engine.collect_here(sums, payments, what="categories")  # one row per category
         .with_columns(
             sent_cents=col("received_cents") - col("flow_cents"),
             is_last=nw.when(col("category") == category_rules.UNCATEGORISED).then(1).otherwise(0),

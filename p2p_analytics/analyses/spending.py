@@ -63,7 +63,7 @@ def spending_over_time(
         PAYMENTS. Rows that are not settled, or have no direction, are excluded; so are rows of another ``kind`` than
         payments, except with ``by="kind"``. Datetimes without a zone are UTC. Repeated payment ids count twice:
         `p2p_analytics.combine` unites frames. A lazy frame is queried at the call; one row per period and value of
-        ``by`` is read into memory, and with ``by="category"`` its engine keeps each distinct note of a period there.
+        ``by`` is read into memory, and with ``by="category"`` each distinct note of a period.
     every : {"month", "day", "week", "quarter", "year"}, optional
     by : {"counterparty", "category", "action", "kind"}, optional
     tz : str or ZoneInfo, optional
@@ -125,17 +125,11 @@ def spending_over_time(
         .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(_CENTS))
     )
-    if by == "category":  # of each note once, as `categories` finds them
-        sums = (
-            category_rules.add_category(sums, rules)
-            .group_by("first_day", *columns)
-            .agg(*(col(name).sum() for name in _CENTS))
-            .with_columns(_engine.integers(_CENTS))
-        )
     key = nw.lit("") if by is None else _engine.person_key() if by == "counterparty" else _engine.text_key(by)
-    # One row per period and name of a person, category, action or kind, so the rest is finished here.
+    # One row per period and note, name of a person, action or kind, so the rest is finished here.
+    here = _engine.collect_here(sums, payments, what="spending_over_time")
     grouped = (
-        _engine.collect_here(sums, payments, what="spending_over_time")
+        (category_rules.add_category(here, rules) if by == "category" else here)
         .with_columns(group=key)
         .group_by("first_day", "group")
         .agg(*(col(name).max() for name in columns), *(col(name).sum() for name in _CENTS))

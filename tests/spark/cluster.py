@@ -17,10 +17,11 @@ def main(archive, folder):
     """Return the columns of the tables, and the number of processes that computed."""
     import pyspark
     from pyspark.sql import SparkSession
-    from spark.calls import CALLS, list_columns
     from spark.conftest import isolate
 
     import p2p_analytics as p2p
+    from support.analyses.calls import CALLS
+    from support.analyses.containers import read_rows
 
     with pytest.MonkeyPatch.context() as patch:
         options = isolate(patch, folder)
@@ -32,7 +33,7 @@ def main(archive, folder):
     try:
         session.sparkContext.setLogLevel("ERROR")
         scan = p2p.open_archive(archive).scan("spark")
-        tables = {name: list_columns(CALLS[name](scan)) for name in ("monthly_flow", "request_outcomes")}
+        tables = {name: read_rows(CALLS[name](scan)) for name in ("monthly_flow", "request_outcomes")}
         processes = session.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
         return {"tables": tables, "processes": len(processes)}
     finally:

@@ -5,9 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from spark.calls import CALLS, list_columns
-
 import p2p_analytics as p2p
+from support.analyses.calls import CALLS
+from support.analyses.containers import read_rows
 
 SECONDS = 240
 
@@ -24,7 +24,6 @@ def test_tables_of_a_cluster(pyspark, tmp_path, history_of, payment):
     assert done.returncode == 0, done.stderr[-3_000:]
     found = json.loads(done.stdout.splitlines()[-1])
     payments = archive.history().payments
-    for name, columns in found["tables"].items():
-        assert columns == list_columns(CALLS[name](payments))
-        assert columns["payments" if name == "monthly_flow" else "requests"]
+    for name, rows in found["tables"].items():
+        assert rows == read_rows(CALLS[name](payments)) != []
     assert found["processes"] == 2, "the driver and one executor"
