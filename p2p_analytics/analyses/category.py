@@ -133,7 +133,7 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
     )
     # Each note once: to look for words takes longer than to compare notes, and many are alike.
     notes = (
-        opened.frame.with_columns(received_cents=_engine.received())
+        opened.frame.with_columns(received_cents=_engine.received_cents())
         .group_by(*category_rules.list_columns(rules))
         .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(_CENTS))

@@ -86,7 +86,9 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC", *, by_account
     keys = [ACCOUNT] if by_account else []
     needed = [*keys, "direction", "flow_cents", "date_created", "date_completed"]
     opened = _engine.open_frame(payments, needed, status=Status.SETTLED, what="monthly_flow")
-    moved = opened.frame.select(*keys, "flow_cents", received_cents=_engine.received(), moved_us=calendar.settled_us())
+    moved = opened.frame.select(
+        *keys, "flow_cents", received_cents=_engine.received_cents(), moved_us=calendar.settled_us()
+    )
     months = (
         calendar.add_first_day(moved, "moved_us", "month", zone=zone, ends=opened.ends, payments=payments)
         .group_by(*keys, "first_day")

@@ -97,7 +97,7 @@ def people_by_year(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoF
         word=nw.coalesce(col("counterparty_id"), col("counterparty_name")),
         is_name=col("counterparty_id").is_null(),
         moved_cents=col("flow_cents").abs(),
-        received_cents=_engine.received(),
+        received_cents=_engine.received_cents(),
         moved_us=calendar.settled_us(),
     ).filter(~col("moved_us").is_null())
     dated = calendar.add_first_day(moved, "moved_us", "year", zone=zone, ends=opened.ends, payments=payments)

@@ -104,7 +104,7 @@ def spend_by_friend(
         what="spend_by_friend",
     )
     sums = (
-        opened.frame.with_columns(received_cents=_engine.received())
+        opened.frame.with_columns(received_cents=_engine.received_cents())
         .group_by(*keys, "counterparty_id", "counterparty_name")
         .agg(
             col("counterparty_username").max(),

@@ -118,7 +118,7 @@ def spending_over_time(
         every_kind=by == "kind",
         what="spending_over_time",
     )
-    moved = opened.frame.with_columns(received_cents=_engine.received(), moved_us=calendar.settled_us())
+    moved = opened.frame.with_columns(received_cents=_engine.received_cents(), moved_us=calendar.settled_us())
     sums = (
         calendar.add_first_day(moved, "moved_us", every, zone=zone, ends=opened.ends, payments=payments)
         .group_by("first_day", *(category_rules.list_columns(rules) if by == "category" else columns))

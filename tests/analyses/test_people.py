@@ -40,7 +40,7 @@ def test_people_come_and_go(payments):
 
 
 def test_who_a_person_is(payments):
-    """An id, whatever the names; without an id the name; an id is not the name of somebody else."""
+    """An id, whatever the names; without an id the name; an id is not a name."""
     day = "2020-06-01T00:00:00Z"
     frame = payments(
         make_payment("1", -1, day, counterparty_name="Ann"),

@@ -30,7 +30,7 @@ from p2p_analytics.analyses._engine._expressions import name_key as name_key
 from p2p_analytics.analyses._engine._expressions import normalise as normalise
 from p2p_analytics.analyses._engine._expressions import normalise_text as normalise_text
 from p2p_analytics.analyses._engine._expressions import person_key as person_key
-from p2p_analytics.analyses._engine._expressions import received as received
+from p2p_analytics.analyses._engine._expressions import received_cents as received_cents
 from p2p_analytics.analyses._engine._expressions import share as share
 from p2p_analytics.analyses._engine._expressions import text_key as text_key
 from p2p_analytics.analyses._engine._kinds import COUNT as COUNT

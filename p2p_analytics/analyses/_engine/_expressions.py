@@ -44,7 +44,7 @@ def name_key() -> nw.Expr:
     return nw.when(nw.col("counterparty_id").is_null()).then(nw.col("counterparty_name"))
 
 
-def received() -> nw.Expr:
+def received_cents() -> nw.Expr:
     """Return the cents that came in, 0 for a payment that went out."""
     return nw.when(nw.col("direction") == "in").then(nw.col("flow_cents")).otherwise(0)
 

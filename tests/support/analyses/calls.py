@@ -37,7 +37,7 @@ def over_time(every: str, by: str | None, tz: str, rules: pd.DataFrame | None = 
     return lambda frame: p2p.spending_over_time(frame, every=every, by=by, tz=tz, rules=rules)
 
 
-# By the name of the analysis, and what is special about the call.
+# By the name of the analysis, and a word for its arguments.
 CALLS: Final[dict[str, Callable[[Any], Any]]] = {
     "activity": lambda frame: p2p.activity(frame, tz="Australia/Lord_Howe"),
     "categories": p2p.categories,

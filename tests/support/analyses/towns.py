@@ -28,8 +28,9 @@ class Score(NamedTuple):
 
 
 def view_payments(town: build.Town, place: int = 0) -> pd.DataFrame:
-    """Return the payments of a town's person, by their place in it, with the columns that the analyses need."""
-    return to_pandas(make_table(view_records(town, place), {}))
+    """Return the payments of a town's person, by their place in it, with amounts without sign."""
+    records = [record | {"amount_cents": abs(record["amount_cents"])} for record in view_records(town, place)]
+    return to_pandas(make_table(records, {}))
 
 
 def judge_town(town: build.Town, place: int = 0) -> Score:
