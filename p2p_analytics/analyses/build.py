@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Protocol
+from datetime import date, datetime
+from typing import Any, Protocol
+from zoneinfo import ZoneInfo
+
+import pandas as pd
 
 from p2p_analytics import analyses
 from p2p_analytics.analyses._parts.rules import UNCATEGORISED
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.times import EPOCH, MICROSECOND, parse_as_of
-
-if TYPE_CHECKING:
-    from datetime import date, datetime
-    from zoneinfo import ZoneInfo
-
-    import pandas as pd
 
 __all__ = ["UNCATEGORISED", "HistoryParts", "build_table", "takes"]
 

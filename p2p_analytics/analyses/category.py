@@ -4,18 +4,16 @@ from __future__ import annotations
 
 __all__ = ["categories", "categorise"]
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import narwhals.stable.v2 as nw
+import pandas as pd
+from narwhals.stable.v2.typing import IntoFrameT
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import rules as category_rules
 from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from narwhals.stable.v2.typing import IntoFrameT
 
 _COLUMNS: Final = declare_columns("categories", net="flow_cents")
 _CENTS: Final = ["flow_cents", "received_cents", "payments"]
@@ -92,7 +90,7 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction, are excluded; so are rows of another ``kind`` than
         payments. Repeated payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at
-        the call, and its engine keeps each distinct note in memory.
+        the call, and each distinct note is read into memory.
     rules : pandas.DataFrame, optional
         See `categorise`.
 
@@ -135,21 +133,16 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
     )
     # Each note once: to look for words takes longer than to compare notes, and many are alike.
     notes = (
-        opened.frame.with_columns(
-            received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
-        )
+        opened.frame.with_columns(received_cents=_engine.received_cents())
         .group_by(*category_rules.list_columns(rules))
         .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(_CENTS))
     )
-    sums = (
-        category_rules.add_category(notes, rules)
+    # Polars looks for words in less time than other engines.
+    table = (
+        category_rules.add_category(_engine.collect_here(notes, payments, what="categories"), rules)
         .group_by("category")
         .agg(*(col(name).sum() for name in _CENTS))
-        .with_columns(_engine.integers(_CENTS))
-    )
-    table = (
-        _engine.collect_here(sums, payments, what="categories")  # one row per category
         .with_columns(
             sent_cents=col("received_cents") - col("flow_cents"),
             is_last=nw.when(col("category") == category_rules.UNCATEGORISED).then(1).otherwise(0),

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
+
+import pandas as pd
 
 from p2p_analytics.catalogue import ANALYSES, AUDIENCES
 from p2p_analytics.display import format_count
 from p2p_analytics.frames.schema import SOURCE_STATEMENT, select_payments
 from p2p_analytics.vocabulary import Action, Audience, Status
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    import pandas as pd
 
 
 def describe_caveat(name: str, payments: pd.DataFrame) -> str:

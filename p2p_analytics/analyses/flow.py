@@ -4,25 +4,19 @@ from __future__ import annotations
 
 __all__ = ["monthly_flow"]
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import narwhals.stable.v2 as nw
+from narwhals.stable.v2.typing import IntoFrameT
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
-from p2p_analytics.analyses._parts.accounts import add_account, list_keys
-from p2p_analytics.analyses._parts.columns import declare_columns
+from p2p_analytics.analyses._parts.columns import ACCOUNT, declare_columns
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
 
-if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
-
-    from narwhals.stable.v2.typing import IntoFrameT
-
 _COLUMNS: Final = declare_columns("monthly_flow", net="flow_cents", running_net="running_cents")
-_MONTHS: Final = {"number": _engine.COUNT, "month": _engine.TEXT}
-_NUMBERS: Final = dict.fromkeys(("first_day", "number"), _engine.COUNT)
 
 
 def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC", *, by_account: bool = False) -> IntoFrameT:
@@ -89,57 +83,29 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC", *, by_account
     2  2024-05   0.0       5.0   5.0         1        -16.5
     """
     zone = find_zone(tz)
-    keys = list_keys(by_account=by_account)
-    col = nw.col
+    keys = [ACCOUNT] if by_account else []
     needed = [*keys, "direction", "flow_cents", "date_created", "date_completed"]
     opened = _engine.open_frame(payments, needed, status=Status.SETTLED, what="monthly_flow")
     moved = opened.frame.select(
-        *keys,
-        "flow_cents",
-        received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
-        moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
+        *keys, "flow_cents", received_cents=_engine.received_cents(), moved_us=calendar.settled_us()
     )
-    # One row per month of an account, so the rest is finished here.
     months = (
         calendar.add_first_day(moved, "moved_us", "month", zone=zone, ends=opened.ends, payments=payments)
         .group_by(*keys, "first_day")
-        .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
-        .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
+        .agg(nw.col("flow_cents").sum(), nw.col("received_cents").sum(), payments=nw.len())
     )
-    table = _add_up_months(_engine.collect_here(months, payments, what="monthly_flow"), keys)
-    return _engine.to_result(table, payments, add_account(_COLUMNS, by_account=by_account), opened.currency)
-
-
-def _add_up_months(months: nw.LazyFrame[Any], keys: list[str]) -> nw.LazyFrame[Any]:
-    """Return all months, without gaps, of those with payments; a null day makes a last row with a null month."""
-    col = nw.col
-    found = months.select("first_day").unique().collect()["first_day"].to_list()
-    dated = [day for day in found if day is not None]
-    days = calendar.list_first_days(dated, "month")
-    labels: list[str | None] = [f"{calendar.to_date(day):%Y-%m}" for day in days]
-    numbers = {"first_day": days, "number": list(range(len(days)))}
-    rows: dict[str, list[Any]] = {"number": list(range(len(labels) + 1)), "month": [*labels, None]}
-    sums = (
-        months.join(_engine.build_rows(months.to_native(), numbers, _NUMBERS), on="first_day", how="left")
-        .with_columns(account=_engine.text_key(keys[0]) if keys else nw.lit(""))
-        .with_columns(number=col("number").fill_null(len(labels)))
-        .group_by("account", *keys, "number")
-        .agg(col("flow_cents").sum(), col("received_cents").sum(), col("payments").sum())
-    )
-    dates = sums.with_columns(dated=nw.when(col("number") < len(labels)).then(col("number")))
-    ranges = dates.group_by("account", *keys).agg(
-        first=col("dated").min(), last=col("dated").max(), end=col("number").max()
-    )
-    is_within = (col("number") >= col("first")) & (col("number") <= col("last"))
-    is_undated = (col("number") == len(labels)) & (col("end") == len(labels))
-    return (
-        ranges.join(_engine.build_rows(months.to_native(), rows, _MONTHS), how="cross")
-        .filter(is_within.fill_null(value=False) | is_undated)
-        .join(sums.drop(*keys), on=["account", "number"], how="left")
-        .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
-        .with_columns(
-            sent_cents=col("received_cents") - col("flow_cents"),
-            running_cents=col("flow_cents").cum_sum().over("account", order_by="number"),
-        )
-        .sort(*keys, "number", nulls_last=True)
-    )
+    # One row per month of an account, so the rest is finished here.
+    of_account: dict[str | None, dict[int | None, tuple[int, ...]]] = {}
+    for row in _engine.collect(months, payments, what="monthly_flow").iter_rows(named=True):
+        sums = (int(row["flow_cents"] or 0), int(row["received_cents"] or 0), row["payments"])
+        of_account.setdefault(row.get(ACCOUNT), {})[row["first_day"]] = sums
+    rows = []
+    for account in sorted(of_account, key=lambda account: (account is None, account)):
+        running = 0
+        for day in calendar.list_periods(of_account[account], "month"):
+            flow, received, number = of_account[account].get(day, (0, 0, 0))
+            running += flow
+            names: dict[str, Any] = {ACCOUNT: account, "month": calendar.name_month(day)}
+            cents = {"sent_cents": received - flow, "received_cents": received, "flow_cents": flow}
+            rows.append({**names, **cents, "payments": number, "running_cents": running})
+    return _engine.build_result(payments, rows, dict.fromkeys(keys, _engine.TEXT) | _COLUMNS, opened.currency)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 __all__ = ["activity"]
 
-from typing import TYPE_CHECKING, Final
+from itertools import product
+from typing import Final
+from zoneinfo import ZoneInfo
 
 import narwhals.stable.v2 as nw
+from narwhals.stable.v2.typing import IntoFrameT
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
@@ -14,13 +17,7 @@ from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.times import DAY_US, find_zone
 from p2p_analytics.vocabulary import Status
 
-if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
-
-    from narwhals.stable.v2.typing import IntoFrameT
-
 _COLUMNS: Final = declare_columns("activity")
-_HOURS: Final = {"weekday": _engine.COUNT, "hour": _engine.COUNT}
 
 
 def activity(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
@@ -92,13 +89,11 @@ def activity(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
         .group_by("weekday", "hour")
         .agg(col("amount_cents").sum(), payments=nw.len())
     )
-    slots = [(weekday, hour) for weekday in range(7) for hour in range(24)]
-    rows = {"weekday": [weekday for weekday, _ in slots], "hour": [hour for _, hour in slots]}
-    here = _engine.collect_here(sums, payments, what="activity")  # a row per hour of the week
-    table = (
-        _engine.build_rows(here.to_native(), rows, _HOURS)
-        .join(here, on=["weekday", "hour"], how="left")
-        .with_columns(_engine.integers(["payments", "amount_cents"]))
-        .sort("weekday", "hour")
-    )
-    return _engine.to_result(table, payments, _COLUMNS, opened.currency)
+    # A row per hour of the week, so the rest is finished here.
+    found = _engine.collect(sums, payments, what="activity").iter_rows(named=True)
+    of_hour = {(row["weekday"], row["hour"]): row for row in found}
+    rows = []
+    for weekday, hour in product(range(7), range(24)):
+        row = of_hour.get((weekday, hour), {"payments": 0, "amount_cents": 0})
+        rows.append({**row, "weekday": weekday, "hour": hour, "amount_cents": int(row["amount_cents"] or 0)})
+    return _engine.build_result(payments, rows, _COLUMNS, opened.currency)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 __all__ = ["unusual"]
 
-from typing import TYPE_CHECKING, Any, Final
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final
 
 import narwhals.stable.v2 as nw
+from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.arguments import parse_duration
 from p2p_analytics.times import DAY_US, MICROSECOND
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    from datetime import timedelta
-
-    from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 _COLUMNS: Final = declare_columns("unusual", usual=_engine.units("twice_usual", times=2))
 _ROWS_AT_ONCE: Final = 3_000_000  # payments that count; Polars takes 0.4 GB for each million of them
@@ -117,56 +115,52 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
         what="unusual",
     )
     directed = opened.frame.with_columns(col("amount_cents").abs(), person=_engine.person_key())
-    found = _engine.build_in_parts(
-        directed,
-        payments,
-        lambda part: _find_unusual(part, payments, gap),
-        by=["person"],
-        rows=_ROWS_AT_ONCE,
-        what="unusual",
-    )
+    find = partial(_find_unusual, native=payments, gap=gap)
+    found = _engine.build_in_parts(directed, payments, find, by=["person"], rows=_ROWS_AT_ONCE, what="unusual")
     descending = [name == "date_created" for name in _IN_ORDER]
     table = found.sort(*_IN_ORDER, descending=descending, nulls_last=True)
     return _engine.to_result(table, payments, _COLUMNS, opened.currency)
 
 
-def _find_unusual(payments: nw.LazyFrame[Any], native: IntoFrame, gap: int) -> nw.LazyFrame[Any]:
+def _find_unusual(payments: nw.LazyFrame[Any], *, native: IntoFrame, gap: int) -> nw.LazyFrame[Any]:
     """Return the unusual payments with the name of the person; payments of one person depend on no others."""
     col = nw.col
-    settled = payments.filter(~col("amount_cents").is_null()).drop("counterparty_name")
-    medians = _engine.keep_small(_find_medians(payments), native, what="unusual")
-    found = nw.concat([_find_duplicates(settled, gap), _find_large(settled, medians)])
-    names = medians.group_by("person").agg(col("counterparty_name").max())
-    return found.join(names, on="person", how="left")
-
-
-def _find_medians(payments: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Return the middle amounts of each person and direction; payments without an amount have the name, too."""
+    # Payments without an amount have the name, too.
     wanted = _engine.Ranked(_SIDES, "amount_cents", _MIDDLE, last=["counterparty_name"])
-    return _engine.find_ranked(payments, wanted).with_columns(nw.col(*_MIDDLE).cast(nw.Int64()))
-
-
-def _repeat_rows(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
-    """Return rows with their stretch of time; one that is at most ``gap`` before the next is repeated in it."""
-    col = nw.col
-    length = _GAPS_IN_STRETCH * (gap + 1)
-    dated = settled.filter(~col("date_created").is_null())
-    in_stretch = _engine.add_quotient(dated, "stretch", col("date_created"), length)
-    rows = _engine.add_quotient(in_stretch, "next_stretch", col("date_created") + gap, length).with_columns(
-        is_repeated=nw.lit(value=False)
+    middles = _engine.find_ranked(payments, wanted).with_columns(col(*_MIDDLE).cast(nw.Int64()))
+    medians = _engine.keep_small(middles, native, what="unusual")
+    names = medians.group_by("person").agg(col("counterparty_name").max())
+    settled = payments.filter(~col("amount_cents").is_null()).drop("counterparty_name")
+    large = (
+        settled.join(medians, on=_SIDES, how="inner")
+        .with_columns(
+            twice_usual=(col("lower") + col("upper")).cast(nw.Int64()),
+            other_id=nw.lit(None, dtype=nw.String()),
+            reason=nw.lit("large"),
+        )
+        .filter(col("values") >= _FEWEST, col("amount_cents") * 2 >= col("twice_usual") * _LARGE)
+        .select(*_FOUND)
     )
-    repeated = rows.filter(col("next_stretch") > col("stretch")).with_columns(
-        stretch=col("next_stretch"), is_repeated=nw.lit(value=True)
-    )
-    return nw.concat([rows, repeated])
+    return nw.concat([_find_duplicates(settled, gap), large]).join(names, on="person", how="left")
 
 
 def _find_duplicates(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
+    """Return the later payment of each two that are alike and at most ``gap`` apart."""
     col = nw.col
-    in_order = {"order_by": ["date_created", "payment_id", "note"]}
-    rows = _repeat_rows(settled, gap)
+    # Payments are divided into stretches of time; one at most ``gap`` before the next stretch is repeated in it.
+    length = _GAPS_IN_STRETCH * (gap + 1)
+    dated = settled.filter(~col("date_created").is_null())
+    in_stretch = _engine.add_quotient(dated, "stretch", col("date_created"), length)
+    once = _engine.add_quotient(in_stretch, "next_stretch", col("date_created") + gap, length).with_columns(
+        is_repeated=nw.lit(value=False)
+    )
+    repeated = once.filter(col("next_stretch") > col("stretch")).with_columns(
+        stretch=col("next_stretch"), is_repeated=nw.lit(value=True)
+    )
+    rows = nw.concat([once, repeated])
     # Only rows that share these are worth a comparison in order, for which engines sort.
     several = rows.group_by(*_ALIKE).agg(number=nw.len()).filter(col("number") > 1)
+    in_order = {"order_by": ["date_created", "payment_id", "note"]}
     return (
         rows.join(several, on=_ALIKE, how="semi")
         .with_columns(text=_engine.normalise("note"))
@@ -177,19 +171,5 @@ def _find_duplicates(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
             reason=nw.lit("duplicate"),
         )
         .filter(col("date_created") - col("before") <= gap, ~col("is_repeated"))
-        .select(*_FOUND)
-    )
-
-
-def _find_large(settled: nw.LazyFrame[Any], medians: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    col = nw.col
-    return (
-        settled.join(medians, on=_SIDES, how="inner")
-        .with_columns(
-            twice_usual=(col("lower") + col("upper")).cast(nw.Int64()),
-            other_id=nw.lit(None, dtype=nw.String()),
-            reason=nw.lit("large"),
-        )
-        .filter(col("values") >= _FEWEST, col("amount_cents") * 2 >= col("twice_usual") * _LARGE)
         .select(*_FOUND)
     )

@@ -5,32 +5,28 @@ from __future__ import annotations
 __all__ = ["pending_ageing", "pending_requests"]
 
 import operator
+from collections.abc import Iterable
+from datetime import date, datetime
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final, SupportsIndex
 
 import narwhals.stable.v2 as nw
+import numpy as np
+from narwhals.stable.v2.typing import IntoFrameT
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.analyses._parts.accounts import ACCOUNT, add_account, list_keys
-from p2p_analytics.analyses._parts.columns import declare_columns
+from p2p_analytics.analyses._parts.columns import ACCOUNT, declare_columns
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.times import DAY_US, parse_as_of, to_microseconds
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import date, datetime
-    from typing import SupportsIndex
-
-    import numpy as np
-    from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 NO_DATE: Final = "no date"
 EDGES: Final = (1, 7, 30, 90)
 MONTH_EDGES: Final = (31, 61, 92, 184)  # for payments with a known month and an unknown day
 _EARLIEST: Final = -(2**63) + 1  # microseconds in 64 bits; no date is as early
 _DIRECTIONS: Final = ("in", "out")
-_AGES: Final = declare_columns("pending_ageing", amount=_engine.NUMBER, oldest_days=_engine.WHOLE)
+_AGES: Final = declare_columns("pending_ageing")
+_NOTHING: Final = {"payments": 0, "amount_cents": 0, "oldest_us": None}
 _REQUESTS: Final = declare_columns("pending_requests", age_days="age_us")
 
 _IN_ORDER: Final = [
@@ -112,7 +108,7 @@ def pending_ageing(
     moment = to_microseconds(parse_as_of(as_of))
     days = _check_edges(edges)
     col = nw.col
-    keys = list_keys(by_account=by_account)
+    keys = [ACCOUNT] if by_account else []
     needed = [*keys, "direction", "date_created", "amount_cents"]
     opened = _engine.open_frame(payments, needed, status=Status.PENDING, what="pending_ageing")
     number = nw.lit(0)  # of edges that the age has reached
@@ -123,18 +119,26 @@ def pending_ageing(
         .group_by(*keys, "direction", "number")
         .agg(col("amount_cents").sum(), oldest_us=col("date_created").min(), payments=nw.len())
     )
-    accounts: list[str | None] = _list_accounts(payments) if by_account else [None]
+    accounts: list[str | None] = [None]
+    if by_account:  # by a separate query: within another, Polars keeps all rows for both
+        every = _engine.open_frame(payments, keys, every_kind=True, what="pending_ageing", by_currency=True).frame
+        listed = _engine.collect(every.group_by(ACCOUNT).agg(rows=nw.len()), payments, what="pending_ageing")
+        accounts = sorted(listed[ACCOUNT].to_list(), key=lambda account: (account is None, account))
+    labels = ["1 day" if day == 1 else f"{day} days" for day in (days[0], days[-1])]
+    between = [f"{low} to {high} days" for low, high in pairwise(days)]
+    bands = [f"under {labels[0]}", *between, f"{labels[1]} or more", NO_DATE]
     # One row per account, direction and band, so the rest is finished here.
     found = _engine.collect(sums, payments, what="pending_ageing").rows(named=True)
     of_band = {(row.get(ACCOUNT), row["direction"], int(row["number"])): row for row in found}
     rows = []
-    for account, direction, (at, band) in product(accounts, _DIRECTIONS, enumerate(_label_bands(days))):
-        of_one = of_band.get((account, direction, at))
-        if of_one or band != NO_DATE:
-            rows.append({ACCOUNT: account, "direction": direction, "band": band, **_describe_band(of_one, moment)})
-    columns = add_account(_AGES, by_account=by_account)
-    values = {name: [row[name] for row in rows] for name in columns}
-    return _engine.build_result(payments, values, columns, opened.currency)
+    for account, direction, (at, band) in product(accounts, _DIRECTIONS, enumerate(bands)):
+        row = of_band.get((account, direction, at), _NOTHING)
+        if row["payments"] or band != NO_DATE:
+            oldest = row["oldest_us"]
+            age = None if oldest is None else max(moment - int(oldest), 0)
+            names = {ACCOUNT: account, "direction": direction, "band": band}
+            rows.append({**names, **row, "amount_cents": int(row["amount_cents"] or 0), "oldest_days_us": age})
+    return _engine.build_result(payments, rows, dict.fromkeys(keys, _engine.TEXT) | _AGES, opened.currency)
 
 
 def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.datetime64) -> IntoFrameT:
@@ -215,33 +219,6 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
     )
     in_order = table.sort(*_IN_ORDER, nulls_last=True)
     return _engine.to_result(in_order, payments, _REQUESTS, opened.currency)
-
-
-def _list_accounts(payments: IntoFrame) -> list[str | None]:
-    """Return all accounts in order, by a separate query: within another, Polars keeps all rows for both."""
-    opened = _engine.open_frame(payments, [ACCOUNT], every_kind=True, what="pending_ageing", by_currency=True)
-    found = opened.frame.group_by(ACCOUNT).agg(rows=nw.len()).select(ACCOUNT)
-    accounts = _engine.collect(found, payments, what="pending_ageing")[ACCOUNT].to_list()
-    return sorted(accounts, key=lambda account: (account is None, account))
-
-
-def _describe_band(sums: dict[str, Any] | None, moment: int) -> dict[str, Any]:
-    """Return the values of a band, from the sums of its payments if it has any."""
-    if sums is None:
-        return {"payments": 0, "amount": 0.0, "oldest_days": None}
-    cents, oldest = int(sums["amount_cents"] or 0), sums["oldest_us"]
-    age = None if oldest is None else max(moment - int(oldest), 0) // DAY_US
-    return {"payments": int(sums["payments"]), "amount": cents / 100, "oldest_days": age}
-
-
-def _label_bands(edges: tuple[int, ...]) -> list[str]:
-    first, last = edges[0], edges[-1]
-    between = [f"{low} to {high} days" for low, high in pairwise(edges)]
-    return [f"under {_format_days(first)}", *between, f"{_format_days(last)} or more", NO_DATE]
-
-
-def _format_days(number: int) -> str:
-    return "1 day" if number == 1 else f"{number} days"
 
 
 def _check_edges(edges: Iterable[SupportsIndex]) -> tuple[int, ...]:

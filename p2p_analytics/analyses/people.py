@@ -4,20 +4,17 @@ from __future__ import annotations
 
 __all__ = ["people_by_year"]
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
+from zoneinfo import ZoneInfo
 
 import narwhals.stable.v2 as nw
+from narwhals.stable.v2.typing import IntoFrameT
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
-
-    from narwhals.stable.v2.typing import IntoFrameT
 
 _COLUMNS: Final = declare_columns("people_by_year")
 _YEARS: Final = dict.fromkeys(("first_day", "year"), _engine.COUNT)
@@ -100,8 +97,8 @@ def people_by_year(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoF
         word=nw.coalesce(col("counterparty_id"), col("counterparty_name")),
         is_name=col("counterparty_id").is_null(),
         moved_cents=col("flow_cents").abs(),
-        received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
-        moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
+        received_cents=_engine.received_cents(),
+        moved_us=calendar.settled_us(),
     ).filter(~col("moved_us").is_null())
     dated = calendar.add_first_day(moved, "moved_us", "year", zone=zone, ends=opened.ends, payments=payments)
     sums = (
@@ -115,34 +112,31 @@ def people_by_year(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoF
     )
     # One row per person and year, so the rest is finished here.
     of_person = _engine.collect_here(sums, payments, what="people_by_year").with_columns(person=_engine.person_key())
-    table = _count_people(of_person.collect())
-    return _engine.to_result(table, payments, _COLUMNS, opened.currency)
-
-
-def _count_people(of_person: nw.DataFrame[Any]) -> nw.LazyFrame[Any]:
-    """Return the years of one row per person and year."""
-    col = nw.col
-    found = sorted(of_person["first_day"].unique().to_list())
-    years = range(_year(found[0]), _year(found[-1]) + 1) if found else range(0)
-    numbers = {"first_day": found, "year": [_year(day) for day in found]}
-    here = of_person.to_native()
-    active = of_person.join(_engine.build_rows(here, numbers, _YEARS).collect(), on="first_day", how="left")
+    active = of_person.collect()
+    found = active["first_day"].unique().to_list()
+    every = {"first_day": calendar.list_periods(found, "year")}
+    every["year"] = [calendar.to_date(day).year for day in every["first_day"] if day is not None]
+    years = _engine.build_rows(active.to_native(), every, _YEARS)
+    dated = active.lazy().join(years, on="first_day", how="left")
     # A join takes less time than to look for the next year of each person in order.
-    year_before = active.select("person", year=col("year") - 1, stays=nw.lit(1))
-    marked = active.join(year_before, on=["person", "year"], how="left").with_columns(
-        new=nw.when(col("year") == col("year").min().over("person")).then(1).otherwise(0),
-        leaves=nw.when(col("stays").is_null()).then(1).otherwise(0),
-        rank=col("moved_cents").rank("ordinal", descending=True).over("year"),
-    )
-    marked = marked.with_columns(
-        top_cents=nw.when(col("rank") == 1).then(col("moved_cents")).otherwise(0),
-        top_5_cents=nw.when(col("rank") <= _TOP).then(col("moved_cents")).otherwise(0),
+    year_before = dated.select("person", year=col("year") - 1, stays=nw.lit(1))
+    marked = (
+        dated.join(year_before, on=["person", "year"], how="left")
+        .with_columns(
+            new=nw.when(col("year") == col("year").min().over("person")).then(1).otherwise(0),
+            leaves=nw.when(col("stays").is_null()).then(1).otherwise(0),
+            rank=col("moved_cents").rank("ordinal", descending=True).over("year"),
+        )
+        .with_columns(
+            top_cents=nw.when(col("rank") == 1).then(col("moved_cents")).otherwise(0),
+            top_5_cents=nw.when(col("rank") <= _TOP).then(col("moved_cents")).otherwise(0),
+        )
     )
     summed = [*_SUMS, "new", "leaves", "top_cents", "top_5_cents"]
-    sums = marked.group_by("year").agg(*(col(name).sum() for name in summed), people=nw.len()).lazy()
-    return (
-        _engine.build_rows(here, {"year": list(years)}, {"year": _engine.COUNT})
-        .join(sums, on="year", how="left")
+    table = (
+        years.join(
+            marked.group_by("year").agg(*(col(name).sum() for name in summed), people=nw.len()), on="year", how="left"
+        )
         .with_columns(_engine.integers([*summed, "people"]))
         .with_columns(
             lost=col("leaves").shift(1).over(order_by="year").fill_null(0),
@@ -152,7 +146,4 @@ def _count_people(of_person: nw.DataFrame[Any]) -> nw.LazyFrame[Any]:
         )
         .sort("year")
     )
-
-
-def _year(day: int) -> int:
-    return calendar.to_date(day).year
+    return _engine.to_result(table, payments, _COLUMNS, opened.currency)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 __all__ = ["request_outcomes", "time_to_settle"]
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import narwhals.stable.v2 as nw
+from narwhals.stable.v2.typing import IntoFrameT
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.by import GROUP, check_by
@@ -14,11 +15,9 @@ from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.frames.schema import SOURCE_API, SOURCE_STATEMENT
 from p2p_analytics.vocabulary import Action, Status
 
-if TYPE_CHECKING:
-    from narwhals.stable.v2.typing import IntoFrameT
-
 _COUNTS: Final = ("settled", "pending", "cancelled", "expired", "failed")
 _CENTS: Final = ["asked_cents", "collected_cents", "open_cents"]
+_IN_ORDER: Final = ["asked_cents", "counterparty_id", "counterparty_name", "direction"]
 _OUTCOMES: Final = declare_columns("request_outcomes", still_open="open_cents", days_p50="p50_us", days_p90="p90_us")
 _DAYS: Final = declare_columns(
     "time_to_settle",
@@ -97,12 +96,12 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
     )
     col = nw.col
     is_directed = (col("direction") == "in") | (col("direction") == "out")
+    has_wait = _has_both() & (col("status") == Status.SETTLED.value)
     charges = opened.frame.filter(col("action") == Action.CHARGE.value, is_directed).with_columns(
         col("amount_cents").abs(),
         requests=nw.lit(1),
-        waited_us=nw.when(col("status") == Status.SETTLED.value).then(_find_wait()),
-        # Only counterparties without an id are grouped by name.
-        name_key=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")),
+        waited_us=nw.when(has_wait).then(col("date_completed") - col("date_created")),
+        name_key=_engine.name_key(),
     )
     wanted = _engine.Ranked(
         keys=["counterparty_id", "name_key", "direction", "status"],
@@ -127,17 +126,8 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
         )
         .with_columns(_engine.integers([*_COUNTS, *_CENTS, "requests"]))
         .with_columns(decided=col("requests") - col("pending"))
-        .with_columns(
-            share_settled=nw.when(col("decided") != 0).then(_engine.share("settled", col("decided"))),
-        )
-        .sort(
-            "asked_cents",
-            "counterparty_id",
-            "counterparty_name",
-            "direction",
-            descending=[True, False, False, False],
-            nulls_last=True,
-        )
+        .with_columns(share_settled=nw.when(col("decided") != 0).then(_engine.share("settled", col("decided"))))
+        .sort(*_IN_ORDER, descending=[name == "asked_cents" for name in _IN_ORDER], nulls_last=True)
     )
     return _engine.to_result(table, payments, _OUTCOMES, opened.currency)
 
@@ -218,11 +208,6 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
 
 def _of_status(status: str, number: str) -> nw.Expr:
     return nw.when(nw.col("status") == status).then(nw.col(number)).otherwise(0)
-
-
-def _find_wait() -> nw.Expr:
-    """Return the microseconds from creation to completion."""
-    return nw.when(_has_both()).then(nw.col("date_completed") - nw.col("date_created"))
 
 
 def _has_both() -> nw.Expr:

@@ -6,11 +6,15 @@ __all__ = ["recurring"]
 
 import statistics
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from datetime import date, datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
+from narwhals.stable.v2.typing import IntoFrameT
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
@@ -19,13 +23,6 @@ from p2p_analytics.analyses._series import cadence, chains
 from p2p_analytics.analyses._series.candidate_sets import FEWEST, number_payments
 from p2p_analytics.times import DAY_US, END_US, FIRST_US, find_zone, parse_as_of, to_microseconds
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from datetime import date, datetime
-    from zoneinfo import ZoneInfo
-
-    from narwhals.stable.v2.typing import IntoFrameT
 
 _COLUMNS: Final = declare_columns("recurring", amount=_engine.NUMBER)
 _PERSON: Final = ["counterparty_id", "counterparty_name"]
@@ -123,33 +120,23 @@ def recurring(
         note=col("note").fill_null(""),
     ).filter(~col("amount_cents").is_null(), ~col("date_created").is_null())
 
-    today = _find_day(moment, zone)
-    parts = _engine.list_parts(counted, payments, by=_PERSON, rows=_ROWS_AT_ONCE, what="recurring")
+    within = min(max(moment, FIRST_US), END_US - 1)
+    today = (moment + calendar.find_offsets(within, within, zone)[0][1]) // DAY_US
+    texts = ["person", "direction", "note"]
     found: list[dict[str, Any]] = []
-    for part in parts:
+    for part in _engine.list_parts(counted, payments, by=_PERSON, rows=_ROWS_AT_ONCE, what="recurring"):
         keyed = part.with_columns(person=_engine.person_key())
-        events = _find_events(calendar.add_local_time(keyed, "date_created", zone, opened.ends, payments))
+        local = calendar.add_local_time(keyed, "date_created", zone, opened.ends, payments)
+        events = (
+            calendar.add_local_day(local, "day")
+            .group_by(*texts, "day", "amount_cents")
+            .agg(col("counterparty_id").max(), col("counterparty_name").max(), payments=nw.len())
+            .with_columns(_engine.integers(["day", "payments"]))
+        )
         here = _engine.collect_here(events, payments, what="recurring").collect().to_native()
         found += _describe_series(here, today)
     found.sort(key=_order)
-    table = {name: [row[name] for row in found] for name in _COLUMNS}
-    return _engine.build_result(payments, table, _COLUMNS, opened.currency)
-
-
-def _find_events(local: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Return one row per person, direction, day, amount and note."""
-    col, texts = nw.col, ["person", "direction", "note"]
-    return (
-        calendar.add_local_day(local, "day")
-        .group_by(*texts, "day", "amount_cents")
-        .agg(col("counterparty_id").max(), col("counterparty_name").max(), payments=nw.len())
-        .with_columns(_engine.integers(["day", "payments"]))
-    )
-
-
-def _find_day(moment: int, zone: ZoneInfo) -> int:
-    within = min(max(moment, FIRST_US), END_US - 1)
-    return (moment + calendar.find_offsets(within, within, zone)[0][1]) // DAY_US
+    return _engine.build_result(payments, found, _COLUMNS, opened.currency)
 
 
 def _describe_series(events: pl.DataFrame, today: int) -> Iterator[dict[str, Any]]:
@@ -181,6 +168,7 @@ def _describe_series(events: pl.DataFrame, today: int) -> Iterator[dict[str, Any
         user_id, name = names[keys[person]]
         days = payments.days[places].tolist()
         expected = cadence.find_next(days, chain.cadence)
+        counts = Counter(notes[at] for at in of_event[places].tolist() if notes[at])
         yield {
             "counterparty_id": user_id,
             "counterparty_name": name,
@@ -192,13 +180,9 @@ def _describe_series(events: pl.DataFrame, today: int) -> Iterator[dict[str, Any
             "last_date": days[-1],
             "next_expected": expected,
             "state": cadence.find_state(days[-1], expected, today),
-            "note": _choose_note(notes[at] for at in of_event[places].tolist()),
+            # Of several most frequent ones, the first in the alphabet.
+            "note": min(counts, key=lambda note: (-counts[note], note), default=None),
         }
-
-
-def _choose_note(notes: Iterable[str]) -> str | None:
-    counts = Counter(note for note in notes if note)
-    return min(counts, key=lambda note: (-counts[note], note)) if counts else None
 
 
 def _order(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 __all__ = ["spend_by_friend"]
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final, SupportsIndex
 
 import narwhals.stable.v2 as nw
+from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.analyses._parts.accounts import add_account, list_keys
-from p2p_analytics.analyses._parts.columns import declare_columns
+from p2p_analytics.analyses._parts.columns import ACCOUNT, declare_columns
 from p2p_analytics.arguments import check_top
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    from typing import SupportsIndex
-
-    from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 _COLUMNS: Final = declare_columns("spend_by_friend", net="flow_cents")
 _ALL_ROWS: Final = 2**31 - 1  # Polars counts rows in 32 bits
@@ -98,7 +93,7 @@ def spend_by_friend(
     0               Ada  21.5       0.0            1.0
     1               Ben   0.0       5.0            0.0
     """
-    keys = list_keys(by_account=by_account)
+    keys = [ACCOUNT] if by_account else []
     rows = None if top is None else min(check_top(top), _ALL_ROWS)
     col = nw.col
     opened = _engine.open_frame(
@@ -109,9 +104,7 @@ def spend_by_friend(
         what="spend_by_friend",
     )
     sums = (
-        opened.frame.with_columns(
-            received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
-        )
+        opened.frame.with_columns(received_cents=_engine.received_cents())
         .group_by(*keys, "counterparty_id", "counterparty_name")
         .agg(
             col("counterparty_username").max(),
@@ -123,60 +116,35 @@ def spend_by_friend(
         )
         .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
     )
+    sent = nw.col("sent_cents").sum()
     # One row per name of a person, so the rest is finished here.
     table = (
         _engine.collect_here(sums, payments, what="spend_by_friend")
-        # Only counterparties without an id are grouped by name.
-        .with_columns(name_key=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")))
+        .with_columns(name_key=_engine.name_key())
         .group_by(*keys, "counterparty_id", "name_key")
         .agg(
-            col("counterparty_username").max(),
-            col("counterparty_name").max(),
-            col("flow_cents").sum(),
-            col("received_cents").sum(),
-            col("payments").sum(),
+            *(col(name).max() for name in ("counterparty_username", "counterparty_name", "last_date")),
+            *(col(name).sum() for name in ("flow_cents", "received_cents", "payments")),
             col("first_date").min(),
-            col("last_date").max(),
         )
         .with_columns(sent_cents=col("received_cents") - col("flow_cents"))
         .with_columns(
-            share_of_sent=_engine.share(
-                "sent_cents", col("sent_cents").sum().over(*keys) if keys else col("sent_cents").sum()
-            ),
-            is_friend=_is_friend(friends),
+            share_of_sent=_engine.share("sent_cents", sent.over(*keys) if keys else sent),
+            is_friend=nw.lit(None, dtype=nw.Boolean()),
         )
     )
-    if rows is not None and keys:
-        table = _keep_first(table, keys, rows)
+    if friends is not None:
+        # A list of ids, because friends and payments may be different kinds of frames.
+        marked = ["is_friend"] if "is_friend" in _engine.list_names(friends, what="friends") else []
+        of_friends = _engine.open_frame(friends, ["user_id", *marked], what="friends").frame
+        wanted = of_friends.filter(~col("user_id").is_null(), *map(col, marked))
+        ids = _engine.collect(wanted, friends, what="friends")["user_id"].to_list()
+        is_known = ~col("counterparty_id").is_null()
+        table = table.with_columns(is_friend=nw.when(is_known).then(col("counterparty_id").is_in(ids)))
     order = [*keys, "sent_cents", "counterparty_id", "counterparty_name"]
     table = table.sort(*order, descending=[name == "sent_cents" for name in order], nulls_last=True)
-    if rows is not None and not keys:
-        table = table.head(rows)
-    return _engine.to_result(table, payments, add_account(_COLUMNS, by_account=by_account), opened.currency)
-
-
-def _keep_first(table: nw.LazyFrame[Any], keys: list[str], rows: int) -> nw.LazyFrame[Any]:
-    """Return the first rows of each account, in the order of the result."""
-    col = nw.col
-    # Windows have no descending order and put nulls first.
-    ranked = table.with_columns(
-        _sent=-col("sent_cents"),
-        _no_id=col("counterparty_id").is_null().cast(nw.Int64()),
-        _id=col("counterparty_id").fill_null(""),
-        _no_name=col("counterparty_name").is_null().cast(nw.Int64()),
-        _name=col("counterparty_name").fill_null(""),
-        _one=nw.lit(1),
-    )
-    order = ["_sent", "_no_id", "_id", "_no_name", "_name"]
-    return ranked.with_columns(_rank=col("_one").cum_sum().over(*keys, order_by=order)).filter(col("_rank") <= rows)
-
-
-def _is_friend(friends: IntoFrame | None) -> nw.Expr:
-    if friends is None:
-        return nw.lit(None, dtype=nw.Boolean())
-    # A list of ids, because friends and payments may be different kinds of frames.
-    marked = ["is_friend"] if "is_friend" in _engine.read_names(friends, what="friends") else []
-    rows = _engine.open_frame(friends, ["user_id", *marked], what="friends").frame
-    wanted = rows.filter(~nw.col("user_id").is_null(), *map(nw.col, marked))
-    ids = _engine.collect(wanted, friends, what="friends")["user_id"].to_list()
-    return nw.when(~nw.col("counterparty_id").is_null()).then(nw.col("counterparty_id").is_in(ids))
+    if rows is not None:
+        here = table.to_native()
+        first = here.group_by(*keys, maintain_order=True).head(rows) if keys else here.head(rows)
+        table = nw.from_native(first)
+    return _engine.to_result(table, payments, dict.fromkeys(keys, _engine.TEXT) | _COLUMNS, opened.currency)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 __all__ = ["spending_over_time"]
 
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
+from zoneinfo import ZoneInfo
 
 import narwhals.stable.v2 as nw
+import pandas as pd
+from narwhals.stable.v2.typing import IntoFrameT
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
@@ -15,12 +18,6 @@ from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
-
-if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
-
-    import pandas as pd
-    from narwhals.stable.v2.typing import IntoFrameT
 
 By = Literal["counterparty", "category", "action", "kind"]
 
@@ -66,7 +63,7 @@ def spending_over_time(
         PAYMENTS. Rows that are not settled, or have no direction, are excluded; so are rows of another ``kind`` than
         payments, except with ``by="kind"``. Datetimes without a zone are UTC. Repeated payment ids count twice:
         `p2p_analytics.combine` unites frames. A lazy frame is queried at the call; one row per period and value of
-        ``by`` is read into memory, and with ``by="category"`` its engine keeps each distinct note of a period there.
+        ``by`` is read into memory, and with ``by="category"`` each distinct note of a period.
     every : {"month", "day", "week", "quarter", "year"}, optional
     by : {"counterparty", "category", "action", "kind"}, optional
     tz : str or ZoneInfo, optional
@@ -107,90 +104,65 @@ def spending_over_time(
     1 2024-04-01   0.0       5.0   5.0         1
     """
     zone = find_zone(tz)
-    _check_choice("every", every, get_args(calendar.Every))
-    _check_choice("by", by, (None, *get_args(By)))
+    for name, value, choices in (("every", every, get_args(calendar.Every)), ("by", by, (None, *get_args(By)))):
+        if value not in choices:
+            words = " or ".join(map(repr, choices))
+            raise ConfigurationError(f"{name}={value!r} is not valid: give {words}.")
     columns = _COLUMNS_BY[by]
     col = nw.col
+    needed = ["direction", "flow_cents", "date_created", "date_completed"]
     opened = _engine.open_frame(
         payments,
-        [
-            "direction",
-            "flow_cents",
-            "date_created",
-            "date_completed",
-            *(category_rules.READ if by == "category" else columns),
-        ],
+        [*needed, *(category_rules.READ if by == "category" else columns)],
         status=Status.SETTLED,
         every_kind=by == "kind",
         what="spending_over_time",
     )
-    moved = opened.frame.with_columns(
-        received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
-        moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
-    )
+    moved = opened.frame.with_columns(received_cents=_engine.received_cents(), moved_us=calendar.settled_us())
     sums = (
         calendar.add_first_day(moved, "moved_us", every, zone=zone, ends=opened.ends, payments=payments)
         .group_by("first_day", *(category_rules.list_columns(rules) if by == "category" else columns))
         .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(_CENTS))
     )
-    if by == "category":  # of each note once, as `categories` finds them
-        sums = (
-            category_rules.add_category(sums, rules)
-            .group_by("first_day", *columns)
-            .agg(*(col(name).sum() for name in _CENTS))
-            .with_columns(_engine.integers(_CENTS))
-        )
-    # One row per period and name of a person, category, action or kind, so the rest is finished here.
+    key = nw.lit("") if by is None else _engine.person_key() if by == "counterparty" else _engine.text_key(by)
+    # One row per period and note, name of a person, action or kind, so the rest is finished here.
+    here = _engine.collect_here(sums, payments, what="spending_over_time")
     grouped = (
-        _engine.collect_here(sums, payments, what="spending_over_time")
-        .with_columns(group=_key(by))
+        (category_rules.add_category(here, rules) if by == "category" else here)
+        .with_columns(group=key)
         .group_by("first_day", "group")
         .agg(*(col(name).max() for name in columns), *(col(name).sum() for name in _CENTS))
     )
-    table = _fill_gaps(grouped.collect().lazy(), every, columns)
+    table = _fill_gaps(grouped.collect(), every, columns)
     schema = {"period": _engine.DATE, **dict.fromkeys(columns, _engine.TEXT), **_SUMS}
     return _engine.to_result(table, payments, schema, opened.currency)
 
 
-def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
-    if value not in choices:
-        words = " or ".join(repr(choice) for choice in choices)
-        raise ConfigurationError(f"{name}={value!r} is not valid: give {words}.")
-
-
-def _key(by: str | None) -> nw.Expr:
-    if by is None:
-        return nw.lit("")
-    return _engine.person_key() if by == "counterparty" else _engine.text_key(by)
-
-
-def _fill_gaps(sums: nw.LazyFrame[Any], every: calendar.Every, columns: list[str]) -> nw.LazyFrame[Any]:
+def _fill_gaps(sums: nw.DataFrame[Any], every: calendar.Every, columns: list[str]) -> nw.LazyFrame[Any]:
     """Return a row for every period and value of the grouping columns, from one for each that occur together."""
     col = nw.col
-    found = sums.collect()["first_day"].to_list()
-    dated = [day for day in found if day is not None]
-    days: list[int | None] = [*calendar.list_first_days(dated, every)]
-    if len(dated) < len(found):
-        days.append(None)
-    rows: dict[str, list[Any]] = {"number": list(range(len(days))), "period": days}
+    days = calendar.list_periods(sums["first_day"].to_list(), every)
+    rows = {"number": range(len(days)), "period": days}
     periods = _engine.build_rows(sums.to_native(), rows, {"number": _engine.COUNT, "period": _engine.DATE})
-    groups = sums.group_by("group").agg(*(col(name).max() for name in columns))
-    numbered = sums.join(periods, left_on="first_day", right_on="period", how="left").with_columns(
-        number=col("number").fill_null(len(days) - 1)  # a null day belongs to the last period
+    # Periods are compared as numbers, because a null, which is the last period, equals nothing.
+    numbered = (
+        sums.lazy()
+        .join(periods, left_on="first_day", right_on="period", how="left")
+        .select(*_CENTS, "group", number=col("number").fill_null(len(days) - 1))
     )
-    order, descending = ["number"], [False]
+    groups = sums.lazy().group_by("group").agg(*(col(name).max() for name in columns))
+    order = ["number", *columns]
     if "counterparty_id" in columns:
-        order, descending = [*order, "sent_cents"], [False, True]
+        order.insert(1, "sent_cents")
     if "category" in columns:
-        groups = groups.with_columns(
-            is_last=nw.when(col("category") == category_rules.UNCATEGORISED).then(1).otherwise(0)
-        )
-        order, descending = [*order, "is_last"], [False, False]
+        is_last = nw.when(col("category") == category_rules.UNCATEGORISED).then(1).otherwise(0)
+        groups = groups.with_columns(is_last=is_last)
+        order.insert(1, "is_last")
     return (
         periods.join(groups, how="cross")
-        .join(numbered.select("number", "group", *_CENTS), on=["number", "group"], how="left")
+        .join(numbered, on=["number", "group"], how="left")
         .with_columns(_engine.integers(_CENTS))
         .with_columns(sent_cents=col("received_cents") - col("flow_cents"))
-        .sort([*order, *columns], descending=[*descending, *(False for _ in columns)], nulls_last=True)
+        .sort(order, descending=[name == "sent_cents" for name in order], nulls_last=True)
     )

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 __all__ = ["status_mix"]
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import narwhals.stable.v2 as nw
 import polars as pl
+from narwhals.stable.v2.typing import IntoFrameT
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.analyses._parts.accounts import add_account, list_keys
 from p2p_analytics.analyses._parts.by import GROUP, check_by
-from p2p_analytics.analyses._parts.columns import declare_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from narwhals.stable.v2.typing import IntoFrameT
+from p2p_analytics.analyses._parts.columns import ACCOUNT, declare_columns
 
 _COLUMNS: Final = declare_columns("status_mix", without=["action"])
 
@@ -81,33 +76,27 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
     1  charge  settled         1    0.5
     2     pay  settled         1    1.0
     """
-    keys = list_keys(by_account=by_account)
+    keys = [ACCOUNT] if by_account else []
     check_by(by, payments, {*_COLUMNS, *keys, "amount_cents"}, what="status_mix")
     opened = _engine.open_frame(
         payments, [*keys, by, "status", "amount_cents"], what="status_mix", by_currency=by == "currency"
     )
-    col = nw.col
     sums = (
-        opened.frame.select(*keys, col(by).alias(GROUP), "status", col("amount_cents").abs())
+        opened.frame.select(*keys, nw.col(by).alias(GROUP), "status", nw.col("amount_cents").abs())
         .group_by(*keys, GROUP, "status")
-        .agg(col("amount_cents").sum(), payments=nw.len())
+        .agg(nw.col("amount_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(["amount_cents", "payments"]))
     )
-    # One row per account, value of ``by`` and status, so the rest is finished here.
-    found = _engine.collect_here(sums, payments, what="status_mix").to_native()
-    columns = add_account({by: _engine.TEXT.of(GROUP), **_COLUMNS}, by_account=by_account)
-    return _engine.to_result(nw.from_native(_add_shares(found, keys)), payments, columns, opened.currency)
-
-
-def _add_shares(sums: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Return sums with their shares, in order; in Polars alone, which takes half as long to plan."""
+    # One row per account, value of ``by`` and status, so the rest is finished here: in Polars alone, which takes half
+    # as long to plan.
+    found: pl.LazyFrame = _engine.collect_here(sums, payments, what="status_mix").to_native()
     cents, number = pl.col("amount_cents"), pl.col("payments")
     # Columns, for exact division: Polars multiplies by the inverse of one number, as a sum over one group is.
     all_cents, everything = (each * 0 + each.sum().over(*keys, GROUP) for each in (cents, number))
-    return sums.with_columns(
+    order = [*keys, GROUP, "payments", "status"]
+    table = found.with_columns(
         share=number / everything,
         share_of_amount=pl.when(all_cents != 0).then(cents / all_cents).otherwise(0.0),
-    ).sort(
-        *keys, GROUP, "payments", "status",
-        descending=[*(False for _ in keys), False, True, False], nulls_last=True,
-    )  # fmt: skip
+    ).sort(*order, descending=[name == "payments" for name in order], nulls_last=True)
+    columns = dict.fromkeys(keys, _engine.TEXT) | {by: _engine.TEXT.of(GROUP)} | _COLUMNS
+    return _engine.to_result(nw.from_native(table), payments, columns, opened.currency)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 __all__ = ["exposure", "sensitive_notes"]
 
-from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import narwhals.stable.v2 as nw
+from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._notes.reasons import find_reasons
@@ -15,11 +16,6 @@ from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Audience
-
-if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
-
-    from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 _AUDIENCES: Final = tuple(audience.value for audience in (Audience.PUBLIC, Audience.FRIENDS, Audience.PRIVATE))
 _COUNTS: Final = ("payments", *_AUDIENCES, "sensitive_public")
@@ -101,15 +97,20 @@ def exposure(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
         sensitive_public=nw.when(is_sensitive).then(1).otherwise(0),
         **{name: nw.when(col("audience") == name).then(1).otherwise(0) for name in _AUDIENCES},
     )
-    local = calendar.add_local_time(visible, "created_us", zone, opened.ends, payments)
-    days = (
-        calendar.add_local_day(local, "local_day")
-        .group_by("local_day")  # one row per day of the calendar at most, so the rest is finished here
+    months = (
+        calendar.add_first_day(visible, "created_us", "month", zone=zone, ends=opened.ends, payments=payments)
+        .group_by("first_day")
         .agg(*(col(name).sum() for name in _COUNTS[1:]), payments=nw.len())
-        .with_columns(_engine.integers(_COUNTS))
     )
-    table = _add_up_months(_engine.collect_here(days, payments, what="exposure"))
-    return _engine.to_result(table, payments, _EXPOSURE)
+    # One row per month, so the rest is finished here.
+    of_month = {row["first_day"]: row for row in _engine.collect(months, payments, what="exposure").rows(named=True)}
+    rows = []
+    for day in calendar.list_periods(of_month, "month"):
+        counts = {name: int(of_month[day][name]) if day in of_month else 0 for name in _COUNTS}
+        is_known = any(counts[name] for name in _AUDIENCES)
+        share = counts["public"] / counts["payments"] if is_known else None
+        rows.append({"month": calendar.name_month(day), **counts, "share_public": share})
+    return _engine.build_result(payments, rows, _EXPOSURE)
 
 
 def sensitive_notes(payments: IntoFrameT) -> IntoFrameT:
@@ -186,27 +187,3 @@ def _list_sensitive(frame: nw.LazyFrame[Any], payments: IntoFrame, *, what: str)
     reasons = {note: found for note in notes if (found := find_reasons(note))}
     rows = {"note": list(reasons), "reasons": [",".join(found) for found in reasons.values()]}
     return _engine.build_rows(payments, rows, _REASONS)
-
-
-def _add_up_months(days: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Return the months, without gaps, of the counts of days; a null day makes a last row with a null month."""
-    found = days.collect()
-    counts: dict[str | None, Counter[str]] = {}
-    dated = [day for day in found["local_day"].to_list() if day is not None]
-    for first in calendar.list_first_days(dated, "month"):
-        counts[_name_month(first)] = Counter()
-    for row in found.rows(named=True):
-        day = row.pop("local_day")
-        counts.setdefault(None if day is None else _name_month(day), Counter()).update(row)
-    rows: dict[str, list[Any]] = {name: [month[name] for month in counts.values()] for name in _COUNTS}
-    shares = [_find_share(month) for month in counts.values()]
-    return _engine.build_rows(found.to_native(), {"month": list(counts), **rows, "share_public": shares}, _EXPOSURE)
-
-
-def _find_share(month: Counter[str]) -> float | None:
-    """Return the share of public payments; null without a payment of a known audience."""
-    return month["public"] / month["payments"] if any(month[name] for name in _AUDIENCES) else None
-
-
-def _name_month(day: int) -> str:
-    return f"{calendar.to_date(day):%Y-%m}"

@@ -1,9 +1,5 @@
 """Builders of frames from literal rows, and a reader of results, for every kind of frame."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import duckdb
 import polars as pl
 import pytest
@@ -11,30 +7,11 @@ import pytest
 from p2p_analytics.frames.arrow import table_of
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS
 from p2p_analytics.times import parse_instant
+from support.analyses.containers import read_rows
 from support.frames import frame_from_rows
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    import pandas as pd
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print one line for each town that `recurring` was judged by."""
-    lines = dict.fromkeys(
-        value
-        for outcome in ("passed", "failed")
-        for report in terminalreporter.stats.get(outcome, [])
-        for name, value in report.user_properties
-        if name == "recurring"
-    )
-    if lines:
-        terminalreporter.section("planted series")
-        for line in lines:
-            terminalreporter.write_line(line)
-
-
-def payments_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def payments_frame(rows):
     """Return a PAYMENTS frame of literal rows; ``created`` and ``completed`` are datetime texts."""
     filled = []
     for number, row in enumerate(rows):
@@ -47,32 +24,32 @@ def payments_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return frame_from_rows(filled, PAYMENTS)
 
 
-def friends_frame(ids: list[str]) -> pd.DataFrame:
+def friends_frame(ids):
     """Return a FRIENDS frame with these ids."""
     return frame_from_rows([{"user_id": identifier} for identifier in ids], FRIENDS)
 
 
-def as_objects(frame: pd.DataFrame) -> pd.DataFrame:
+def as_objects(frame):
     """Return the frame with every column as Python objects, and None for null."""
     return frame.astype(object).where(frame.notna(), None)
 
 
-def as_arrow(frame: pd.DataFrame) -> pd.DataFrame:
+def as_arrow(frame):
     """Return the frame with every column in its pyarrow-backed dtype."""
     return frame.convert_dtypes(dtype_backend="pyarrow")
 
 
-def as_categories(frame: pd.DataFrame) -> pd.DataFrame:
+def as_categories(frame):
     """Return the frame with every text column as a categorical."""
     return frame.astype({name: "category" for name, dtype in frame.dtypes.items() if dtype == "str"})
 
 
-def connect(zone: str = "UTC") -> duckdb.DuckDBPyConnection:
+def connect(zone="UTC"):
     """Return a connection of DuckDB in a time zone."""
     return duckdb.connect().execute(f"SET TimeZone = '{zone}'")
 
 
-KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
+KINDS = {
     "pandas": lambda frame: frame,
     "pandas objects": as_objects,
     "pandas pyarrow": as_arrow,
@@ -85,16 +62,9 @@ KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
 }
 
 
-def read_rows(table: pd.DataFrame | pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation) -> list[dict[str, Any]]:
-    """Return a result table as plain rows with None for every null."""
-    if isinstance(table, duckdb.DuckDBPyRelation):
-        table = table.pl()
-    if isinstance(table, pl.LazyFrame):
-        table = table.collect()
-    if isinstance(table, pl.DataFrame):
-        return table.to_dicts()
-    rows: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
-    return rows
+def read_values(table):
+    """Return the rows of a result as tuples."""
+    return [tuple(row.values()) for row in read_rows(table)]
 
 
 # The other kinds are other dtypes of these; `make test-all` runs them.
@@ -103,30 +73,24 @@ PARAMS = [kind if kind in USUAL else pytest.param(kind, marks=pytest.mark.all_fr
 
 
 @pytest.fixture(params=PARAMS)
-def convert(request: pytest.FixtureRequest) -> Callable[[pd.DataFrame], Any]:
+def convert(request):
     """Return a function that converts a pandas frame; parametrized over the kinds of frames."""
     return KINDS[request.param]
 
 
 @pytest.fixture
-def payments(convert: Callable[[pd.DataFrame], Any]) -> Callable[..., Any]:
+def payments(convert):
     """Return a function that builds a payments frame from literal rows."""
     return lambda *rows: convert(payments_frame(list(rows)))
 
 
 @pytest.fixture
-def friends(convert: Callable[[pd.DataFrame], Any]) -> Callable[..., Any]:
+def friends(convert):
     """Return a function that builds a friends frame from ids."""
     return lambda *ids: convert(friends_frame(list(ids)))
 
 
 @pytest.fixture
-def rows_of() -> Callable[[Any], list[dict[str, Any]]]:
-    """Return a function that reads a result table as plain rows."""
-    return read_rows
-
-
-@pytest.fixture
-def build() -> Callable[[list[dict[str, Any]]], pd.DataFrame]:
+def build():
     """Return a function that builds a pandas payments frame from literal rows."""
     return payments_frame

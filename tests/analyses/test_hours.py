@@ -1,35 +1,26 @@
 """Tests of activity against hand calculation, on every kind of frame."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import pytest
+from analyses.conftest import read_values
 
 from p2p_analytics.analyses.hours import activity
 from p2p_analytics.errors import ConfigurationError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    Builder = Callable[..., Any]
-    Reader = Callable[[Any], list[dict[str, Any]]]
-
-
-def make_payment(cents: int | None, created: str | None, **more: Any) -> dict[str, Any]:
+def make_payment(cents, created, **more):
     """Return a settled payment."""
     return {"direction": "out", "amount_cents": cents, "created": created} | more
 
 
-def read(table: Any, rows_of: Reader) -> list[tuple[int, int, int, float]]:
+def read(table):
     """Return the hours with payments, after a look at the others."""
-    rows = rows_of(table)
-    assert [(row["weekday"], row["hour"]) for row in rows] == [(day, hour) for day in range(7) for hour in range(24)]
-    assert all(row["amount"] == 0.0 for row in rows if not row["payments"])
-    return [(row["weekday"], row["hour"], row["payments"], row["amount"]) for row in rows if row["payments"]]
+    rows = read_values(table)
+    assert [row[:2] for row in rows] == [(day, hour) for day in range(7) for hour in range(24)]
+    assert all(amount == 0.0 for _, _, payments, amount in rows if not payments)
+    return [row for row in rows if row[2]]
 
 
-def test_hours_of_the_week(payments: Builder, rows_of: Reader) -> None:
+def test_hours_of_the_week(payments):
     """2024-05-06 is a Monday; both directions and charges count, without sign, by their creation."""
     frame = payments(
         make_payment(1000, "2024-05-06T00:00:00Z", completed="2024-05-09T12:00:00Z"),
@@ -41,8 +32,10 @@ def test_hours_of_the_week(payments: Builder, rows_of: Reader) -> None:
         make_payment(999, "2024-05-06T12:00:00Z", direction=None),
         make_payment(999, "2024-05-06T12:00:00Z", kind="card"),
         make_payment(999, None, completed="2024-05-06T12:00:00Z"),
+        make_payment(999, "1969-12-31T23:59:59Z"),
     )
-    assert read(activity(frame), rows_of) == [(0, 0, 2, 12.5), (0, 1, 2, 0.03), (6, 23, 1, 0.07)]
+    assert read(activity(frame)) == [(0, 0, 2, 12.5), (0, 1, 2, 0.03), (6, 23, 1, 0.07)]
+    assert read(activity(payments())) == []
 
 
 @pytest.mark.parametrize(
@@ -54,20 +47,14 @@ def test_hours_of_the_week(payments: Builder, rows_of: Reader) -> None:
         ("Asia/Kathmandu", [(3, 7, 1), (6, 11, 1), (6, 12, 1), (6, 13, 1)]),  # 5:45 ahead, and 5:30 in 1970
     ],
 )
-def test_hours_of_a_zone(payments: Builder, rows_of: Reader, zone: str, slots: list[tuple[int, int, int]]) -> None:
+def test_hours_of_a_zone(payments, zone, slots):
     """An hour that occurs twice counts both; a Thursday of UTC is a Wednesday of 1969 in New York."""
     instants = ["1970-01-01T02:00:00Z", *(f"2024-11-03T0{hour}:30:00Z" for hour in (5, 6, 7))]
     table = activity(payments(*(make_payment(100, instant) for instant in instants)), tz=zone)
-    assert read(table, rows_of) == [(*slot, float(slot[2])) for slot in slots]
+    assert read(table) == [(*slot, float(slot[2])) for slot in slots]
 
 
-def test_no_activity(payments: Builder, rows_of: Reader) -> None:
-    """Without payments there are 168 rows of zeros."""
-    assert read(activity(payments()), rows_of) == []
-    assert read(activity(payments(make_payment(1, "1969-12-31T23:59:59Z"))), rows_of) == []
-
-
-def test_an_unknown_zone(payments: Builder) -> None:
+def test_an_unknown_zone(build):
     """The error names the zone."""
     with pytest.raises(ConfigurationError, match="not 'Mars/Base'"):
-        activity(payments(), tz="Mars/Base")
+        activity(build([]), tz="Mars/Base")

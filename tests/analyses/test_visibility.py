@@ -1,24 +1,15 @@
 """Tests of exposure and sensitive_notes against hand calculation, on every kind of frame."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import pytest
+from analyses.conftest import read_rows
 
 from p2p_analytics import exposure, sensitive_notes
 from p2p_analytics.errors import ConfigurationError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Builder = Callable[..., Any]
-    Reader = Callable[[Any], list[dict[str, Any]]]
-
 ALCOHOL = "drugs and alcohol and gambling"
 
 
-def note(text: str | None, audience: str | None = "public", at: str | None = "05-10T12:00:00", **more: Any) -> Any:
+def note(text, audience="public", at="05-10T12:00:00", **more):
     """Return a payment with a note, from Ann in 2024."""
     created = None if at is None else f"2024-{at}Z"
     return {"note": text, "audience": audience, "created": created, "counterparty_name": "Ann"} | more
@@ -43,13 +34,13 @@ MIXED = [
 ]
 
 
-def test_months(payments: Builder, rows_of: Reader) -> None:
+def test_months(payments):
     """Any status, direction and currency counts, unknown audiences in payments only.
 
     June has no payments, and in August nothing is known about them: they have no share.
     """
     names = ("month", "payments", "public", "friends", "private", "share_public", "sensitive_public")
-    assert [tuple(row.items()) for row in rows_of(exposure(payments(*MIXED)))] == [
+    assert [tuple(row.items()) for row in read_rows(exposure(payments(*MIXED)))] == [
         tuple(zip(names, row, strict=True))
         for row in (
             ("2024-05", 9, 5, 1, 1, 5 / 9, 3),
@@ -62,16 +53,16 @@ def test_months(payments: Builder, rows_of: Reader) -> None:
 
 
 @pytest.mark.parametrize(("tz", "may", "june"), [("Asia/Tokyo", 8, 1), ("America/New_York", 9, 1)])
-def test_months_of_a_zone(payments: Builder, rows_of: Reader, tz: str, may: int, june: int) -> None:
+def test_months_of_a_zone(payments, tz, may, june):
     """A payment in the last microsecond of May in UTC is in June in Tokyo, and one at its end in June in New York."""
-    rows = {row["month"]: row["payments"] for row in rows_of(exposure(payments(*MIXED), tz=tz))}
+    rows = {row["month"]: row["payments"] for row in read_rows(exposure(payments(*MIXED), tz=tz))}
     july, august = (1, 2) if tz == "Asia/Tokyo" else (1, 1)
     assert rows == {"2024-05": may, "2024-06": june, "2024-07": july, "2024-08": august, None: 2}
 
 
-def test_rows_of_notes(payments: Builder, rows_of: Reader) -> None:
+def test_rows_of_notes(payments):
     """The public payments alone, newest first, then by id, with the note as it was written."""
-    rows = rows_of(sensitive_notes(payments(*MIXED)))
+    rows = read_rows(sensitive_notes(payments(*MIXED)))
     assert [(row["payment_id"], row["note"], row["reasons"]) for row in rows] == [
         ("010", "beer", ALCOHOL),
         ("001", " BEER ", ALCOHOL),
@@ -85,28 +76,28 @@ def test_rows_of_notes(payments: Builder, rows_of: Reader) -> None:
     assert rows[-1]["date_created"] is None
 
 
-def test_both_count_alike(payments: Builder, rows_of: Reader) -> None:
+def test_both_count_alike(payments):
     """sensitive_public is the number of rows of sensitive_notes in each month."""
     frame = payments(*MIXED)
-    listed = [row["date_created"] and f"{row['date_created']:%Y-%m}" for row in rows_of(sensitive_notes(frame))]
-    counted = {row["month"]: row["sensitive_public"] for row in rows_of(exposure(frame))}
+    listed = [row["date_created"] and f"{row['date_created']:%Y-%m}" for row in read_rows(sensitive_notes(frame))]
+    counted = {row["month"]: row["sensitive_public"] for row in read_rows(exposure(frame))}
     assert {month: listed.count(month) for month in counted} == counted
     assert sum(counted.values()) == len(listed)
 
 
-def test_several_reasons(payments: Builder, rows_of: Reader) -> None:
+def test_several_reasons(payments):
     """Reasons are joined by a comma, in the order of the documentation, each once."""
-    (row,) = rows_of(sensitive_notes(payments(note("beer, beer after the doctor, write to ann@example.org"))))
+    (row,) = read_rows(sensitive_notes(payments(note("beer, beer after the doctor, write to ann@example.org"))))
     assert row["reasons"] == f"email,health,{ALCOHOL}"
 
 
-def test_no_payments(payments: Builder, rows_of: Reader) -> None:
+def test_no_payments(payments):
     """Without payments there are no rows."""
-    assert rows_of(exposure(payments())) == rows_of(sensitive_notes(payments())) == []
-    assert rows_of(sensitive_notes(payments(note("pizza")))) == []
+    assert read_rows(exposure(payments())) == read_rows(sensitive_notes(payments())) == []
+    assert read_rows(sensitive_notes(payments(note("pizza")))) == []
 
 
-def test_a_wrong_zone(payments: Builder) -> None:
+def test_a_wrong_zone(payments):
     """An unknown zone is refused."""
     with pytest.raises(ConfigurationError, match="Mars"):
         exposure(payments(*MIXED), tz="Mars/Base")

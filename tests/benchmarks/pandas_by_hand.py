@@ -9,13 +9,16 @@ import pandas as pd
 
 PERSON = ["counterparty_id", "counterparty_username", "counterparty_name"]
 NAMED = ["counterparty_id", "counterparty_name"]
+MOVED = ["flow_cents", "date_created", "date_completed"]
 DAY = pd.Timedelta(days=1)
 
 
-def select_moved(payments: pd.DataFrame, status: str = "settled") -> pd.DataFrame:
-    """Return the rows with a status and a direction."""
-    is_payment = payments["kind"] == "payment"
-    return payments[is_payment & (payments["status"] == status) & payments["direction"].isin(["in", "out"])]
+def select_moved(payments: pd.DataFrame, columns: list[str], status: str = "settled") -> pd.DataFrame:
+    """Return columns of the rows with a status and a direction; to copy text that is not needed takes longest."""
+    is_moved = payments["status"] == status
+    for name, words in (("kind", ["payment"]), ("direction", ["in", "out"])):
+        is_moved &= payments[name].isin(words)
+    return payments.loc[is_moved, columns]
 
 
 def split_cents(moved: pd.DataFrame) -> pd.DataFrame:
@@ -41,19 +44,20 @@ def to_units(table: pd.DataFrame, *names: str) -> pd.DataFrame:
 
 def spend_by_friend(payments: pd.DataFrame, friends: pd.DataFrame) -> pd.DataFrame:
     """Return money by person."""
-    moved = select_moved(payments)
+    moved = select_moved(payments, [*PERSON, "flow_cents", "date_created"])
+    people = moved[PERSON].assign(key=key_of(moved)).drop_duplicates("key").set_index("key")
     table = (
         split_cents(moved)
-        .join(moved[[*PERSON, "date_created"]])
-        .groupby(key_of(moved))
+        .join(moved["date_created"])
+        .groupby(key_of(moved), sort=False)
         .agg(
-            **{name: (name, "first") for name in PERSON},
             sent=("sent", "sum"),
             received=("received", "sum"),
             payments=("sent", "size"),
             first_date=("date_created", "min"),
             last_date=("date_created", "max"),
         )
+        .join(people)
     )
     is_friend = table["counterparty_id"].isin(friends["user_id"]).astype("boolean")
     table["is_friend"] = is_friend.mask(table["counterparty_id"].isna())
@@ -79,7 +83,7 @@ def status_mix(payments: pd.DataFrame) -> pd.DataFrame:
 
 def monthly_flow(payments: pd.DataFrame, tz: str) -> pd.DataFrame:
     """Return money by month."""
-    moved = select_moved(payments)
+    moved = select_moved(payments, MOVED)
     local = local_of(moved["date_completed"].fillna(moved["date_created"]), tz)
     months = local.to_numpy().astype("datetime64[M]")  # a third quicker than Series.dt.to_period
     table = split_cents(moved).groupby(months).agg(sent=("sent", "sum"), received=("received", "sum"),
@@ -93,7 +97,7 @@ def monthly_flow(payments: pd.DataFrame, tz: str) -> pd.DataFrame:
 
 def pending_ageing(payments: pd.DataFrame, as_of: str) -> pd.DataFrame:
     """Return pending payments by age."""
-    pending = select_moved(payments, "pending")
+    pending = select_moved(payments, ["direction", "amount_cents", "date_created"], "pending")
     age = (pd.Timestamp(as_of, tz="UTC") - pending["date_created"]).dt.days.clip(lower=0)
     labels = ["under 1 day", "1 to 7 days", "7 to 30 days", "30 to 90 days", "90 days or more"]
     band = pd.cut(age, [0, 1, 7, 30, 90, math.inf], right=False, labels=labels)
@@ -105,9 +109,8 @@ def pending_ageing(payments: pd.DataFrame, as_of: str) -> pd.DataFrame:
 
 def pending_requests(payments: pd.DataFrame, as_of: str) -> pd.DataFrame:
     """Return pending payments one by one."""
-    pending = select_moved(payments, "pending")
-    table = pending[["payment_id", "direction", *PERSON, "note", "amount_cents", "date_created"]]
-    table = table.sort_values(["date_created", "payment_id"], ignore_index=True)
+    names = ["payment_id", "direction", *PERSON, "note", "amount_cents", "date_created"]
+    table = select_moved(payments, names, "pending").sort_values(["date_created", "payment_id"], ignore_index=True)
     table["amount"] = table.pop("amount_cents").abs() / 100
     table["age_days"] = (pd.Timestamp(as_of, tz="UTC") - table["date_created"]).dt.days.clip(lower=0)
     return table
@@ -115,7 +118,7 @@ def pending_requests(payments: pd.DataFrame, as_of: str) -> pd.DataFrame:
 
 def spending_by_week(payments: pd.DataFrame, tz: str) -> pd.DataFrame:
     """Return money by week."""
-    moved = select_moved(payments)
+    moved = select_moved(payments, MOVED)
     day = local_of(moved["date_completed"].fillna(moved["date_created"]), tz).to_numpy().astype("datetime64[D]")
     week = day - (day.astype("int64") + 3) % 7  # 1970-01-01 was a Thursday
     table = split_cents(moved).groupby(week).agg(sent=("sent", "sum"), received=("received", "sum"),
@@ -127,14 +130,14 @@ def spending_by_week(payments: pd.DataFrame, tz: str) -> pd.DataFrame:
 
 def spending_by_person(payments: pd.DataFrame, tz: str) -> pd.DataFrame:
     """Return money by year and person."""
-    moved = select_moved(payments)
+    moved = select_moved(payments, [*NAMED, *MOVED])
     local = local_of(moved["date_completed"].fillna(moved["date_created"]), tz)
     table = (
         split_cents(moved)
         .groupby([local.dt.year.rename("year"), key_of(moved)])
         .agg(sent=("sent", "sum"), received=("received", "sum"), payments=("sent", "size"))
     )
-    people = moved[NAMED].groupby(key_of(moved)).first()
+    people = moved[NAMED].assign(key=key_of(moved)).drop_duplicates("key").set_index("key")
     years = table.index.levels[0]
     whole = pd.MultiIndex.from_product([range(years.min(), years.max() + 1), people.index], names=["year", "key"])
     table = table.reindex(whole, fill_value=0).join(people, on="key").reset_index()
@@ -148,7 +151,8 @@ def spending_by_person(payments: pd.DataFrame, tz: str) -> pd.DataFrame:
 def request_outcomes(payments: pd.DataFrame) -> pd.DataFrame:
     """Return what became of requests, by person and direction."""
     is_charge = (payments["kind"] == "payment") & (payments["action"] == "charge")
-    charges = payments[is_charge & payments["direction"].isin(["in", "out"])]
+    names = [*NAMED, "direction", "status", "amount_cents", "date_created", "date_completed"]
+    charges = payments.loc[is_charge & payments["direction"].isin(["in", "out"]), names]
     cents = charges["amount_cents"].abs().fillna(0).astype("int64")
     is_status = {name: charges["status"] == name for name in ("settled", "pending", "cancelled", "expired", "failed")}
     keys = [key_of(charges), "direction"]
@@ -168,9 +172,8 @@ def request_outcomes(payments: pd.DataFrame) -> pd.DataFrame:
         )
     )
     settled = charges[is_status["settled"]]
-    waited = (settled["date_completed"] - settled["date_created"]).dropna()
-    ranks = rank_percentiles(waited, [key_of(settled)[waited.index], settled["direction"][waited.index]], (50, 90))
-    table = table.join(ranks / DAY)
+    waited = settled["date_completed"] - settled["date_created"]
+    table = table.join(rank_percentiles(waited, [key_of(settled), settled["direction"]], (50, 90)) / DAY)
     table["share_settled"] = table["settled"] / (table["requests"] - table["pending"])
     order = ["asked", *NAMED, "direction"]
     table = table.reset_index("direction").sort_values(order, ascending=[False, True, True, True], ignore_index=True)
@@ -179,32 +182,28 @@ def request_outcomes(payments: pd.DataFrame) -> pd.DataFrame:
 
 def time_to_settle(payments: pd.DataFrame) -> pd.DataFrame:
     """Return percentiles of the days that requests took, by direction."""
-    settled = select_moved(payments)
+    settled = select_moved(payments, ["action", "direction", "date_created", "date_completed"])
     settled = settled[settled["action"] == "charge"]
-    waited = (settled["date_completed"] - settled["date_created"]).dropna()
-    directions = settled["direction"][waited.index]
-    table = rank_percentiles(waited, [directions], (50, 90, 99, 100)) / DAY
-    table.insert(0, "payments", waited.groupby(directions).size())
+    waited = settled["date_completed"] - settled["date_created"]
+    table = rank_percentiles(waited, [settled["direction"]], (50, 90, 99, 100)) / DAY
+    table.insert(0, "payments", waited.groupby(settled["direction"]).count())
     return table.rename(columns={"days_p100": "days_max"}).reset_index()
 
 
 def rank_percentiles(values: pd.Series, keys: list[pd.Series], percents: tuple[int, ...]) -> pd.DataFrame:
     """Return the values at the nearest rank in each group."""
-    values = values.sort_values()
-    groups = values.groupby([key[values.index] for key in keys])
-    rank, size = groups.cumcount() + 1, groups.transform("size")
-    found = {}
-    for percent in percents:
-        here = values[rank == -(-size * percent // 100)]
-        index = pd.DataFrame({key.name: key[here.index] for key in keys})
-        found[f"days_p{percent}"] = here.set_axis(pd.MultiIndex.from_frame(index).rename([key.name for key in keys]))
-    table = pd.DataFrame(found)
-    return table if len(keys) > 1 else table.set_axis(table.index.get_level_values(0))
+    names = [key.name for key in keys]
+    rows = pd.DataFrame({**dict(zip(names, keys, strict=True)), "value": values}).dropna(subset=["value"])
+    rows = rows.sort_values([*names, "value"], ignore_index=True)
+    sizes = rows.groupby(names).size()
+    first = sizes.cumsum() - sizes
+    at = {f"days_p{percent}": first - (-sizes * percent // 100) - 1 for percent in percents}
+    return pd.DataFrame({name: rows["value"].take(places).set_axis(sizes.index) for name, places in at.items()})
 
 
 def people_by_year(payments: pd.DataFrame, tz: str) -> pd.DataFrame:
     """Return the people of each year and the shares of those with the most money."""
-    moved = select_moved(payments)
+    moved = select_moved(payments, [*NAMED, *MOVED])
     year = local_of(moved["date_completed"].fillna(moved["date_created"]), tz).dt.year.rename("year")
     cents = split_cents(moved)
     groups = cents.assign(moved=cents["sent"] + cents["received"]).groupby([year, key_of(moved)])
@@ -229,7 +228,7 @@ def people_by_year(payments: pd.DataFrame, tz: str) -> pd.DataFrame:
 
 def activity(payments: pd.DataFrame, tz: str) -> pd.DataFrame:
     """Return payments by hour of the week."""
-    moved = select_moved(payments)
+    moved = select_moved(payments, ["amount_cents", "date_created"])
     local = local_of(moved["date_created"], tz)
     keys = [local.dt.dayofweek.rename("weekday"), local.dt.hour.rename("hour")]
     cents = moved["amount_cents"].fillna(0).astype("int64").abs()
@@ -239,16 +238,19 @@ def activity(payments: pd.DataFrame, tz: str) -> pd.DataFrame:
 
 
 def normalise(notes: pd.Series) -> pd.Series:
-    """Return notes in lower case, with single spaces."""
-    return notes.str.replace(r"\s+", " ", regex=True).str.strip().str.lower()
+    """Return notes in lower case, with single spaces; many are alike, so each is changed once."""
+    codes, distinct = pd.factorize(notes.fillna(""))
+    texts = pd.Series(distinct, dtype="str").str.replace(r"\s+", " ", regex=True).str.strip().str.lower()
+    return texts.take(codes).set_axis(notes.index)
 
 
 def split_bills(payments: pd.DataFrame, as_of: str) -> pd.DataFrame:
     """Return the bills that the viewer split."""
     is_charge = (payments["kind"] == "payment") & (payments["action"] == "charge")
-    made = payments[is_charge & (payments["direction"] == "in")].dropna(subset=["date_created"])
+    names = ["payment_id", *NAMED, "status", "amount_cents", "note", "date_created"]
+    made = payments.loc[is_charge & (payments["direction"] == "in"), names].dropna(subset=["date_created"])
     made = made.assign(text=normalise(made["note"]), key=key_of(made), cents=made["amount_cents"].fillna(0).abs())
-    made = made[made["text"].fillna("") != ""].sort_values(["date_created", "payment_id"])
+    made = made[made["text"] != ""].sort_values(["date_created", "payment_id"])
     gap = made.groupby("text")["date_created"].diff()
     made["bill"] = (gap.isna() | (gap > pd.Timedelta("6h"))).groupby(made["text"]).cumsum()
     status = made["status"]
@@ -268,9 +270,11 @@ def split_bills(payments: pd.DataFrame, as_of: str) -> pd.DataFrame:
 
 def unusual(payments: pd.DataFrame) -> pd.DataFrame:
     """Return probable duplicates, and payments far larger than usual."""
-    moved = select_moved(payments).dropna(subset=["amount_cents"])
+    names = ["payment_id", "direction", *NAMED, "amount_cents", "date_created", "note"]
+    moved = select_moved(payments, names).dropna(subset=["amount_cents"])
     moved = moved.assign(key=key_of(moved), cents=moved["amount_cents"].astype("int64").abs())
-    alike = moved.assign(text=normalise(moved["note"].fillna(""))).sort_values(["date_created", "payment_id"])
+    alike = moved[moved.duplicated(["key", "direction", "cents"], keep=False)]
+    alike = alike.assign(text=normalise(alike["note"])).sort_values(["date_created", "payment_id"])
     groups = alike.groupby(["key", "direction", "cents", "text"])
     before = groups[["date_created", "payment_id"]].shift(1)
     is_soon = alike["date_created"] - before["date_created"] <= pd.Timedelta("10min")
@@ -287,18 +291,19 @@ def unusual(payments: pd.DataFrame) -> pd.DataFrame:
     return to_units(table[names], "amount", "usual")
 
 
-def categorise(payments: pd.DataFrame, rules: dict[str, str]) -> pd.Series:
-    """Return the category of each payment: the first regular expression that its note matches."""
-    notes = normalise(payments["note"].fillna(""))
-    found = [notes.str.contains(expression, regex=True).to_numpy(dtype=bool) for expression in rules.values()]
-    return pd.Series(np.select(found, list(rules), default="uncategorised"), payments.index, dtype="str")
+def categorise(notes: pd.Series, rules: dict[str, str]) -> pd.Series:
+    """Return the category of each note: the first regular expression that it matches."""
+    texts = normalise(notes)
+    found = [texts.str.contains(expression, regex=True).to_numpy(dtype=bool) for expression in rules.values()]
+    return pd.Series(np.select(found, list(rules), default="uncategorised"), notes.index, dtype="str")
 
 
 def categories(payments: pd.DataFrame, rules: dict[str, str]) -> pd.DataFrame:
-    """Return money by category."""
-    moved = select_moved(payments)
-    groups = split_cents(moved).groupby(categorise(moved, rules).rename("category"))
-    table = groups.agg(sent=("sent", "sum"), received=("received", "sum"), payments=("sent", "size")).reset_index()
+    """Return money by category; many notes are alike, so each is looked at once."""
+    moved = select_moved(payments, ["note", "flow_cents"])
+    groups = split_cents(moved).groupby(moved["note"].fillna(""), sort=False)
+    notes = groups.agg(sent=("sent", "sum"), received=("received", "sum"), payments=("sent", "size")).reset_index()
+    table = notes.groupby(categorise(notes.pop("note"), rules).rename("category")).sum().reset_index()
     table["net"] = table["received"] - table["sent"]
     table["share_of_sent"] = table["sent"] / table["sent"].sum()
     last = table["category"] == "uncategorised"

@@ -267,13 +267,15 @@ def unusual(payments: pl.LazyFrame) -> pl.LazyFrame:
     """Return probable duplicates, and payments far larger than usual."""
     moved = select_moved(payments).drop_nulls("amount_cents").with_columns(KEY, amount=col("amount_cents").abs())
     names = ["payment_id", "reason", "other_id", "amount", "usual", *NAMED, "date_created", "note"]
-    alike = ["key", "direction", "amount", "text"]
+    alike = ["key", "direction", "amount"]
+    several = moved.group_by(alike).len().filter(col("len") > 1)  # only these have to be sorted
     twice = (
-        moved.with_columns(text=normalise("note"))
+        moved.join(several, on=alike, how="semi")
+        .with_columns(text=normalise("note"))
         .sort("date_created", "payment_id")
         .with_columns(
-            gap=col("date_created").diff().over(alike),
-            other_id=col("payment_id").shift(1).over(alike),
+            gap=col("date_created").diff().over(*alike, "text"),
+            other_id=col("payment_id").shift(1).over(*alike, "text"),
             reason=pl.lit("duplicate"),
             usual=pl.lit(None, dtype=pl.Float64),
         )
@@ -300,12 +302,14 @@ def find_category(rules: dict[str, str]) -> pl.Expr:
 
 
 def categories(payments: pl.LazyFrame, rules: dict[str, str]) -> pl.LazyFrame:
-    """Return money by category."""
+    """Return money by category; many notes are alike, so each is looked at once."""
     return (
         select_moved(payments)
+        .group_by("note")
+        .agg(*SUMS)
         .with_columns(text=normalise("note"))
         .group_by(category=find_category(rules))
-        .agg(*SUMS)
+        .agg(col("sent", "received", "payments").sum())
         .with_columns(NET, share_of_sent=col("sent") / col("sent").sum(), last=col("category") == "uncategorised")
         .sort("last", "sent", "category", descending=[False, True, False])
         .with_columns(to_units("sent", "received", "net"))

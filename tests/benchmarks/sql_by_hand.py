@@ -169,11 +169,13 @@ QUERIES: dict[str, str] = {
     "unusual": f"""
         WITH moved AS (
             SELECT payment_id, abs(amount_cents) AS cents, {_KEY} AS key, direction, counterparty_id, counterparty_name,
-                   date_created, note, {_TEXT} AS text
+                   date_created, note
             FROM payments WHERE {_MOVED} AND amount_cents IS NOT NULL),
+        several AS (SELECT key, direction, cents FROM moved GROUP BY ALL HAVING count(*) > 1),
+        alike AS (SELECT *, {_TEXT} AS text FROM moved SEMI JOIN several USING (key, direction, cents)),
         chained AS (
             SELECT *, lag(payment_id) OVER chain AS other_id, lag(date_created) OVER chain AS before
-            FROM moved WINDOW chain AS (
+            FROM alike WINDOW chain AS (
                 PARTITION BY key, direction, cents, text ORDER BY date_created, payment_id)),
         medians AS (
             SELECT key, direction, median(cents) AS usual FROM moved GROUP BY ALL HAVING count(*) >= 5),
@@ -187,8 +189,11 @@ QUERIES: dict[str, str] = {
         SELECT * EXCLUDE (cents, usual), usual / 100 AS usual, cents / 100 AS amount
         FROM found ORDER BY date_created DESC, payment_id, reason""",
     "categories": f"""
-        WITH notes AS (SELECT flow_cents, {_TEXT} AS text FROM payments WHERE {_MOVED}),
-        sums AS (SELECT {{category}} AS category, {_SUMS} FROM notes GROUP BY ALL)
+        WITH notes AS (SELECT note, {_SUMS} FROM payments WHERE {_MOVED} GROUP BY ALL),
+        texts AS (SELECT * EXCLUDE (note), {_TEXT} AS text FROM notes),
+        sums AS (
+            SELECT {{category}} AS category, sum(sent) AS sent, sum(received) AS received, sum(payments) AS payments
+            FROM texts GROUP BY ALL)
         SELECT category, {_UNITS}, payments, sent / sum(sent) OVER () AS share_of_sent
         FROM sums ORDER BY category = 'uncategorised', sums.sent DESC, category""",
 }

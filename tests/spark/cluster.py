@@ -3,12 +3,9 @@
 Called with the folder of the archive and a folder for Spark's files; prints one line of JSON.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,14 +13,15 @@ TESTS = Path(__file__).parents[1]
 sys.path += [str(TESTS), str(TESTS.parent), str(Path(sys.prefix) / "spark")]
 
 
-def main(archive: str, folder: Path) -> dict[str, Any]:
+def main(archive, folder):
     """Return the columns of the tables, and the number of processes that computed."""
     import pyspark
     from pyspark.sql import SparkSession
-    from spark.calls import CALLS, list_columns
     from spark.conftest import isolate
 
     import p2p_analytics as p2p
+    from support.analyses.calls import CALLS
+    from support.analyses.containers import read_rows
 
     with pytest.MonkeyPatch.context() as patch:
         options = isolate(patch, folder)
@@ -35,7 +33,7 @@ def main(archive: str, folder: Path) -> dict[str, Any]:
     try:
         session.sparkContext.setLogLevel("ERROR")
         scan = p2p.open_archive(archive).scan("spark")
-        tables = {name: list_columns(CALLS[name](scan)) for name in ("monthly_flow", "request_outcomes")}
+        tables = {name: read_rows(CALLS[name](scan)) for name in ("monthly_flow", "request_outcomes")}
         processes = session.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
         return {"tables": tables, "processes": len(processes)}
     finally:

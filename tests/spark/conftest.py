@@ -3,31 +3,23 @@
 `make test-all` puts PySpark beside the environment, where Java is, because it takes half a gigabyte.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from analyses.conftest import payments_frame
 
 from p2p_analytics.frames.arrow import table_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import pandas as pd
-
 BESIDE = Path(sys.prefix) / "spark"
 OLDEST_JAVA = 17
 
 
-def _find_missing() -> str | None:
+def _find_missing():
     """Return what Spark lacks here, as a reason to skip tests."""
     java = shutil.which("java")
     advice = f"install Java {OLDEST_JAVA} or newer (on Debian, default-jre-headless) to run the tests of Spark"
@@ -40,7 +32,7 @@ def _find_missing() -> str | None:
     return None if BESIDE.is_dir() else "PySpark is not installed: `make test-all` installs it if PyPI can be reached"
 
 
-def isolate(patch: pytest.MonkeyPatch, folder: Path) -> dict[str, str]:
+def isolate(patch, folder):
     """Keep Spark away from the settings of the machine, and return the options of a session on 127.0.0.1."""
     for name in [name for name in os.environ if name.startswith(("SPARK_", "PYSPARK_"))]:
         patch.delenv(name)
@@ -66,7 +58,7 @@ def isolate(patch: pytest.MonkeyPatch, folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def pyspark() -> Iterator[None]:
+def pyspark():
     """Skip a test where Spark cannot run; else let PySpark be imported, after the packages of the environment."""
     if missing := _find_missing():
         pytest.skip(missing)
@@ -76,7 +68,7 @@ def pyspark() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def spark(pyspark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def spark(pyspark, tmp_path_factory):
     """Yield a session with one local worker."""
     from pyspark.sql import SparkSession
 
@@ -89,11 +81,11 @@ def spark(pyspark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
 
 
 @pytest.fixture
-def configure(spark: Any) -> Iterator[Callable[[str, str], None]]:
+def configure(spark):
     """Return a function that changes an option of the session until the end of the test."""
     before: dict[str, str] = {}
 
-    def change(name: str, value: str) -> None:
+    def change(name, value):
         before.setdefault(name, spark.conf.get(name))
         spark.conf.set(name, value)
 
@@ -103,12 +95,12 @@ def configure(spark: Any) -> Iterator[Callable[[str, str], None]]:
 
 
 @pytest.fixture
-def to_spark(spark: Any) -> Callable[[pd.DataFrame], Any]:
+def to_spark(spark):
     """Return a function that converts a pandas frame to a DataFrame of the session."""
     return lambda frame: spark.createDataFrame(table_of(frame))
 
 
 @pytest.fixture
-def build() -> Callable[[list[dict[str, Any]]], pd.DataFrame]:
+def build():
     """Return a function that builds a pandas payments frame from literal rows."""
     return payments_frame

@@ -1,20 +1,18 @@
 """Analyses on a cluster on this machine, with an executor in a process of its own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 from pathlib import Path
 
-from spark.calls import CALLS, list_columns
-
 import p2p_analytics as p2p
+from support.analyses.calls import CALLS
+from support.analyses.containers import read_rows
 
 SECONDS = 240
 
 
-def test_tables_of_a_cluster(pyspark: None, tmp_path: Path, history_of, payment) -> None:
+def test_tables_of_a_cluster(pyspark, tmp_path, history_of, payment):
     """They equal those of pandas, though the executor has no Python: expressions run in its Java."""
     archive = p2p.open_archive(tmp_path / "archive")
     days = [payment(day, date_created=f"2024-04-{day:02}T12:00:00", action="charge") for day in range(1, 9)]
@@ -26,7 +24,6 @@ def test_tables_of_a_cluster(pyspark: None, tmp_path: Path, history_of, payment)
     assert done.returncode == 0, done.stderr[-3_000:]
     found = json.loads(done.stdout.splitlines()[-1])
     payments = archive.history().payments
-    for name, columns in found["tables"].items():
-        assert columns == list_columns(CALLS[name](payments))
-        assert columns["payments" if name == "monthly_flow" else "requests"]
+    for name, rows in found["tables"].items():
+        assert rows == read_rows(CALLS[name](payments)) != []
     assert found["processes"] == 2, "the driver and one executor"

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.analyses.equality_table import describe_equality
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -31,7 +29,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         skips.append("The tests of `make test-all` and `make soak` were not selected.")
     sections = [
         ("fault matrix", describe_faults(reports)),
-        ("analyses on every engine", describe_equality(reports)),
         *((title, lines) for report in reports for _, (title, *lines) in _read_sections(report)),
         ("skipped", skips),
     ]

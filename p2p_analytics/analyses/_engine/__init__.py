@@ -17,79 +17,44 @@ Between the two,
 
 tests/analyses/engines/test_narwhals_subset.py lists every function and method of narwhals that analyses may use.
 
-One folder per engine has the same files: ``frames`` reads the columns of a frame, ``queries`` has the steps in words
-of the engine, ``results`` makes the caller's kind of frame. `_engines.Engine` states what a folder contains. A pandas
-frame is computed by Polars: it hands its columns over through Arrow, mostly without a copy, so ``_pandas`` has no
-``queries``. A folder is imported when the first frame of its kind comes, because DuckDB and PySpark are optional.
+One module per engine reads the columns of a frame, has the steps in words of the engine, and makes the caller's kind
+of frame; `_engines.Engine` states its functions. A pandas frame is computed by Polars: it hands its columns over
+through Arrow, mostly without a copy. A module is imported when the first frame of its kind comes, because DuckDB and
+PySpark are optional.
 """
 
-from p2p_analytics.analyses._engine._engines import is_text_column, read_names
-from p2p_analytics.analyses._engine._expressions import (
-    integers,
-    normalise,
-    normalise_text,
-    person_key,
-    share,
-    text_key,
-)
-from p2p_analytics.analyses._engine._kinds import (
-    COUNT,
-    DATE,
-    FLAG,
-    INSTANT,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    Kind,
-    days,
-    units,
-    whole_days,
-)
-from p2p_analytics.analyses._engine._open import add_text_column, open_frame
-from p2p_analytics.analyses._engine._queries import (
-    add_quotient,
-    build_in_parts,
-    collect,
-    collect_here,
-    find_ranked,
-    keep_small,
-    list_parts,
-)
-from p2p_analytics.analyses._engine._ranks import Rank, Ranked
-from p2p_analytics.analyses._engine._results import build_result, build_rows, to_result
-
-__all__ = [
-    "COUNT",
-    "DATE",
-    "FLAG",
-    "INSTANT",
-    "NUMBER",
-    "TEXT",
-    "WHOLE",
-    "Kind",
-    "Rank",
-    "Ranked",
-    "add_quotient",
-    "add_text_column",
-    "build_in_parts",
-    "build_result",
-    "build_rows",
-    "collect",
-    "collect_here",
-    "days",
-    "find_ranked",
-    "integers",
-    "is_text_column",
-    "keep_small",
-    "list_parts",
-    "normalise",
-    "normalise_text",
-    "open_frame",
-    "person_key",
-    "read_names",
-    "share",
-    "text_key",
-    "to_result",
-    "units",
-    "whole_days",
-]
+from p2p_analytics.analyses._engine._engines import is_text_column as is_text_column
+from p2p_analytics.analyses._engine._engines import list_names as list_names
+from p2p_analytics.analyses._engine._expressions import integers as integers
+from p2p_analytics.analyses._engine._expressions import name_key as name_key
+from p2p_analytics.analyses._engine._expressions import normalise as normalise
+from p2p_analytics.analyses._engine._expressions import normalise_text as normalise_text
+from p2p_analytics.analyses._engine._expressions import person_key as person_key
+from p2p_analytics.analyses._engine._expressions import received_cents as received_cents
+from p2p_analytics.analyses._engine._expressions import share as share
+from p2p_analytics.analyses._engine._expressions import text_key as text_key
+from p2p_analytics.analyses._engine._kinds import COUNT as COUNT
+from p2p_analytics.analyses._engine._kinds import DATE as DATE
+from p2p_analytics.analyses._engine._kinds import FLAG as FLAG
+from p2p_analytics.analyses._engine._kinds import INSTANT as INSTANT
+from p2p_analytics.analyses._engine._kinds import NUMBER as NUMBER
+from p2p_analytics.analyses._engine._kinds import TEXT as TEXT
+from p2p_analytics.analyses._engine._kinds import WHOLE as WHOLE
+from p2p_analytics.analyses._engine._kinds import Kind as Kind
+from p2p_analytics.analyses._engine._kinds import days as days
+from p2p_analytics.analyses._engine._kinds import units as units
+from p2p_analytics.analyses._engine._kinds import whole_days as whole_days
+from p2p_analytics.analyses._engine._open import add_text_column as add_text_column
+from p2p_analytics.analyses._engine._open import open_frame as open_frame
+from p2p_analytics.analyses._engine._queries import add_quotient as add_quotient
+from p2p_analytics.analyses._engine._queries import build_in_parts as build_in_parts
+from p2p_analytics.analyses._engine._queries import collect as collect
+from p2p_analytics.analyses._engine._queries import collect_here as collect_here
+from p2p_analytics.analyses._engine._queries import find_ranked as find_ranked
+from p2p_analytics.analyses._engine._queries import keep_small as keep_small
+from p2p_analytics.analyses._engine._queries import list_parts as list_parts
+from p2p_analytics.analyses._engine._ranks import Rank as Rank
+from p2p_analytics.analyses._engine._ranks import Ranked as Ranked
+from p2p_analytics.analyses._engine._results import build_result as build_result
+from p2p_analytics.analyses._engine._results import build_rows as build_rows
+from p2p_analytics.analyses._engine._results import to_result as to_result

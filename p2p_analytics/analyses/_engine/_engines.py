@@ -1,11 +1,14 @@
-"""The engine of a frame: a folder with functions of the same names for each engine."""
+"""The engine of a frame: a module with functions of the same names for each engine."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
+import narwhals.stable.v2 as nw
+import pyarrow as pa
 from narwhals.stable.v2.dependencies import (
     is_duckdb_relation,
     is_pandas_dataframe,
@@ -13,33 +16,22 @@ from narwhals.stable.v2.dependencies import (
     is_polars_lazyframe,
     is_pyspark_dataframe,
 )
+from narwhals.stable.v2.typing import IntoFrame
 
+from p2p_analytics.analyses._engine._kinds import Kind, Selection, Usual
+from p2p_analytics.analyses._engine._ranks import Ranked
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import refuse_failing_query
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import narwhals.stable.v2 as nw
-    import pyarrow as pa
-    from narwhals.stable.v2.typing import IntoFrame
-
-    from p2p_analytics.analyses._engine._kinds import Kind, Selection, Usual
-    from p2p_analytics.analyses._engine._ranks import Ranked
 
 
 class Engine(Protocol):
     """What each engine can do; ``native`` is a frame of its kind, ``frame`` a query on one."""
 
-    @property
-    def ON_POLARS(self) -> bool:  # noqa: N802 - a constant of a module
-        """Whether Polars computes the queries."""
-
     def check(self, native: Any, what: str) -> None:  # noqa: ANN401 - a frame of this kind
         """Raise a SchemaError if the session could return wrong results."""
 
-    def read_names(self, native: Any) -> list[str]:  # noqa: ANN401 - a frame of this kind
-        """Return the names of the columns that are text."""
+    def list_names(self, native: Any) -> list[str]:  # noqa: ANN401 - a frame of this kind
+        """Return the names of the columns, without names that are not text, which pandas allows."""
 
     def is_text_column(self, native: Any, name: str) -> bool:  # noqa: ANN401 - a frame of this kind
         """Return whether a column may hold text, by its dtype."""
@@ -86,7 +78,7 @@ _ADVICE: Final = {
 
 @cache
 def _load(name: str) -> Engine:
-    """Return the folder of an engine, which imports the engine."""
+    """Return the module of an engine, which imports the engine."""
     return cast("Engine", import_module(f"{__package__}.{name}"))
 
 
@@ -123,8 +115,8 @@ def find_computing_engine(frame: nw.LazyFrame[Any]) -> Engine:
     return _load("_polars" if frame.implementation.is_polars() else "_spark")
 
 
-def read_names(native: IntoFrame, *, what: str) -> list[str]:
-    """Return the column names of a frame that are text.
+def list_names(native: IntoFrame, *, what: str) -> list[str]:
+    """Return the names of a frame's columns, without names that are not text.
 
     Raises
     ------
@@ -133,7 +125,7 @@ def read_names(native: IntoFrame, *, what: str) -> list[str]:
     """
     engine = find_engine(native, what=what)
     with refuse_failing_query(native, what=what):
-        return engine.read_names(native)
+        return engine.list_names(native)
 
 
 def is_text_column(native: IntoFrame, name: str) -> bool:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 import narwhals.stable.v2 as nw
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 _WHITE: Final = "[\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"  # as str.split() has it
-_LOWER: Final = {
-    "\u0130": "i\u0307",
-    "\u03a3": "\u03c3",
-    "\u03c2": "\u03c3",
-}  # the Turkish I with a dot; a sigma, which differs at the end of a word
+# The Turkish I with a dot; a sigma, which differs at the end of a word.
+_LOWER: Final = {"\u0130": "i\u0307", "\u03a3": "\u03c3", "\u03c2": "\u03c3"}
 
 
 def integers(names: Iterable[str]) -> nw.Expr:
@@ -40,11 +35,18 @@ def person_key() -> nw.Expr:
     For few rows: engines take longer to write it than to group by the id and the name.
     """
     has_id = ~nw.col("counterparty_id").is_null()
-    return (
-        nw.when(has_id)
-        .then(nw.concat_str(nw.lit("id"), nw.col("counterparty_id")))
-        .otherwise(text_key("counterparty_name"))
-    )
+    by_id = nw.concat_str(nw.lit("id"), nw.col("counterparty_id"))
+    return nw.when(has_id).then(by_id).otherwise(text_key("counterparty_name"))
+
+
+def name_key() -> nw.Expr:
+    """Return the name of a counterparty without an id, by which only these are grouped; null for one with an id."""
+    return nw.when(nw.col("counterparty_id").is_null()).then(nw.col("counterparty_name"))
+
+
+def received_cents() -> nw.Expr:
+    """Return the cents that came in, 0 for a payment that went out."""
+    return nw.when(nw.col("direction") == "in").then(nw.col("flow_cents")).otherwise(0)
 
 
 def normalise(name: str) -> nw.Expr:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
 
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames import schema as frames
 from p2p_analytics.times import DAY_US
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from datetime import datetime
-
-    from p2p_analytics.vocabulary import Status
+from p2p_analytics.vocabulary import Status
 
 CSV_ADVICE: Final = "pandas.read_csv guesses types, p2p.read_csv keeps them"
 _WORDS: Final = {

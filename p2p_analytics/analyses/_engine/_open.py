@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import narwhals.stable.v2 as nw
+import pandas as pd
 import polars as pl
+from narwhals.dtypes import DType
 from narwhals.stable.v2.dependencies import is_pandas_dataframe
+from narwhals.stable.v2.typing import IntoFrame
 
 from p2p_analytics import forks
 from p2p_analytics.analyses._engine import _kinds
-from p2p_analytics.analyses._engine._engines import find_engine, read_names
+from p2p_analytics.analyses._engine._engines import find_engine, list_names
 from p2p_analytics.analyses._engine._kinds import Usual
 from p2p_analytics.analyses._engine._queries import collect
 from p2p_analytics.currencies import UNKNOWN_CURRENCY, US_DOLLARS, describe_code
@@ -19,15 +23,7 @@ from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames import schema as frames
 from p2p_analytics.frames.row_currencies import code_expression
 from p2p_analytics.times import END_US, FIRST_US, to_microseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pandas as pd
-    from narwhals.dtypes import DType
-    from narwhals.stable.v2.typing import IntoFrame
-
-    from p2p_analytics.vocabulary import Status
+from p2p_analytics.vocabulary import Status
 
 _DTYPES: Final[Mapping[str, DType]] = {
     frames.TEXT: nw.String(),
@@ -48,7 +44,6 @@ _USUAL_WORDS: Final = {
 }
 _FLAG: Final = "is directed"
 _INSTANT: Final = nw.Datetime("us", "UTC")
-_NO_ENDS: Final = (FIRST_US, FIRST_US)  # of a frame without dates
 
 
 class Payments(NamedTuple):
@@ -98,9 +93,11 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     """
     _refuse_forked_process()
     engine = find_engine(native, what=what)
-    names = read_names(native, what=what)
+    names = list_names(native, what=what)
     needed = list(dict.fromkeys([*needed, *(["status", "direction"] if status else [])]))
-    _require(native, names, needed, what)
+    is_indexed = is_pandas_dataframe(native) and not ({*needed} - {*names}).isdisjoint(native.index.names)
+    advice = {"instead": "frame.reset_index(), because the index has them"} if is_indexed else {}
+    frames.require(names, needed, what=what, **advice)
     wanted = dict.fromkeys([*needed, *optional])
     given = [name for name in dict.fromkeys([*wanted, "kind", "currency", "source"]) if name in names]
     if duplicates := [name for name in given if names.count(name) > 1]:
@@ -110,11 +107,11 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     read = engine.read(native, _kinds.Selection(given, wanted, status), what)
     dtypes = dict(read.collect_schema())
     changes = _plan_casts(dtypes, what)
-    judged = _list_judged(dtypes, by_currency=by_currency)
-    usual = {name: found for name in judged if (found := _find_usual(name, dtypes[name]))}
+    judged = _find_usual(dtypes, by_currency=by_currency)
+    usual = {name: values for name, values in judged.items() if values}
     with frames.refuse_failing_query(native, what=what):
         number, unusual = engine.find_unusual(read, usual, what)
-    unusual |= judged - {*usual}
+    unusual |= judged.keys() - usual.keys()
     rows = _select_counted(read, dtypes, status, by_kind="kind" in unusual and not every_kind)
     # Instants are converted after the filter: before it, Polars would convert all rows.
     counted = engine.convert_instants(rows, what)
@@ -142,32 +139,24 @@ def add_text_column(native: Any, columns: Sequence[str], name: str, value: nw.Ex
     _refuse_forked_process()
     engine = find_engine(native, what=what)
     engine.check(native, what)
-    names = read_names(native, what=what)
+    names = list_names(native, what=what)
     given = [column for column in columns if column in names]
-    missing = {column: nw.lit(None, dtype=nw.String()) for column in columns if column not in names}
-    if is_pandas_dataframe(native):
-        rows = nw.from_native(pl.DataFrame({"row": range(len(native))})).lazy()
-        frame = engine.read(native, _kinds.Selection(given, given), what) if given else rows
-        changes = {**(_plan_casts(dict(frame.collect_schema()), what) if given else {}), **missing}
-        added = _change(frame, changes).select(value.alias(name)).collect()
-        return _build_series(added, name, native)
-    frame = nw.from_native(native)
-    casts = _plan_casts(dict(frame.lazy().select(*given).collect_schema()), what) if given else {}
-    found = _change(frame, {**casts, **missing}).with_columns(**{name: value})
+    is_pandas = is_pandas_dataframe(native)
+    frame: Any = nw.from_native(pl.DataFrame({"row": range(len(native))}) if is_pandas else native)
+    if is_pandas and given:
+        frame = engine.read(native, _kinds.Selection(given, given), what)
+    changes = {column: nw.lit(None, dtype=nw.String()) for column in columns if column not in names}
+    if given:
+        changes |= _plan_casts(dict(frame.lazy().select(*given).collect_schema()), what)
+    changed = frame.with_columns(**changes) if changes else frame
+    if is_pandas:
+        text = changed.lazy().select(value.alias(name)).collect().get_column(name)
+        dtype: Any = pd.StringDtype(na_value=float("nan"))
+        return pd.Series(dtype.__from_arrow__(text.to_arrow()), index=native.index, name=name)
+    found = changed.with_columns(**{name: value})
     if name in names:  # else it is the last column anyway, and narwhals cannot name each column of Spark
         found = found.select(*(column for column in names if column != name), name)
     return found.to_native()
-
-
-def _change(frame: Any, changes: dict[str, nw.Expr]) -> Any:  # noqa: ANN401 - a frame or a lazy frame
-    return frame.with_columns(**changes) if changes else frame
-
-
-def _build_series(table: nw.DataFrame[Any], name: str, native: pd.DataFrame) -> pd.Series[Any]:
-    import pandas as pd
-
-    dtype: Any = pd.StringDtype(na_value=float("nan"))
-    return pd.Series(dtype.__from_arrow__(table.get_column(name).to_arrow()), index=native.index, name=name)
 
 
 def _refuse_forked_process() -> None:
@@ -178,34 +167,38 @@ def _refuse_forked_process() -> None:
         )
 
 
-def _require(native: IntoFrame, names: Sequence[str], needed: Sequence[str], what: str) -> None:
-    indexed = {*needed} - {*names} & {*native.index.names} if is_pandas_dataframe(native) else set()
-    advice = {"instead": "frame.reset_index(), because the index has them"} if indexed else {}
-    frames.require(names, needed, what=what, **advice)
-
-
 def _plan_casts(found: Mapping[str, DType], what: str) -> dict[str, nw.Expr]:
-    """Return the casts of columns to the dtypes of the schema, except for instants, which the engine checks."""
+    """Return the casts of columns to the dtypes of the schema, except for instants, which the engine checks.
+
+    A column is cast if that changes no value; a column with only nulls is Unknown.
+    """
     casts = {}
     for name, dtype in found.items():
         kind = _kinds.find_kind(name)
-        wanted = _DTYPES[kind]
-        if dtype == wanted or (kind == frames.INSTANT and not isinstance(dtype, nw.Unknown)):
+        wanted, is_unknown = _DTYPES[kind], isinstance(dtype, nw.Unknown)
+        if dtype == wanted or (kind == frames.INSTANT and not is_unknown):
             continue
-        if not _is_castable(dtype, wanted):
+        is_text = wanted == nw.String and isinstance(dtype, (nw.Categorical, nw.Enum))
+        if not (is_unknown or is_text or (wanted == nw.Int64 and dtype.is_integer())):
             advice = "cast it, if it holds cents and not currency units" if wanted == nw.Int64 else "cast it"
             raise _kinds.build_error(what, name, kind, str(dtype), advice)
         casts[name] = nw.col(name).cast(wanted)
     return casts
 
 
-def _is_castable(found: DType, wanted: DType) -> bool:
-    """Return whether a column can be cast without a change of its values; a column with only nulls is Unknown."""
-    if isinstance(found, nw.Unknown):
-        return True
-    if wanted == nw.String:
-        return isinstance(found, (nw.Categorical, nw.Enum))
-    return wanted == nw.Int64 and found.is_integer()
+def _find_usual(dtypes: Mapping[str, DType], *, by_currency: bool) -> dict[str, Usual | None]:
+    """Return the usual values of each column that may need a check; None for a dtype that engines cannot compare."""
+    found: dict[str, Usual | None] = {}
+    words = {"kind"} if by_currency else {"kind", "currency" if "currency" in dtypes else "source"}
+    for name, dtype in dtypes.items():
+        kind = _kinds.find_kind(name)
+        if kind == frames.WHOLE:
+            found[name] = Usual(-_USUAL_CENTS, _USUAL_CENTS)
+        elif kind == frames.INSTANT:
+            found[name] = Usual(_USUAL_FIRST, _USUAL_LAST) if dtype == _INSTANT else None
+        elif name in words:
+            found[name] = _USUAL_WORDS[name] if dtype == nw.String() else None
+    return found
 
 
 def _select_counted(
@@ -232,65 +225,11 @@ def _select_counted(
     return rows.filter(*conditions) if conditions else rows
 
 
-class _Extremes(NamedTuple):
-    """The largest amounts of each column, or their sums; the first and last instants; other currencies than dollars."""
-
-    cents: Mapping[str, float]
-    instants: Mapping[str, tuple[int, int]]
-    others: bool
-
-    @property
-    def large(self) -> list[str]:
-        """The columns with amounts that are too large to be exact."""
-        return [name for name, cents in self.cents.items() if cents >= _TOO_MANY_CENTS]
-
-    @property
-    def distant(self) -> list[str]:
-        """The columns with instants outside the calendar."""
-        return [name for name, ends in self.instants.items() if ends[0] < -_FARTHEST_US or ends[1] > _FARTHEST_US]
-
-
 def _check_rows(
     counted: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currency: bool, sums: bool
 ) -> tuple[str, tuple[int, int]]:
     """Return the currency and the ends of `Payments`; raise a SchemaError for amounts, dates or currencies."""
-    found = _find_extremes(counted, native, what, by_currency=by_currency, sums=sums)
-    for name in found.large:
-        raise SchemaError(f"{what}: the column {name} holds {_kinds.TOO_LARGE}.")
-    for name in found.distant:
-        raise _kinds.build_error(what, name, frames.INSTANT, "dates outside the calendar", "correct them")
-    currency = US_DOLLARS
-    if found.others:
-        code = code_expression(counted.collect_schema().names())
-        first, last = collect(counted.select(first=code.min(), last=code.max()), native, what=what).row(0)
-        if first != last:
-            raise _build_currencies_error(counted, native, what)
-        currency = str(first)
-    within = [min(max(instant, FIRST_US), END_US - 1) for ends in found.instants.values() for instant in ends]
-    return currency, (min(within), max(within)) if within else _NO_ENDS
-
-
-def _list_judged(dtypes: Mapping[str, DType], *, by_currency: bool) -> set[str]:
-    """Return the columns that may need a closer look, or a filter."""
-    words = {"kind"} if by_currency else {"kind", "currency" if "currency" in dtypes else "source"}
-    return {name for name in dtypes if name in words or _kinds.find_kind(name) in {frames.WHOLE, frames.INSTANT}}
-
-
-def _find_usual(name: str, dtype: DType) -> Usual | None:
-    """Return the usual values of a column; None for a dtype that engines cannot compare with them."""
-    kind = _kinds.find_kind(name)
-    if kind == frames.WHOLE:
-        return Usual(-_USUAL_CENTS, _USUAL_CENTS)
-    if kind == frames.INSTANT:
-        return Usual(_USUAL_FIRST, _USUAL_LAST) if dtype == _INSTANT else None
-    return _USUAL_WORDS[name] if dtype == nw.String() else None
-
-
-def _find_extremes(
-    frame: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currency: bool, sums: bool
-) -> _Extremes:
-    """Return the extremes of all rows of a frame, by one query."""
-    names = frame.collect_schema().names()
+    names = counted.collect_schema().names()
     amounts = [name for name in names if _kinds.find_kind(name) == frames.WHOLE]
     dates = [name for name in names if _kinds.find_kind(name) == frames.INSTANT]
     # A sum of floats without sign reaches the bound exactly where the sum of the cents does.
@@ -298,17 +237,25 @@ def _find_extremes(
     wanted = [size.sum() if sums else size.max() for size in sizes]
     wanted += [nw.col(name).min().alias(f"{name} from") for name in dates]
     wanted += [nw.col(name).max().alias(f"{name} to") for name in dates]
+    code = code_expression(names)
     if {"currency", "source"} & {*names} and not by_currency:  # to look for another code is quicker than to sort them
-        wanted.append((code_expression(names) != US_DOLLARS).cast(nw.Int64()).max().alias("others"))
-    if not wanted:
-        return _Extremes({}, {}, others=False)
-    (found,) = collect(frame.select(*wanted), native, what=what).rows(named=True)
-    ends = {name: (found[f"{name} from"], found[f"{name} to"]) for name in dates}
-    return _Extremes(
-        {name: found[name] or 0 for name in amounts},
-        {name: each for name, each in ends.items() if None not in each},
-        bool(found.get("others")),
-    )
+        wanted.append((code != US_DOLLARS).cast(nw.Int64()).max().alias("others"))
+    (found,) = collect(counted.select(*wanted), native, what=what).rows(named=True) if wanted else [{}]
+    for name in amounts:
+        if (found[name] or 0) >= _TOO_MANY_CENTS:
+            raise SchemaError(f"{what}: the column {name} holds {_kinds.TOO_LARGE}.")
+    ends = {name: (found[f"{name} from"], found[f"{name} to"]) for name in dates if found[f"{name} from"] is not None}
+    for name, (first, last) in ends.items():
+        if first < -_FARTHEST_US or last > _FARTHEST_US:
+            raise _kinds.build_error(what, name, frames.INSTANT, "dates outside the calendar", "correct them")
+    currency = US_DOLLARS
+    if found.get("others"):
+        first, last = collect(counted.select(first=code.min(), last=code.max()), native, what=what).row(0)
+        if first != last:
+            raise _build_currencies_error(counted, native, what)
+        currency = str(first)
+    within = [min(max(instant, FIRST_US), END_US - 1) for pair in ends.values() for instant in pair]
+    return currency, (min(within, default=FIRST_US), max(within, default=FIRST_US))
 
 
 def _build_currencies_error(frame: nw.LazyFrame[Any], native: IntoFrame, what: str) -> SchemaError:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import polars as pl
 from narwhals.stable.v2.dependencies import is_duckdb_relation, is_polars_lazyframe
+from narwhals.stable.v2.typing import IntoFrame
 
 from p2p_analytics.analyses._engine._engines import find_computing_engine, find_engine
+from p2p_analytics.analyses._engine._ranks import Ranked
 from p2p_analytics.frames.schema import refuse_failing_query
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from narwhals.stable.v2.typing import IntoFrame
-
-    from p2p_analytics.analyses._engine._ranks import Ranked
 
 
 def add_quotient(frame: nw.LazyFrame[Any], name: str, dividend: nw.Expr, divisor: int) -> nw.LazyFrame[Any]:

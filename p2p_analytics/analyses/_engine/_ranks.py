@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import narwhals.stable.v2 as nw
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-_WHOLE: Final = 100
 _PART_OF_ROW: Final = 1e-13  # less than one value as a share of all, and more than an error of rounding
 
 
@@ -23,7 +20,7 @@ class Rank(NamedTuple):
     from_largest: bool = False
 
 
-LARGEST: Final = Rank(_WHOLE)  # the largest value, which needs no order of the others
+LARGEST: Final = Rank(100)  # the largest value, which needs no order of the others
 
 
 class Ranked(NamedTuple):
@@ -52,8 +49,8 @@ class Ranked(NamedTuple):
 def find_share(rank: Rank) -> float:
     """Return the share such that ceil(share * n) is the place of the rank among n values, from the smallest."""
     if not rank.from_largest:
-        return rank.percent / _WHOLE - _PART_OF_ROW
-    return (_WHOLE - rank.percent) / _WHOLE + _PART_OF_ROW
+        return rank.percent / 100 - _PART_OF_ROW
+    return (100 - rank.percent) / 100 + _PART_OF_ROW
 
 
 def count_ranked(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[Any]:
@@ -68,8 +65,8 @@ def count_ranked(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[Any]:
     )
     reached = {}
     for name, rank in ranks.items():
-        whole = col("values") * (_WHOLE - rank.percent if rank.from_largest else rank.percent)
-        seen = col("_seen") * _WHOLE
+        whole = col("values") * (100 - rank.percent if rank.from_largest else rank.percent)
+        seen = col("_seen") * 100
         reached[name] = nw.when(seen > whole if rank.from_largest else seen >= whole).then(col(value))
     found = ranked.with_columns(**reached).group_by(*keys)
     return found.agg(*others, *(col(name).min() for name in ["values", *ranks]))

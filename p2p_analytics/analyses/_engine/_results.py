@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
+from narwhals.stable.v2.dependencies import is_duckdb_relation, is_pyspark_dataframe
+from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 from p2p_analytics.analyses._engine._engines import find_engine
-from p2p_analytics.analyses._engine._kinds import TEXT
-from p2p_analytics.analyses._engine._polars.results import set_types
+from p2p_analytics.analyses._engine._kinds import TEXT, Kind
+from p2p_analytics.analyses._engine._polars import set_types
 from p2p_analytics.currencies import US_DOLLARS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
-
-    from p2p_analytics.analyses._engine._kinds import Kind
 
 
 def build_rows(
@@ -29,10 +25,14 @@ def build_rows(
 
 
 def build_result(
-    like: IntoFrameT, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind], currency: str = US_DOLLARS
+    like: IntoFrameT, rows: Sequence[Mapping[str, object]], schema: Mapping[str, Kind], currency: str = US_DOLLARS
 ) -> IntoFrameT:
-    """Return literal rows as a result, of kinds that show no other column; see `to_result`."""
-    return to_result(build_rows(like, rows, schema), like, schema, currency)
+    """Return rows that Python made as a result, from the computed columns of its kinds; see `to_result`."""
+    columns = {}
+    for result, kind in schema.items():
+        name = kind.column or result
+        columns[name] = pa.array([row[name] for row in rows], kind.arrow if kind.per == 1 else "int64")
+    return to_result(find_engine(like, what="result").load_table(like, pa.table(columns)), like, schema, currency)
 
 
 def to_result(
@@ -47,7 +47,7 @@ def to_result(
         frame, schema = frame.with_columns(currency=nw.lit(currency)), {**schema, "currency": TEXT}
     engine = find_engine(like, what="result")
     result: IntoFrameT
-    if frame.implementation.is_polars() and not engine.ON_POLARS:
+    if frame.implementation.is_polars() and (is_duckdb_relation(like) or is_pyspark_dataframe(like)):
         found = set_types(frame, schema).collect()
         columns = {name: found.get_column(name).to_arrow() for name in schema}
         texts = {name: columns[name].cast("string") for name, kind in schema.items() if kind.has_type(TEXT)}

@@ -61,15 +61,13 @@ def find_forms(folded: str) -> set[str]:
     if ("@" in folded or "dot" in folded or "mail" in folded) and _EMAIL.search(folded):
         found.add("email")
     if _DIGIT.search(folded):
-        if any(map(_is_phone, _PHONES.finditer(folded))):
-            found.add("phone")
+        for number in _PHONES.finditer(folded):
+            text = number.group()
+            digits = sum(map(str.isdigit, text))
+            before = folded[max(number.start() - _BEFORE, 0) : number.start()]
+            is_phone = _FEWEST_DIGITS <= digits <= _MOST_DIGITS and not _DATE.fullmatch(text)
+            if is_phone and not _NO_PHONE.search(before):
+                found.add("phone")
         if _STREET.search(folded):
             found.add("address")
     return found
-
-
-def _is_phone(number: re.Match[str]) -> bool:
-    text = number.group()
-    digits = sum(map(str.isdigit, text))
-    before = number.string[max(number.start() - _BEFORE, 0) : number.start()]
-    return _FEWEST_DIGITS <= digits <= _MOST_DIGITS and not _DATE.fullmatch(text) and not _NO_PHONE.search(before)

@@ -12,14 +12,12 @@ A row of the file is a pattern with its reason: a word, a phrase or emoji. Where
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from p2p_analytics.analyses._notes._tokens import collapse, fold, spell_forms, split_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _FILE: Final = "sensitive_notes.csv"
 _HARMLESS: Final = "harmless"
@@ -36,9 +34,6 @@ class Pattern(NamedTuple):
     is_whole: bool
     needs: str
     unless: str
-
-
-_NONE: Final[list[Pattern]] = []
 
 
 class _Node:
@@ -64,7 +59,6 @@ class Lists:
         self._root = _Node()
         self._ends: dict[str, _Node] = {}
         self._beginnings: dict[str, _Node] = {}
-        self._longest = 1
         self._starts = lru_cache(maxsize=1 << 16)(self._find_starts)
         table = list(rows)
         self._members: dict[str, list[str]] = {}
@@ -74,43 +68,23 @@ class Lists:
         for row in table:
             self._add_row(row)
 
-    def find(self, batches: Iterable[list[str]]) -> set[str]:
-        """Return the reasons of the patterns in a note; its words come in batches."""
+    def find(self, tokens: Sequence[str]) -> set[str]:
+        """Return the reasons of the patterns in the words of a note."""
         found: set[Pattern] = set()
-        count = covered = 0
-        kept: list[str] = []
-        for batch in batches:
-            count += len(batch)
-            kept += batch
-            if len(kept) > 2 * self._longest:
-                at, length = self._search(kept, len(kept) - self._longest, found)
-                covered += length
-                kept = kept[at:]
-        covered += self._search(kept, len(kept), found)[1]
-        if not found:
-            return set()
+        at = covered = 0
+        while at < len(tokens):
+            length, patterns = self._match(tokens, at)
+            found.update(patterns)
+            covered += length if any(pattern.is_whole for pattern in patterns) else 0
+            at += length or 1
         reasons = {pattern.reason for pattern in found}
         return {
             pattern.reason
             for pattern in found
-            if (not pattern.is_whole or covered == count)
+            if (not pattern.is_whole or covered == len(tokens))
             and (not pattern.needs or pattern.needs in reasons)
             and not (pattern.unless and pattern.unless in reasons)
         }
-
-    def _search(self, tokens: Sequence[str], end: int, found: set[Pattern]) -> tuple[int, int]:
-        """Add the patterns that begin before ``end``; return the place after the last, and the words of whole notes."""
-        at = covered = 0
-        while at < end:
-            nodes = self._starts(tokens[at])
-            if not nodes:
-                at += 1
-                continue
-            length, patterns = self._match(nodes, tokens, at)
-            found.update(patterns)
-            covered += length if any(pattern.is_whole for pattern in patterns) else 0
-            at += length or 1
-        return at, covered
 
     def _add_row(self, row: dict[str, str]) -> None:
         reason = "" if row["reason"] == _HARMLESS else row["reason"]
@@ -121,7 +95,7 @@ class Lists:
             parts.setdefault(text.strip(_REST), _Node()).patterns.append(pattern)
             return
         for phrase in self._expand(text):
-            words = [word for batch in split_tokens(fold(phrase)) for word in batch]
+            words = split_tokens(fold(phrase))
             self._add(words, pattern)
             if len(words) == 1 and (single := collapse(words[0])) != words[0]:
                 self._add([single], pattern)
@@ -143,7 +117,6 @@ class Lists:
         for word in words:
             node = node.following.setdefault(word, _Node())
         node.patterns.append(pattern)
-        self._longest = max(self._longest, len(words))
 
     def _find_starts(self, word: str) -> tuple[_Node, ...]:
         forms = spell_forms(word)
@@ -159,18 +132,18 @@ class Lists:
         ]
         return tuple(starts)
 
-    def _match(self, nodes: Sequence[_Node], tokens: Sequence[str], at: int) -> tuple[int, list[Pattern]]:
+    def _match(self, tokens: Sequence[str], at: int) -> tuple[int, list[Pattern]]:
         """Return the number of words of the longest match at a place, 0 for none, and its patterns."""
-        length, best = 0, (0, _NONE)
-        while nodes:
-            length += 1
+        nodes = self._starts(tokens[at])
+        best: tuple[int, list[Pattern]] = (0, [])
+        for length in range(1, len(tokens) - at + 1):
             # The first form of a word is the word itself, so that "shots" wins over "shot".
             if patterns := next((node.patterns for node in nodes if node.patterns), None):
                 best = (length, patterns)
             if at + length == len(tokens) or not any(node.following for node in nodes):
                 break
             forms = spell_forms(tokens[at + length])
-            nodes = [node.following[form] for node in nodes for form in forms if form in node.following]
+            nodes = tuple(node.following[form] for node in nodes for form in forms if form in node.following)
         return best
 
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from itertools import islice
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final
 
 _SKIN_TONES: Final = range(0x1F3FB, 0x1F400)
 _DROPPED: Final = frozenset({"Mn", "Me", "Cf"})  # accents, key caps, variation selectors, joiners
@@ -22,7 +18,6 @@ _LONG: Final = 6
 _DIGITS_AS_LETTERS: Final = str.maketrans("013457", "oieast")
 _SHORTEST_PLURAL: Final = 4
 _LONGEST_WORD: Final = 64
-_AT_A_TIME: Final = 10_000
 _MIXED: Final = re.compile(r"\d[a-z]|[a-z]\d")
 
 
@@ -50,15 +45,10 @@ def fold(note: str) -> str:
     return (note if note.isascii() else note.translate(_FOLDS)).lower()
 
 
-def split_tokens(folded: str) -> Iterator[list[str]]:
-    """Yield the words and emoji of a folded text, some at a time; apostrophes and other punctuation are left out."""
+def split_tokens(folded: str) -> list[str]:
+    """Return the words and emoji of a folded text; apostrophes and other punctuation are left out."""
     text = _AT.sub("at", folded).replace("&", " and ").replace("'", "")
-    if len(text) <= _AT_A_TIME:
-        yield [token for token in _TOKEN.findall(text) if token]
-        return
-    tokens = (found[1] for found in _TOKEN.finditer(text) if found[1])
-    while batch := list(islice(tokens, _AT_A_TIME)):
-        yield batch
+    return [token for token in _TOKEN.findall(text) if token]
 
 
 def collapse(word: str) -> str:

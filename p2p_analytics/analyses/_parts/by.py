@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from narwhals.stable.v2.typing import IntoFrame
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from narwhals.stable.v2.typing import IntoFrame
 
 GROUP: Final = "by_value"  # within a query, so that a column of any name can be `by`
 
@@ -28,7 +26,7 @@ def check_by(by: object, payments: IntoFrame, taken: Collection[str], *, what: s
     SchemaError
         The frame is something else.
     """
-    names = _engine.read_names(payments, what=what)
+    names = _engine.list_names(payments, what=what)
     if isinstance(by, str) and by in taken:
         raise ConfigurationError(f"by={by!r} is a column of the result: name another text column, like 'action'.")
     if by in names and (advice := _find_clash(str(by), taken)):

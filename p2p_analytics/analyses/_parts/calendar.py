@@ -7,21 +7,18 @@ So the offsets of a zone, and the periods of its days, are computed here, and a 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Collection
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
+from zoneinfo import ZoneInfo
 
 import narwhals.stable.v2 as nw
+from narwhals.stable.v2.typing import IntoFrame
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.times import DAY_US, END_US, FIRST_US, MICROSECOND, from_microseconds, to_microseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from zoneinfo import ZoneInfo
-
-    from narwhals.stable.v2.typing import IntoFrame
 
 Every = Literal["day", "week", "month", "quarter", "year"]
 
@@ -30,18 +27,18 @@ _SECOND_US: Final = 1_000_000
 _MONDAY: Final = 3  # 1970-01-01 was a Thursday
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 _MONTHS: Final = {"month": 1, "quarter": 3, "year": 12}
-_LONGEST: Final = {
-    "day": 1,
-    "week": 7,
-    "month": 31,
-    "quarter": 92,
-    "year": 366,
-}  # days: from the first of a period into the next one
+# Days from the first of a period into the next one.
+_LONGEST: Final = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}
 
 
 def within_calendar(instant: nw.Expr) -> nw.Expr:
     """Return instants with null for those outside the supported calendar."""
     return nw.when(instant >= FIRST_US, instant < END_US).then(instant)
+
+
+def settled_us() -> nw.Expr:
+    """Return the instants at which settled payments moved money, null for those outside the supported calendar."""
+    return within_calendar(nw.coalesce(nw.col("date_completed"), nw.col("date_created")))
 
 
 def add_local_time(
@@ -98,18 +95,26 @@ def _add_steps(
 
     The column ``at`` is null or not before the first start.
     """
-    first, length = steps[0][0], _find_gap(steps)
+    (first, value), *remaining = steps
+    length = _find_gap(steps)
+    rows = []  # stretches of this length, with the start of the step in each and the values before and after that
+    for number, start in enumerate(range(first, steps[-1][0] + 1, length)):
+        is_changed = bool(remaining) and remaining[0][0] < start + length
+        turn, after = remaining.pop(0) if is_changed else (start, value)
+        rows.append((number, turn, value, after))
+        value = after
     names = [f"{name}_{part}" for part in ("stretch", "turn", "before", "after")]
-    rows = zip(*_cut(steps, range(first, steps[-1][0] + 1, length)), strict=True)
-    stretches = _engine.build_rows(payments, dict(zip(names, rows, strict=True)), dict.fromkeys(names, _engine.COUNT))
-    turn, before, after = map(nw.col, names[1:])
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    stretches = _engine.build_rows(payments, columns, dict.fromkeys(names, _engine.COUNT))
     last_stretch = (steps[-1][0] - first) // length
     stretch = nw.col(names[0]).cast(nw.Int64())
     return (
         _engine.add_quotient(frame, names[0], nw.col(at) - first, length)
         .with_columns(nw.when(stretch > last_stretch).then(last_stretch).otherwise(stretch).alias(names[0]))
         .join(stretches, on=names[0], how="left")
-        .with_columns(nw.when(nw.col(at) >= turn).then(after).otherwise(before).alias(name))
+        .with_columns(
+            nw.when(nw.col(at) >= nw.col(names[1])).then(nw.col(names[3])).otherwise(nw.col(names[2])).alias(name)
+        )
     )
 
 
@@ -128,14 +133,21 @@ def weekday(day: nw.Expr) -> nw.Expr:
     return (day + _MONDAY) % 7
 
 
-def list_first_days(days: Collection[int], every: Every) -> list[int]:
-    """Return the first day of each period from the first to the last of some days, none if there are none."""
-    return [start for _, start in _list_starts(every, min(days), max(days))] if days else []
+def list_periods(days: Collection[int | None], every: Every) -> list[int | None]:
+    """Return the first day of each period from the first to the last of some days; null last, if it is among them."""
+    dated = [day for day in days if day is not None]
+    starts = [start for _, start in _list_starts(every, min(dated), max(dated))] if dated else []
+    return [*starts, *([None] if None in days else [])]
 
 
 def to_date(day: int) -> date:
     """Return a day that is counted from 1970-01-01 as a date."""
     return date.fromordinal(day + _EPOCH_DAY)
+
+
+def name_month(day: int | None) -> str | None:
+    """Return the month of a day like ``2024-05``."""
+    return None if day is None else f"{to_date(day):%Y-%m}"
 
 
 def find_offsets(first_us: int, last_us: int, zone: ZoneInfo) -> list[tuple[int, int]]:
@@ -177,18 +189,6 @@ def _list_starts(every: Every, first: int, last: int) -> list[tuple[int, int]]:
     while (day := _first_day(found[-1][1] + _LONGEST[every], every)) <= last:
         found.append((day, day))
     return found
-
-
-def _cut(steps: list[tuple[int, int]], starts: range) -> Iterator[tuple[int, int, int, int]]:
-    """Yield for each stretch its number, the start of the step in it, and the values before and after that."""
-    remaining = steps[1:]
-    value = steps[0][1]
-    for number, start in enumerate(starts):
-        turn, after = start, value
-        if remaining and remaining[0][0] < start + starts.step:
-            turn, after = remaining.pop(0)
-        yield number, turn, value, after
-        value = after
 
 
 @cache

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection
+from typing import Final
 
 from p2p_analytics import catalogue
 from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._engine import Kind
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from p2p_analytics.analyses._engine import Kind
-
+ACCOUNT: Final = "account_id"  # the first column of a table with ``by_account``
 _KINDS: Final = {
     **dict.fromkeys((catalogue.COUNT, catalogue.YEAR, catalogue.WEEKDAY, catalogue.HOUR), _engine.COUNT),
     catalogue.SHARE: _engine.NUMBER,

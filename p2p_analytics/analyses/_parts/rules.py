@@ -7,16 +7,14 @@ import re
 import unicodedata
 from importlib import resources
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import narwhals.stable.v2 as nw
+import pandas as pd
 from narwhals.stable.v2.dependencies import is_pandas_dataframe
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 READ: Final = ("note", "counterparty_id", "counterparty_name")
 UNCATEGORISED: Final = "uncategorised"
@@ -51,8 +49,6 @@ class Rule(NamedTuple):
 
 def default_rules() -> pd.DataFrame:
     """Return the table of rules that `categorise` uses by default, to be edited: ``pattern`` and ``category``."""
-    import pandas as pd
-
     with resources.files("p2p_analytics.analyses").joinpath("categories.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file, dtype="str", keep_default_na=False)
 
@@ -75,7 +71,15 @@ def find_category(rules: pd.DataFrame | None, text: nw.Expr) -> nw.Expr:
     ``text`` is the note, normalised.
     """
     found = nw.lit(None, dtype=nw.String())
-    for condition, category in reversed(_list_conditions(_read_rules(rules), text)):
+    in_order = sorted(_read_rules(rules), key=lambda rule: not rule.person)  # stable
+    neighbours = groupby(in_order, key=lambda rule: (rule.person, rule.category))
+    # The first rule that matches is the outermost condition, so it is added last.
+    for (person, category), patterns in reversed([(key, [rule.pattern for rule in each]) for key, each in neighbours]):
+        condition = nw.lit(value=True) if "" in patterns else text.str.contains(_write_expression(patterns))
+        if person:
+            is_id = nw.col("counterparty_id").fill_null("").str.strip_chars(" ") == person
+            is_person = is_id | (_engine.normalise("counterparty_name") == _engine.normalise_text(person))
+            condition = is_person if "" in patterns else is_person & condition
         found = nw.when(condition).then(nw.lit(category)).otherwise(found)
     return found
 
@@ -100,8 +104,6 @@ def _read_default() -> list[Rule]:
 
 
 def _read_rule(number: int, row: tuple[Any, ...]) -> Rule:
-    import pandas as pd
-
     words = []
     for value in row:
         if not isinstance(value, str) and not (pd.api.types.is_scalar(value) and pd.isna(value)):
@@ -117,29 +119,6 @@ def _read_rule(number: int, row: tuple[Any, ...]) -> Rule:
         raise ConfigurationError(f"Row {number} of the rules needs a category, and a pattern or a person.")
     pattern = _STYLE.sub("", pattern) or pattern
     return Rule(_engine.normalise_text(pattern), category, person)
-
-
-def _list_conditions(rules: list[Rule], text: nw.Expr) -> list[tuple[nw.Expr, str]]:
-    """Return what each rule asks for, in the order in which they are tried; neighbours of one category are joined."""
-    conditions = []
-    for person, category, group in _group(rules):
-        patterns = [rule.pattern for rule in group]
-        condition = None if "" in patterns else text.str.contains(_write_expression(patterns))
-        if person:
-            is_person = (nw.col("counterparty_id").fill_null("").str.strip_chars(" ") == person) | (
-                _engine.normalise("counterparty_name") == _engine.normalise_text(person)
-            )
-            condition = is_person if condition is None else is_person & condition
-        conditions.append((nw.lit(value=True) if condition is None else condition, category))
-    return conditions
-
-
-def _group(rules: list[Rule]) -> list[tuple[str, str, list[Rule]]]:
-    first = sorted(rules, key=lambda rule: not rule.person)  # stable
-    return [
-        (person, category, list(group))
-        for (person, category), group in groupby(first, key=lambda rule: (rule.person, rule.category))
-    ]
 
 
 def _write_expression(patterns: list[str]) -> str:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import statistics
 from bisect import bisect_right
 from calendar import monthrange
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ACTIVE: Final = "active"
 LATE: Final = "late"

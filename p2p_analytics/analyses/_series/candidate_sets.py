@@ -7,16 +7,15 @@ the first and the last, and a payment is in a bounded number of sets.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from p2p_analytics.analyses._series.cadence import CADENCES, find_days_of_month
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Array = np.ndarray[Any, Any]
+Array = np.ndarray[Any, Any]
+Table = TypeVar("Table", bound=tuple[Any, ...])
 
 FEWEST: Final = 3  # payments of a series
 MOST_HIDDEN: Final = 1.5  # the most payments among the payments of a series, as a multiple
@@ -45,10 +44,6 @@ class Payments(NamedTuple):
     texts: Array
     of_amount: Array
     of_note: Array
-
-    def select(self, places: Array) -> Payments:
-        """Return the payments of some places."""
-        return Payments(*(column[places] for column in self))
 
 
 class Runs(NamedTuple):
@@ -112,9 +107,24 @@ def add_up(sizes: Array) -> Array:
     return starts
 
 
-def join_runs(runs: Sequence[Runs]) -> Runs:
-    """Return all arrays of several runs."""
-    return Runs(np.concatenate([run.values for run in runs]), add_up(np.concatenate([run.sizes for run in runs])))
+def take(table: Table, which: Array) -> Table:
+    """Return some rows of a table: a named tuple of arrays, runs and tables with a row for each chain, say."""
+    if isinstance(table, Runs):
+        return cast("Table", table.take(which))
+    columns = (column[which] if isinstance(column, np.ndarray) else take(column, which) for column in table)
+    return type(table)(*columns)
+
+
+def join(tables: Sequence[Table]) -> Table:
+    """Return the rows of several tables."""
+    if isinstance(tables[0], Runs):
+        runs = cast("Sequence[Runs]", tables)
+        joined = Runs(np.concatenate([run.values for run in runs]), add_up(np.concatenate([run.sizes for run in runs])))
+        return cast("Table", joined)
+    columns = (
+        np.concatenate(each) if isinstance(each[0], np.ndarray) else join(each) for each in zip(*tables, strict=True)
+    )
+    return type(tables[0])(*columns)
 
 
 def list_places(starts: Array, sizes: Array) -> Array:
@@ -128,12 +138,13 @@ class CandidateSets(NamedTuple):
     """Candidate sets: row indices in time order, and the minimum share of a set's payments that a chain must cover."""
 
     members: Runs
-    least: Array
+    min_share: Array
     is_halved: Array  # whether there may be two series in it
 
-    def take(self, which: Array) -> CandidateSets:
-        """Return some of the sets."""
-        return CandidateSets(self.members.take(which), self.least[which], self.is_halved[which])
+
+def _build_sets(members: Runs, min_share: float, *, is_halved: bool = False) -> CandidateSets:
+    number = len(members.starts) - 1
+    return CandidateSets(members, np.full(number, min_share), np.full(number, is_halved))
 
 
 class _People(NamedTuple):
@@ -171,19 +182,13 @@ def list_candidate_sets(payments: Payments) -> CandidateSets:
         # Each of two halves may be as dense as a set that is not halved.
         most = max(1 / _FEWEST_OF_SET, 2 / _FEWEST_OF_HALF) * _DENSEST * spans[groups.people]
         chosen = np.flatnonzero((groups.sizes >= FEWEST) & (groups.sizes <= most))
-        members = Runs(groups.order, groups.starts).take(chosen)
-        sets.append(CandidateSets(members, np.full(len(chosen), _FEWEST_OF_SET), np.full(len(chosen), fill_value=True)))
+        sets.append(_build_sets(Runs(groups.order, groups.starts).take(chosen), _FEWEST_OF_SET, is_halved=True))
     slices = _list_slices(people, amounts)
-    owners = np.arange(len(slices)).repeat(slices[:, 1] - slices[:, 0])
-    inside = amounts.order[list_places(slices[:, 0], slices[:, 1] - slices[:, 0])]
+    sizes = slices[:, 1] - slices[:, 0]
+    owners = np.arange(len(slices)).repeat(sizes)
+    inside = amounts.order[list_places(slices[:, 0], sizes)]
     by_time = np.sort(owners * len(places) + inside) - owners * len(places)
-    members = Runs(by_time, add_up(slices[:, 1] - slices[:, 0]))
-    sets.append(CandidateSets(members, np.full(len(slices), _FEWEST_OF_ALL), np.full(len(slices), fill_value=False)))
-    return CandidateSets(
-        join_runs([each.members for each in sets]),
-        np.concatenate([each.least for each in sets]),
-        np.concatenate([each.is_halved for each in sets]),
-    )
+    return join([*sets, _build_sets(Runs(by_time, add_up(sizes)), _FEWEST_OF_ALL)])
 
 
 def _group(people: _People, values: Array, pairs: Array, places: Array) -> _Groups:
@@ -249,10 +254,7 @@ def halve(sets: CandidateSets, days: Array) -> tuple[CandidateSets, Array]:
         ones.append(members.keep(is_one).take(chosen))
         others.append(members.keep(~is_one).take(chosen))
         parents.append(halved[chosen])
-    halves = join_runs([*ones, *others])
-    number = len(halves.starts) - 1
-    found = CandidateSets(halves, np.full(number, _FEWEST_OF_HALF), np.full(number, fill_value=False))
-    return found, np.concatenate(parents)
+    return _build_sets(join([*ones, *others]), _FEWEST_OF_HALF), np.concatenate(parents)
 
 
 def _is_in_part(members: Runs, owners: Array, days: Array) -> Array:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 import re
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,22 +21,21 @@ from p2p_analytics.analyses._series.cadence import CADENCES, Cadence, add_to_eac
 from p2p_analytics.analyses._series.candidate_sets import (
     FEWEST,
     MOST_HIDDEN,
+    Array,
+    CandidateSets,
+    Payments,
     Runs,
     add_up,
     find_order,
     halve,
-    join_runs,
+    join,
     list_candidate_sets,
     list_places,
+    take,
 )
 from p2p_analytics.threads import map_in_threads
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from p2p_analytics.analyses._series.candidate_sets import Array, CandidateSets, Payments
-
-    Result = TypeVar("Result")
+Result = TypeVar("Result")
 
 _PAYMENTS_AT_ONCE: Final = 150_000  # their sets take 0.1 GB; fewer take longer
 _LONGEST_BREAK: Final = 366  # days, and a period, after which a series is a new one
@@ -57,16 +57,16 @@ _STEADY: Final = math.log(0.9)  # the share of a series' steps that are one peri
 _SKIPPED: Final = math.log(0.06)  # two periods
 _LONGER: Final = 0.6  # less for each further one
 _STRAY: Final = 0.1  # share of a series' dates that are on any day within the tolerance
-# Upper bounds of the larger of two amounts by the smaller, and how much less each says than equal amounts.
+# Upper bounds of the larger of two amounts by the smaller, and by how much the score is less than of equal amounts.
 _RATIOS: Final = (1.0, 1.03, 1.13, 1.36, 1.87)
-_LESS: Final = np.array([0.0, 0.4, 0.6, 0.9, 1.4, math.inf])
+_LOSSES: Final = np.array([0.0, 0.4, 0.6, 0.9, 1.4, math.inf])
 _NEIGHBOURS: Final = 5  # amounts before one that are compared with it
 _SAME_AMOUNT, _MOST_OF_AMOUNT, _COMMON_AMOUNT = math.log(3), 2.5, 3
 _SAME_NOTE, _MOST_OF_NOTE, _COMMON_NOTE = math.log(2), 1.5, 2
 _OTHER_NOTE: Final = -0.3
-_OF_NOTES: Final = np.array([0.0, _SAME_NOTE, _OTHER_NOTE])  # of none, the same, and another
+_NOTE_SCORES: Final = np.array([0.0, _SAME_NOTE, _OTHER_NOTE])  # of none, the same, and another
 # Of each ratio of amounts with each pair of notes; in 32 bits, as they only choose between steps.
-_ALIKE: Final = np.add.outer(_SAME_AMOUNT - _LESS, _OF_NOTES).ravel().astype(np.float32)
+_STEP_SCORES: Final = np.add.outer(_SAME_AMOUNT - _LOSSES, _NOTE_SCORES).ravel().astype(np.float32)
 
 
 class Chain(NamedTuple):
@@ -90,38 +90,36 @@ def find_chains(payments: Payments) -> list[Chain]:
     starts = np.flatnonzero(np.diff(payments.people, prepend=-1))
     groups = starts // _PAYMENTS_AT_ONCE
     bounds = [*starts[np.diff(groups, prepend=-1) != 0].tolist(), len(payments.people)]
-    found: list[Chain] = []
-    for start, end in pairwise(bounds):
-        places = np.arange(start, end)
-        found += [
-            Chain(chain.cadence, tuple(start + at for at in chain.places))
-            for chain in _find_chains_of_some(payments.select(places))
-        ]
-    return found
+    return [
+        Chain(chain.cadence, tuple(start + at for at in chain.places))
+        for start, end in pairwise(bounds)
+        for chain in _search(take(payments, np.arange(start, end)))
+    ]
 
 
-def _find_chains_of_some(payments: Payments) -> list[Chain]:
-    remaining = _Remaining(payments)
+def _search(payments: Payments) -> list[Chain]:
+    counts = _RemainingCounts(payments)
     marks = np.random.default_rng(0).integers(0, 2**64, len(payments.days), dtype=np.uint64)
     left, known = np.arange(len(payments.days)), np.array([], dtype=np.uint64)
-    candidates: Candidates | None = None
+    parts: list[Candidates] = []
     found: list[Chain] = []
     while len(left):
-        sets = list_candidate_sets(payments.select(left))
+        sets = list_candidate_sets(take(payments, left))
         sets = sets._replace(members=sets.members._replace(values=left[sets.members.values]))
         # A set of the same payments as one before has the same chains.
         of_set = sets.members.sum(marks[sets.members.values])
         fresh = np.flatnonzero(~np.isin(of_set, known))
         known = of_set
-        new = _find_candidates(payments, sets.take(fresh), of_set[fresh])
-        old = candidates.take(np.flatnonzero(np.isin(candidates.marks, known))) if candidates else None
-        candidates = _join_candidates([part for part in (old, new) if part])
-        if candidates is None:
+        parts = [take(part, np.flatnonzero(np.isin(part.marks, known))) for part in parts]
+        parts += _find_candidates(payments, take(sets, fresh), of_set[fresh])
+        if not any(len(part.marks) for part in parts):
             break
-        chosen = _choose(candidates, candidates.compute_scores(remaining), payments, sets.members)
+        candidates = join(parts)
+        parts = [candidates]
+        chosen = _choose(candidates, candidates.compute_scores(counts), payments, sets.members)
         found += [Chain(CADENCES[candidates.cadences[at]], tuple(candidates.members.get(at).tolist())) for at in chosen]
         taken = candidates.members.take(chosen).values
-        remaining.remove(taken)
+        counts.remove(taken)
         left = np.setdiff1d(left[np.isin(payments.people[left], payments.people[taken])], taken)
     return _join_broken_chains(found, payments)
 
@@ -133,16 +131,16 @@ def _choose(candidates: Candidates, scores: Array, payments: Payments, sets: Run
     good = good[np.lexsort((-scores[good], people[good]))]
     order = find_order(sets.values)
     places, owners = sets.values[order], sets.owners[order]
-    is_near = np.zeros(len(payments.days), dtype=bool)
+    is_blocked = np.zeros(len(payments.days), dtype=bool)
     chosen = []
     for at in good.tolist():
         members = candidates.members.get(at)
-        if is_near[members].any():
+        if is_blocked[members].any():
             continue
         chosen.append(at)
         first = np.searchsorted(places, members)
         inside = list_places(first, np.searchsorted(places, members, side="right") - first)
-        is_near[sets.take(np.unique(owners[inside])).values] = True
+        is_blocked[sets.take(np.unique(owners[inside])).values] = True
     return np.array(chosen, dtype=np.int64)
 
 
@@ -153,81 +151,31 @@ def _join_broken_chains(chains: Iterable[Chain], payments: Payments) -> list[Cha
     for _, mine in groupby(by_time, key=lambda chain: payments.people[chain.places[0]]):
         ones: list[Chain] = []
         for chain in mine:
-            for at, earlier in enumerate(ones):
-                if _continues(earlier, chain, payments):
-                    ones[at] = Chain(chain.cadence, earlier.places + chain.places)
-                    break
-            else:
+            at = next((at for at, earlier in enumerate(ones) if _continues(earlier, chain, payments)), None)
+            if at is None:
                 ones.append(chain)
+            else:
+                ones[at] = Chain(chain.cadence, ones[at].places + chain.places)
         joined += ones
     return joined
 
 
 def _continues(earlier: Chain, later: Chain, payments: Payments) -> bool:
+    """Return whether two chains may belong to one series in spite of the time between them."""
     ends = [earlier.places[-1], later.places[0]]
     last, first = payments.days[ends].tolist()
     if earlier.cadence != later.cadence or not 0 < first - last <= _LONGEST_BREAK + earlier.cadence.length:
         return False
-    if not _may_continue(payments.cents[ends].tolist(), payments.texts[ends].tolist()):
+    cents, texts = payments.cents[ends], payments.texts[ends].tolist()
+    (loss,) = _LOSSES.take(_count_bounds(cents[:1], cents[1:]))
+    is_other = min(texts) >= 0 and texts[0] != texts[1]
+    if loss >= _SAME_AMOUNT + (_OTHER_NOTE if is_other else 0):
         return False
     near = payments.cents[[*earlier.places[-_NEIGHBOURS:], *later.places[:_NEIGHBOURS]]]
     return not _has_jump(near, Runs(near, np.array([0, len(near)]))).any()
 
 
-class ScoredChains(NamedTuple):
-    """Chains and the inputs of their scores.
-
-    ``lasts`` are their last payments. ``left_out`` counts the payments of the other half of a set, which are not
-    compared: of the person, with the amount, and with the note of the last payment.
-    """
-
-    inputs: ScoreInputs
-    lasts: Array
-    left_out: Array
-
-    def take(self, which: Array) -> ScoredChains:
-        """Return some of the chains."""
-        return ScoredChains(self.inputs.take(which), self.lasts[which], self.left_out[which])
-
-    def compute_scores(self, remaining: _Remaining) -> Array:
-        """Return the inputs among the payments that are left."""
-        return self.inputs.compute(*(remaining.count(self.lasts) - self.left_out).T)
-
-
-class Candidates(NamedTuple):
-    """Chains: the mark of the set, the number of the cadence, the payments; and the chain in the other half of a set.
-
-    For a set that is not halved, the other chain is the same.
-    """
-
-    marks: Array
-    cadences: Array
-    members: Runs
-    one: ScoredChains
-    other: ScoredChains
-    is_half: Array
-
-    def take(self, which: Array) -> Candidates:
-        """Return some of the candidates."""
-        return Candidates(
-            self.marks[which],
-            self.cadences[which],
-            self.members.take(which),
-            self.one.take(which),
-            self.other.take(which),
-            self.is_half[which],
-        )
-
-    def compute_scores(self, remaining: _Remaining) -> Array:
-        """Return the inputs: of two halves both, if each is large enough."""
-        one = self.one.compute_scores(remaining)
-        other = self.other.compute_scores(remaining)
-        both = np.where(np.minimum(one, other) >= _LEAST_SCORE, one + other, -np.inf)
-        found: Array = np.where(self.is_half, both, one)
-        return found
-
-
-class _Remaining:
+class _RemainingCounts:
     """Numbers of payments that are left: of each person, and of each person and amount, and person and note."""
 
     def __init__(self, payments: Payments) -> None:
@@ -245,18 +193,62 @@ class _Remaining:
             np.subtract.at(counts, codes[places], 1)
 
 
-def _find_candidates(payments: Payments, sets: CandidateSets, marks: Array) -> Candidates | None:
-    """Return the candidates in sets, which have a mark each; None without any."""
+class ScoredChains(NamedTuple):
+    """Chains and the inputs of their scores.
+
+    ``lasts`` are their last payments. ``left_out`` counts the payments of the other half of a set, which are not
+    compared: of the person, with the amount, and with the note of the last payment.
+    """
+
+    inputs: ScoreInputs
+    lasts: Array
+    left_out: Array
+
+    def compute_scores(self, counts: _RemainingCounts) -> Array:
+        """Return the scores among the payments that are left."""
+        return self.inputs.compute(*(counts.count(self.lasts) - self.left_out).T)
+
+
+class Candidates(NamedTuple):
+    """Chains: the mark of the set, the number of the cadence, the payments; and the chain in the other half of a set.
+
+    For a set that is not halved, the other chain is the same.
+    """
+
+    marks: Array
+    cadences: Array
+    members: Runs
+    one: ScoredChains
+    other: ScoredChains
+    is_half: Array
+
+    def compute_scores(self, counts: _RemainingCounts) -> Array:
+        """Return the scores: of two halves both, if each is large enough."""
+        one = self.one.compute_scores(counts)
+        other = self.other.compute_scores(counts)
+        both = np.where(np.minimum(one, other) >= _LEAST_SCORE, one + other, -np.inf)
+        found: Array = np.where(self.is_half, both, one)
+        return found
+
+
+def _find_candidates(payments: Payments, sets: CandidateSets, marks: Array) -> list[Candidates]:
+    """Return the candidates in sets, which have a mark each."""
+
+    def choose(found: FoundChains, number: int) -> Candidates:
+        scored, members = _measure(payments, sets, found, CADENCES[number])
+        chosen = np.flatnonzero(scored.inputs.find_bound() >= _LEAST_SCORE)
+        scored = take(scored, chosen)
+        return _build(number, marks[found.sets[chosen]], members.take(chosen), scored, scored)
+
     halves, parents = halve(sets, payments.days)
-    of_whole = _search_blocks(payments, sets, partial(_choose_candidates, payments, sets, marks))
+    of_whole = _search_blocks(payments, sets, choose)
     of_halves = _search_blocks(payments, halves, lambda found, _: found)
     parts = []
     for number in range(len(CADENCES)):
         parts += of_whole[number]
-        found = _join_found(of_halves[number])
-        if found is not None:
-            parts.append(_pair(payments, halves, found, marks[parents], number))
-    return _join_candidates(parts)
+        if any(len(part.sets) for part in of_halves[number]):
+            parts.append(_pair(payments, halves, join(of_halves[number]), marks[parents], number))
+    return parts
 
 
 def _search_blocks(
@@ -273,92 +265,29 @@ def _search_blocks(
     return [[each[number] for each in of_blocks if number < len(each)] for number in range(len(CADENCES))]
 
 
-def _choose_candidates(
-    payments: Payments, sets: CandidateSets, marks: Array, found: FoundChains, number: int
-) -> Candidates:
-    """Return the candidates among the chains of a cadence."""
-    scored, members = _measure(payments, sets, found, CADENCES[number])
-    chosen = np.flatnonzero(scored.inputs.find_bound() >= _LEAST_SCORE)
-    scored = scored.take(chosen)
-    return _build(number, marks[found.sets[chosen]], members.take(chosen), (scored, scored))
-
-
-def _join_candidates(parts: Sequence[Candidates]) -> Candidates | None:
-    """Return all candidates of several sets."""
-    parts = [part for part in parts if len(part.marks)]
-    if not parts:
-        return None
-    return Candidates(
-        np.concatenate([part.marks for part in parts]),
-        np.concatenate([part.cadences for part in parts]),
-        join_runs([part.members for part in parts]),
-        _join_scored([part.one for part in parts]),
-        _join_scored([part.other for part in parts]),
-        np.concatenate([part.is_half for part in parts]),
-    )
-
-
-def _join_scored(every: Sequence[ScoredChains]) -> ScoredChains:
-    inputs = ScoreInputs(*map(np.concatenate, zip(*(scored.inputs for scored in every), strict=True)))
-    return ScoredChains(
-        inputs,
-        np.concatenate([scored.lasts for scored in every]),
-        np.concatenate([scored.left_out for scored in every]),
-    )
-
-
-def _join_found(parts: Sequence[FoundChains]) -> FoundChains | None:
-    if not any(len(part.sets) for part in parts):
-        return None
-    sets, members, densities = zip(*parts, strict=True)
-    return FoundChains(np.concatenate(sets), join_runs(members), np.concatenate(densities))
-
-
-def _build(number: int, marks: Array, members: Runs, both_scored: tuple[ScoredChains, ScoredChains]) -> Candidates:
-    is_half = both_scored[0] is not both_scored[1]
-    return Candidates(marks, np.full(len(marks), number), members, *both_scored, np.full(len(marks), is_half))
-
-
-def _measure(
-    payments: Payments, sets: CandidateSets, found: FoundChains, cadence: Cadence
-) -> tuple[ScoredChains, Runs]:
-    """Return what the inputs of chains are computed from, and the chains as places of payments."""
-    chains = found.members
-    places = sets.members.values[sets.members.starts[:-1][found.sets][chains.owners] + chains.values]
-    members = Runs(places, chains.starts)
-    ends = chains.starts[1:] - 1
-    during = chains.values[ends] - chains.values[chains.starts[:-1]] + 1 if len(ends) else ends
-    within = _Surroundings(during, sets.members.sizes[found.sets], found.densities)
-    inputs = _measure_scores(payments, members, within, cadence)
-    return ScoredChains(inputs, places[ends], np.zeros((len(ends), 3), dtype=np.int64)), members
+def _build(number: int, marks: Array, members: Runs, one: ScoredChains, other: ScoredChains) -> Candidates:
+    return Candidates(marks, np.full(len(marks), number), members, one, other, np.full(len(marks), one is not other))
 
 
 def _pair(payments: Payments, halves: CandidateSets, found: FoundChains, marks: Array, number: int) -> Candidates:
     """Return the candidates of sets with a chain in both halves."""
-    pairs = len(halves.least) // 2
+    pairs = len(halves.min_share) // 2
     place_of = np.full(2 * pairs, -1)
     place_of[found.sets] = np.arange(len(found.sets))
     both = np.flatnonzero((place_of[:pairs] >= 0) & (place_of[pairs:] >= 0))
-    both_scored = []
+    scored_halves = []
     for own, rest in ((both, both + pairs), (both + pairs, both)):
-        which = place_of[own]
-        chosen = FoundChains(found.sets[which], found.members.take(which), found.densities[which])
-        scored, members = _measure(payments, halves, chosen, CADENCES[number])
-        left_out = _count_like(payments, halves.members.take(rest), scored.lasts)
-        both_scored.append((scored._replace(left_out=left_out), members))
-    (one, chains), (other, _) = both_scored
+        scored, members = _measure(payments, halves, take(found, place_of[own]), CADENCES[number])
+        others = halves.members.take(rest)
+        counts = [others.sizes]
+        for values in (payments.cents, payments.texts):
+            is_like = values[others.values] == values[scored.lasts][others.owners]
+            counts.append(others.sum(is_like.astype(np.int64)))
+        scored_halves.append((scored._replace(left_out=np.stack(counts, axis=1)), members))
+    (one, chains), (other, _) = scored_halves
     bounds = np.minimum(one.inputs.find_bound(), other.inputs.find_bound())
     right = np.flatnonzero(bounds >= _LEAST_SCORE)
-    return _build(number, marks[both[right]], chains.take(right), (one.take(right), other.take(right)))
-
-
-def _count_like(payments: Payments, sets: Runs, lasts: Array) -> Array:
-    """Return how many payments sets have, and how many with the amount, and with the note, of a payment for each."""
-    counts = [sets.sizes]
-    for values in (payments.cents, payments.texts):
-        is_like = values[sets.values] == values[lasts][sets.owners]
-        counts.append(sets.sum(is_like.astype(np.int64)))
-    return np.stack(counts, axis=1)
+    return _build(number, marks[both[right]], chains.take(right), take(one, right), take(other, right))
 
 
 class Block(NamedTuple):
@@ -379,14 +308,19 @@ class FoundChains(NamedTuple):
 class _Table(NamedTuple):
     """Days of several sets, a column for each set, with the longest first; the rest of a column is empty.
 
-    ``between`` and ``alike`` have the days, and the scores of amounts and notes, of the steps to each payment, from the
-    farthest earlier payment to the nearest, a table for each. A step that is none has a score of -inf.
+    ``between`` and ``likeness`` have the days, and the scores of amounts and notes, of the steps to each payment, from
+    the farthest earlier payment to the nearest, a table for each. A step that is none has a score of -inf.
     """
 
     days: Array
     sizes: Array
     between: Array
-    alike: Array
+    likeness: Array
+
+    @property
+    def steps(self) -> range:
+        """How many payments later a step may lead."""
+        return range(1, min(_REACH, len(self.days) - 1) + 1)
 
 
 def _list_blocks(payments: Payments, sets: CandidateSets) -> list[Block]:
@@ -394,7 +328,7 @@ def _list_blocks(payments: Payments, sets: CandidateSets) -> list[Block]:
     sizes = sets.members.sizes
     number = np.zeros(len(sizes), dtype=np.int64)
     for place, cadence in enumerate(CADENCES):
-        fits = _find_densities(payments, sets.members, cadence) * cadence.length * sets.least <= MOST_HIDDEN
+        fits = _find_densities(payments, sets.members, cadence) * cadence.length * sets.min_share <= MOST_HIDDEN
         number += fits & (number == place)  # a set that is too dense for one is so for all longer ones
     blocks = []
     for cadences in range(1, len(CADENCES) + 1):
@@ -409,9 +343,9 @@ def _list_blocks(payments: Payments, sets: CandidateSets) -> list[Block]:
 
 def _search_block(payments: Payments, sets: CandidateSets, block: Block) -> Iterator[FoundChains]:
     """Yield for each cadence the best chain of each set, if not too many other payments are among its members."""
-    members, least = sets.members.take(block.sets), sets.least[block.sets]
+    members, min_share = sets.members.take(block.sets), sets.min_share[block.sets]
     table = _build_table(payments, members)
-    scores = np.full_like(table.alike, -np.inf)
+    scores = np.full_like(table.likeness, -np.inf)
     for cadence in CADENCES[: block.cadences]:
         densities = _find_densities(payments, members, cadence)
         _score_steps(table, cadence, scores)
@@ -421,9 +355,15 @@ def _search_block(payments: Payments, sets: CandidateSets, block: Block) -> Iter
         last = chains.values[chains.starts[1:] - 1]
         of_each = np.arange(len(table.sizes))
         slots = np.rint((table.days[last, of_each] - table.days[first, of_each]) / cadence.length) + 1
-        fewest = np.maximum(slots * _FEWEST_OF_SLOTS, (last - first + 1) * least)
+        fewest = np.maximum(slots * _FEWEST_OF_SLOTS, (last - first + 1) * min_share)
         right = np.flatnonzero(chains.sizes >= np.maximum(FEWEST, fewest))
-        right = right[_have_step(table, right, cadence)]
+        has_step = np.zeros(len(right), dtype=bool)  # of one period
+        for apart in table.steps:
+            rest = np.flatnonzero(~has_step)
+            days, between = (part[:, right[rest]] for part in (table.days[:-apart], table.between[-apart, apart:]))
+            periods, off = _find_periods(days, between, cadence)
+            has_step[rest] = ((periods == 1) & (off <= cadence.most)).any(axis=0)
+        right = right[has_step]
         yield FoundChains(block.sets[right], chains.take(right), densities[right])
 
 
@@ -444,12 +384,16 @@ def _build_table(payments: Payments, members: Runs) -> _Table:
         table[rows, columns] = values[members.values]
         tables.append(table)
     days, cents, texts = tables
-    between, alike = np.zeros((_REACH, *shape), dtype=np.int32), np.full((_REACH, *shape), -np.inf, dtype=_SCORE)
-    for apart in range(1, min(_REACH, len(days) - 1) + 1):
+    between, likeness = np.zeros((_REACH, *shape), dtype=np.int32), np.full((_REACH, *shape), -np.inf, dtype=_SCORE)
+    found = _Table(days, sizes, between, likeness)
+    for apart in found.steps:
         np.subtract(days[apart:], days[:-apart], out=between[-apart, apart:])
-        pairs = ((values[:-apart], values[apart:]) for values in (cents, texts))
-        alike[-apart, apart:] = _score_likeness(*pairs)
-    return _Table(days, sizes, between, alike)
+        one, other = texts[:-apart], texts[apart:]
+        # A payment without a note says nothing by it.
+        of_note = ((one >= 0) & (other >= 0)) * np.add(one != other, 1, dtype=np.int8)
+        bounds = _count_bounds(cents[:-apart], cents[apart:])
+        likeness[-apart, apart:] = _STEP_SCORES.take(bounds * np.int8(len(_NOTE_SCORES)) + of_note)
+    return found
 
 
 def _follow_steps(table: _Table, scores: Array, logarithms: Array) -> Runs:
@@ -482,27 +426,18 @@ def _score_steps(table: _Table, cadence: Cadence, scores: Array) -> None:
 
     All are computed, because it takes longer to select those with dates that fit.
     """
-    of_days = _score_steps_of_days(cadence) if cadence.days else None
     of_dates = _score_dates(cadence)
-    for apart in range(1, min(_REACH, len(table.days) - 1) + 1):
+    periods = _list_periods(cadence)
+    off = np.abs(np.arange(len(periods)) - periods * cadence.days)
+    of_days = of_dates[periods, np.minimum(off, cadence.most + 1)]  # of a cadence that is a number of days
+    for apart in table.steps:
         steps = (-apart, slice(apart, None))
-        if of_days is not None:
+        if cadence.days:
             of_step = of_days.take(table.between[steps], mode="clip")
         else:
             periods, off = _find_periods(table.days[:-apart], table.between[steps], cadence)
             of_step = of_dates.take(periods * len(of_dates[0]) + np.minimum(off, cadence.most + 1))
-        np.add(of_step, table.alike[steps], out=scores[steps])
-
-
-def _have_step(table: _Table, which: Array, cadence: Cadence) -> Array:
-    """Return whether there is a step of one period in some sets."""
-    found = np.zeros(len(which), dtype=bool)
-    for apart in range(1, min(_REACH, len(table.days) - 1) + 1):
-        rest = np.flatnonzero(~found)
-        days, between = (values[:, which[rest]] for values in (table.days[:-apart], table.between[-apart, apart:]))
-        periods, off = _find_periods(days, between, cadence)
-        found[rest] = ((periods == 1) & (off <= cadence.most)).any(axis=0)
-    return found
+        np.add(of_step, table.likeness[steps], out=scores[steps])
 
 
 def _find_periods(days: Array, between: Array, cadence: Cadence) -> tuple[Array, Array]:
@@ -519,15 +454,6 @@ def _score_dates(cadence: Cadence) -> Array:
     """
     scores = np.full((cadence.pause + 1, cadence.most + 2), -np.inf, dtype=_SCORE)
     scores[1:, :-1] = _score_pauses(cadence)[1:, np.newaxis] + _score_days_off(cadence)
-    return scores
-
-
-@cache
-def _score_steps_of_days(cadence: Cadence) -> Array:
-    """Return the score for each number of days between two dates, of a cadence that is a number of days."""
-    periods = _list_periods(cadence)
-    off = np.abs(np.arange(len(periods)) - periods * cadence.days)
-    scores: Array = _score_dates(cadence)[periods, np.minimum(off, cadence.most + 1)]
     return scores
 
 
@@ -554,7 +480,8 @@ class ScoreInputs(NamedTuple):
     sizes, same, others : array
         Its payments, and its pairs of neighbours with one note, and with two.
     losses : array
-        How much less its amounts say than equal ones; infinite if some near each other are too far apart.
+        By how much the score of its amounts is less than of equal ones; infinite if some near each other are too far
+        apart.
     of_amount, of_note : array
         Its payments with the amount, and with the note, of its last one.
     """
@@ -567,10 +494,6 @@ class ScoreInputs(NamedTuple):
     losses: Array
     of_amount: Array
     of_note: Array
-
-    def take(self, which: Array) -> ScoreInputs:
-        """Return the inputs of some chains."""
-        return ScoreInputs(*(column[which] for column in self))
 
     def compute(self, everyone: Array, same_amount: Array, same_note: Array) -> Array:
         """Return the scores: large if payments are regular, alike, and unlike the others.
@@ -597,44 +520,42 @@ class ScoreInputs(NamedTuple):
         return scores
 
 
-class _Surroundings(NamedTuple):
-    """The sets that chains are from: their payments from the first of the chain to its last, all, and per day."""
-
-    during: Array
-    sizes: Array
-    densities: Array
-
-
-def _measure_scores(payments: Payments, chains: Runs, within: _Surroundings, cadence: Cadence) -> ScoreInputs:
-    """Return what the scores of chains, places of payments, are computed from."""
-    lasts = chains.values[chains.starts[1:] - 1]
-    is_last = np.zeros(len(chains.values), dtype=bool)
-    is_last[chains.starts[1:] - 1] = True
-    one = payments.select(chains.values)
-    other = payments.select(np.append(chains.values[1:], chains.values[-1:]))
+def _measure(
+    payments: Payments, sets: CandidateSets, found: FoundChains, cadence: Cadence
+) -> tuple[ScoredChains, Runs]:
+    """Return the inputs of the scores of chains, and the chains as places of payments."""
+    owners, sizes = found.members.owners, found.members.sizes
+    places = sets.members.values[sets.members.starts[:-1][found.sets][owners] + found.members.values]
+    chains = Runs(places, found.members.starts)
+    ends = chains.starts[1:] - 1
+    lasts = places[ends]
+    is_last = np.zeros(len(places), dtype=bool)
+    is_last[ends] = True
+    one = take(payments, places)
+    other = take(payments, np.append(places[1:], places[-1:]))
     periods = np.maximum(np.rint((other.days - one.days) / cadence.length), 1).astype(np.int64)
     periods[is_last] = 1
     off = np.minimum(np.abs(other.days - add_to_each(one.days, periods, cadence)), cadence.most)
     dates = _score_days_off(cadence)[off] + _score_pauses(cadence)[np.minimum(periods, cadence.pause)]
-    losses = _find_losses(one.cents, other.cents)
+    losses = _LOSSES.take(_count_bounds(one.cents, other.cents))
     has_notes = (one.texts >= 0) & (other.texts >= 0)
     is_same = has_notes & (one.texts == other.texts)
     steps = (np.where(is_last, 0, column) for column in (dates, losses, is_same, has_notes & ~is_same))
     of_dates, of_losses, same, others = (chains.sum(column) for column in steps)
-    owners = chains.owners
-    counts = chains.sizes
-    strays = within.during - counts
-    of_dates -= (counts - 1) * np.log(within.densities) + strays * np.log(within.during / np.maximum(strays, 1))
-    return ScoreInputs(
+    during = found.members.values[ends] - found.members.values[chains.starts[:-1]] + 1 if len(ends) else ends
+    strays = during - sizes  # payments of the set among those of the chain
+    of_dates -= (sizes - 1) * np.log(found.densities) + strays * np.log(during / np.maximum(strays, 1))
+    inputs = ScoreInputs(
         dates=of_dates,
-        share=counts / within.sizes,
-        sizes=counts,
+        share=sizes / sets.members.sizes[found.sets],
+        sizes=sizes,
         same=same,
         others=others,
         losses=np.where(_has_jump(one.cents, chains), np.inf, of_losses),
         of_amount=chains.sum((one.cents == payments.cents[lasts][owners]).astype(np.int64)),
         of_note=chains.sum((one.texts == payments.texts[lasts][owners]).astype(np.int64)),
     )
+    return ScoredChains(inputs, lasts, np.zeros((len(ends), 3), dtype=np.int64)), chains
 
 
 def _has_jump(cents: Array, chains: Runs) -> Array:
@@ -652,20 +573,6 @@ def _has_jump(cents: Array, chains: Runs) -> Array:
     return found
 
 
-def _score_likeness(cents: tuple[Array, Array], texts: tuple[Array, Array]) -> Array:
-    """Return the scores of the amounts and notes of steps; a payment without a note says nothing by it."""
-    one, other = texts
-    of_note = ((one >= 0) & (other >= 0)) * np.add(one != other, 1, dtype=np.int8)
-    scores: Array = _ALIKE.take(_count_bounds(*cents) * np.int8(len(_OF_NOTES)) + of_note)
-    return scores
-
-
-def _find_losses(one: Array, other: Array) -> Array:
-    """Return how much less amounts say than equal ones; amounts of different series have an infinite loss."""
-    losses: Array = _LESS.take(_count_bounds(one, other))
-    return losses
-
-
 def _count_bounds(one: Array, other: Array) -> Array:
     """Return how many of the upper bounds the ratios of amounts are above."""
     ratios = np.maximum(one, other) / np.maximum(np.minimum(one, other), 1)
@@ -673,13 +580,6 @@ def _count_bounds(one: Array, other: Array) -> Array:
     for ratio in _RATIOS:
         above += ratios > ratio
     return above
-
-
-def _may_continue(cents: tuple[int, int], texts: tuple[int, int]) -> bool:
-    """Return whether two payments may belong to one series in spite of the time between them."""
-    (loss,) = _find_losses(np.array(cents[:1]), np.array(cents[1:]))
-    is_other = min(texts) >= 0 and texts[0] != texts[1]
-    return bool(loss < _SAME_AMOUNT + (_OTHER_NOTE if is_other else 0))
 
 
 @cache

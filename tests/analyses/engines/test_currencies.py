@@ -1,98 +1,77 @@
 """Payments in another currency than US dollars: named in the result, and looked at only where a payment counts."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from analyses.conftest import read_rows
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import SchemaError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Builder = Callable[..., Any]
-    Reader = Callable[..., list[dict[str, Any]]]
-
-ANALYSES: Final[dict[str, Callable[..., Any]]] = {
+ANALYSES = {
     "spend_by_friend": p2p.spend_by_friend,
     "monthly_flow": p2p.monthly_flow,
     "status_mix": p2p.status_mix,
     "pending_ageing": partial(p2p.pending_ageing, as_of="2024-07-01"),
     "pending_requests": partial(p2p.pending_requests, as_of="2024-07-01"),
 }
-EURO: Final = {
+EURO = {
     "kind": "payment", "currency": "EUR", "direction": "out", "flow_cents": -1250, "counterparty_name": "Ada Quill",
     "created": "2024-06-01T10:00:00Z",
 }  # fmt: skip
-PENDING: Final = {**EURO, "status": "pending", "direction": "in", "flow_cents": 300}
+PENDING = {**EURO, "status": "pending", "direction": "in", "flow_cents": 300}
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_the_result_names_another_currency_than_dollars(payments: Builder, rows_of: Reader, name: str) -> None:
-    """Every row has the currency in one more column, the last; in dollars, there is no such column."""
-    table = rows_of(ANALYSES[name](payments(EURO, PENDING)))
-    assert table
-    assert [list(row)[-1] for row in table] == ["currency"] * len(table)
-    assert {row["currency"] for row in table} == {"EUR"}
-    dollars = rows_of(ANALYSES[name](payments(*({**row, "currency": "USD"} for row in (EURO, PENDING)))))
-    assert dollars == [{key: value for key, value in row.items() if key != "currency"} for row in table]
+def test_the_currency_of_a_result(payments, name):
+    """Another currency than dollars is one more column, the last; rows of other kinds may have any.
 
+    A null is dollars in rows of the service or without a source; in rows of statements, it is unknown, "XXX".
+    """
 
-@pytest.mark.parametrize("name", ANALYSES)
-def test_rows_of_other_kinds_may_have_any_currency(payments: Builder, rows_of: Reader, name: str) -> None:
-    """A purchase or a conversion does not count, so its currency does not matter."""
+    def compute(*changes, **more):
+        return read_rows(ANALYSES[name](payments(*({**row, **more} for row in (EURO, PENDING)), *changes)))
+
     pounds = {**EURO, "kind": "merchant", "currency": "GBP"}
-    mixed = payments(EURO, PENDING, pounds, {**pounds, "kind": "asset", "status": "pending"})
-    assert rows_of(ANALYSES[name](mixed)) == rows_of(ANALYSES[name](payments(EURO, PENDING)))
+    euros = compute(pounds, {**pounds, "kind": "asset", "status": "pending"})
+    dollars = compute(currency="USD")
+    assert euros == [{**row, "currency": "EUR"} for row in dollars]
+    assert [list(row)[-1] for row in euros] == ["currency"] * len(euros)
+    assert dollars == compute(currency=None, source="api") == compute(currency=None)
+    assert compute(currency=None, source="statement") == [{**row, "currency": "XXX"} for row in dollars] != []
 
 
-def test_only_the_statuses_that_count_need_one_currency(payments: Builder, rows_of: Reader) -> None:
+def test_only_the_statuses_that_count_need_one_currency(payments):
     """Settled euros and pending pounds are two tables; the mix of statuses counts both, and refuses them."""
     frame = payments(EURO, {**PENDING, "currency": "GBP"}, {**EURO, "currency": "CHF", "direction": None})
-    (person,) = rows_of(p2p.spend_by_friend(frame))
+    (person,) = read_rows(p2p.spend_by_friend(frame))
     assert (person["sent"], person["currency"]) == (12.5, "EUR")
-    (request,) = rows_of(ANALYSES["pending_requests"](frame))
+    (request,) = read_rows(ANALYSES["pending_requests"](frame))
     assert (request["amount"], request["currency"]) == (3.0, "GBP")
     with pytest.raises(
         SchemaError, match=r"^status_mix needs payments in one currency, not in CHF and EUR and GBP: .*== 'CHF'\]\.$"
     ):
-        rows_of(p2p.status_mix(frame))
+        read_rows(p2p.status_mix(frame))
 
 
-def test_the_mix_of_statuses_by_currency(payments: Builder, rows_of: Reader) -> None:
+def read_mix(frame):
+    """Return the mix of statuses by currency."""
+    return [(row["currency"], row["status"], row["amount"]) for row in read_rows(p2p.status_mix(frame, by="currency"))]
+
+
+def test_the_mix_of_statuses_by_currency(payments):
     """Grouped by currency, no amounts of two currencies are added."""
-    table = rows_of(p2p.status_mix(payments(EURO, PENDING, {**EURO, "currency": "GBP"}), by="currency"))
-    assert [(row["currency"], row["status"], row["amount"]) for row in table] == [
-        ("EUR", "pending", 3.0),
-        ("EUR", "settled", 12.5),
-        ("GBP", "settled", 12.5),
-    ]
-    assert len(table[0]) == 6
+    frame = payments(EURO, PENDING, {**EURO, "currency": "GBP"})
+    assert read_mix(frame) == [("EUR", "pending", 3.0), ("EUR", "settled", 12.5), ("GBP", "settled", 12.5)]
 
 
-STATED: Final = {**EURO, "source": "statement", "direction": "in"}
-
-
-@pytest.mark.parametrize("name", ANALYSES)
-def test_a_null_currency_is_unknown_in_statements_only(payments: Builder, rows_of: Reader, name: str) -> None:
-    """Rows of the service and rows without a source are in dollars; amounts of statements are in a currency "XXX"."""
-    rows = [{**row, "currency": None} for row in (EURO, PENDING)]
-    for source in ("api", None):
-        assert "currency" not in rows_of(ANALYSES[name](payments(*({**row, "source": source} for row in rows))))[0]
-    unknown = rows_of(ANALYSES[name](payments(*({**row, "source": "statement"} for row in rows))))
-    assert [row["currency"] for row in unknown] == ["XXX"] * len(unknown)
-    assert unknown
-
-
-def test_an_unknown_currency_is_not_added_to_dollars(payments: Builder, rows_of: Reader) -> None:
+def test_an_unknown_currency_is_not_added_to_dollars(payments):
     """1.00 dollar, 2.00 euros and 4.00 of an unknown currency are three sums, and the advice selects one of them."""
     frame = payments(
-        {**STATED, "currency": "USD", "flow_cents": 100},
-        {**STATED, "currency": "EUR", "flow_cents": 200},
-        {**STATED, "currency": None, "flow_cents": 400},
+        *(
+            {**EURO, "source": "statement", "direction": "in", "currency": code, "flow_cents": cents}
+            for code, cents in (("USD", 100), ("EUR", 200), (None, 400))
+        )
     )
     message = (
         r"^monthly_flow needs payments in one currency, not in EUR and USD and an unknown one: select the rows of one, "
@@ -100,23 +79,19 @@ def test_an_unknown_currency_is_not_added_to_dollars(payments: Builder, rows_of:
         r"it\.$"
     )
     with pytest.raises(SchemaError, match=message):
-        rows_of(p2p.monthly_flow(frame))
-    by_currency = rows_of(p2p.status_mix(frame, by="currency"))
-    assert [(row["currency"], row["amount"]) for row in by_currency] == [("EUR", 2.0), ("USD", 1.0), ("XXX", 4.0)]
+        read_rows(p2p.monthly_flow(frame))
+    assert read_mix(frame) == [("EUR", "settled", 2.0), ("USD", "settled", 1.0), ("XXX", "settled", 4.0)]
 
 
-def test_dollars_without_a_code_and_an_unknown_currency(build: Builder) -> None:
+def test_dollars_without_a_code_and_an_unknown_currency(build):
     """The advice keeps every row in dollars: 1.00 of the service without a code, and 2.00 of a statement with one."""
+    rows = (("api", None, 100), ("statement", "USD", 200), ("statement", None, 400))
     frame = build(
-        [
-            {**STATED, "source": "api", "currency": None, "flow_cents": 100},
-            {**STATED, "currency": "USD", "flow_cents": 200},
-            {**STATED, "currency": None, "flow_cents": 400},
-        ]
+        [{**EURO, "direction": "in", "source": source, "currency": code, "flow_cents": n} for source, code, n in rows]
     )
-    condition = "payments['currency'].notna() | (payments['source'] != 'statement')"
     with pytest.raises(SchemaError) as caught:
         p2p.monthly_flow(frame)
+    condition = "payments['currency'].notna() | (payments['source'] != 'statement')"
     assert f"like payments[{condition}]," in str(caught.value)
     dollars = frame[frame["currency"].notna() | (frame["source"] != "statement")]
     assert p2p.monthly_flow(dollars)["received"].tolist() == [3.0]

@@ -3,25 +3,17 @@
 Engines fail on some of the others, and silently disagree on some, such as parts of dates in the zone of a session.
 """
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import narwhals.stable.v2 as nw
 import pytest
 
 import p2p_analytics.analyses
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 FOLDER = Path(p2p_analytics.analyses.__file__).parent
 # One engine each, in its own words.
-OF_ONE_ENGINE = {
-    "_ranks.py", "frames.py", "queries.py", "results.py",
-}  # fmt: skip
+OF_ONE_ENGINE = {"_ranks.py", "_duckdb.py", "_pandas.py", "_polars.py", "_spark.py"}
 OF_ARRAYS = "_series"  # a folder without narwhals: arrays have some methods of the same names
 FUNCTIONS = {"coalesce", "col", "concat", "concat_str", "from_native", "len", "lit", "when"}
 DTYPES = {"Boolean", "Float64", "Int64", "String"}
@@ -49,7 +41,7 @@ CLASSES = ("\\b", "\\B", "\\w", "\\W", "\\d", "\\D", "\\s", "\\S")  # of letters
 IN_ORDER = {"shift", "cum_sum"}
 
 
-def find_forbidden(source: str, allowed: frozenset[str] | set[str] = frozenset()) -> list[str]:
+def find_forbidden(source, allowed=frozenset()):
     """Return every spelling in a module outside the subset."""
     tree = ast.parse(source)
     nodes = list(ast.walk(tree))
@@ -63,7 +55,7 @@ def find_forbidden(source: str, allowed: frozenset[str] | set[str] = frozenset()
     return found
 
 
-def check_import(node: ast.AST) -> Iterator[str]:
+def check_import(node):
     """Yield an import of narwhals that may change with its version."""
     names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
     names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -73,7 +65,7 @@ def check_import(node: ast.AST) -> Iterator[str]:
             yield f"import of {name}"
 
 
-def check_call(call: ast.Call, allowed: frozenset[str] | set[str]) -> Iterator[str]:
+def check_call(call, allowed):
     """Yield the name, namespace, pattern or order of a call that is outside the subset."""
     if not isinstance(call.func, ast.Attribute):
         return
@@ -95,26 +87,26 @@ def check_call(call: ast.Call, allowed: frozenset[str] | set[str]) -> Iterator[s
         yield f"order of {ast.unparse(call)}"
 
 
-def is_shifted(node: ast.AST) -> bool:
+def is_shifted(node):
     """Return whether an expression depends on the order of rows."""
     is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     return is_call and node.func.attr in IN_ORDER and is_expression(node)
 
 
-def is_inexact(node: ast.AST) -> bool:
+def is_inexact(node):
     """Return whether an expression is divided by a number, by which Polars multiplies the inverse."""
     is_division = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
     return is_division and isinstance(node.right, ast.Constant) and is_expression(node.left)
 
 
-def has_class(node: ast.expr) -> bool:
+def has_class(node):
     """Return whether a literal pattern has a class of letters."""
     return (
         isinstance(node, ast.Constant) and isinstance(node.value, str) and any(each in node.value for each in CLASSES)
     )
 
 
-def is_expression(node: ast.AST) -> bool:
+def is_expression(node):
     """Return whether a chain of calls begins with a function of narwhals, or `col`."""
     while isinstance(node, ast.Call | ast.Attribute | ast.UnaryOp | ast.BinOp):
         if isinstance(node, ast.BinOp):
@@ -130,14 +122,14 @@ def is_expression(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "nw"
 
 
-def list_in_agg(call: ast.Call) -> Iterator[ast.expr]:
+def list_in_agg(call):
     """Yield the arguments of `.agg`."""
     if isinstance(call.func, ast.Attribute) and call.func.attr == "agg":
         yield from call.args
         yield from (keyword.value for keyword in call.keywords)
 
 
-def is_plain(node: ast.expr) -> bool:
+def is_plain(node):
     """Return whether an aggregate is nw.len(), or a plain sum, min, max, count or mean of a column."""
     if isinstance(node, ast.Starred) and isinstance(node.value, ast.GeneratorExp):
         node = node.value.elt
@@ -152,7 +144,7 @@ def is_plain(node: ast.expr) -> bool:
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: str(path.relative_to(FOLDER)))
-def test_only_the_subset(path: Path) -> None:
+def test_only_the_subset(path):
     """Analyses use nothing else."""
     if path.parent.name == OF_ARRAYS:
         assert "narwhals" not in path.read_text("utf-8")
@@ -160,7 +152,7 @@ def test_only_the_subset(path: Path) -> None:
         assert find_forbidden(path.read_text("utf-8"), ALLOWED.get(path.name, set())) == []
 
 
-def test_the_subset_exists() -> None:
+def test_the_subset_exists():
     """Every name is one of narwhals, and modules use most of them: the list is as short as it can be."""
     sources = "\n".join(path.read_text("utf-8") for path in FOLDER.rglob("*.py"))
     names = {node.attr for node in ast.walk(ast.parse(sources)) if isinstance(node, ast.Attribute)}
@@ -171,63 +163,20 @@ def test_the_subset_exists() -> None:
 @pytest.mark.parametrize(
     ("spelling", "found"),
     [
-        ("f.agg(x=nw.when(col('a') > 0).then(col('b')).otherwise(0).sum())", "agg of nw.when"),
-        ("f.agg(col('a').abs().sum())", "agg of col('a').abs().sum()"),
         ("f.agg(*(col('a').sum() / 100 for a in b))", "agg of"),
-        ("f.agg(col('a').n_unique())", "agg of col('a').n_unique()"),
-        ("f.agg(col('a').median())", "agg of"),
-        ("f.agg(nw.col('a').filter(nw.col('b') > 1).sum())", "agg of"),
-        ("f.agg(col('a').sum(1))", "agg of"),
-        ("col('a').dt.truncate('1mo')", "method truncate"),
-        ("col('a').dt.convert_time_zone('UTC')", "method convert_time_zone"),
         ("(col('a') - col('b')).dt.total_seconds()", "method total_seconds"),
-        ("col('a').dt.date()", "method date"),
-        ("person_key().n_unique()", "method n_unique"),
-        ("f.select(nw.col('a').first().over('b'))", "method first"),
-        ("col('a').any_value()", "method any_value"),
-        ("col('a').rank().over('b')", "method rank"),
-        ("col('a').clip(0, 1)", "method clip"),
-        ("f.top_k(3, by='a')", "method top_k"),
-        ("f.explode('a')", "method explode"),
-        ("col('a').str.split(',')", "method split"),
-        ("col('a').quantile(0.5)", "method quantile"),
-        ("col('a').str.to_datetime()", "method to_datetime"),
         ("col('a').list.sum()", "namespace list"),
         ("col('a').cast(nw.Datetime('us', 'UTC'))", "nw.Datetime"),
-        ("col('a').cast(nw.Decimal())", "nw.Decimal"),
-        ("col('a').cast(nw.Categorical())", "nw.Categorical"),
-        ("nw.sum_horizontal('a', 'b')", "nw.sum_horizontal"),
-        ("col('a') / 100", "division col('a') / 100"),
         ("(col('a') + col('b')) / 2.0", "division"),
-        ("col('a').str.contains(r'\\bpizza\\b')", "pattern"),
         ("normalise('note').str.replace_all('\\\\s+', ' ')", "pattern"),
         ("col('a').shift(1).over('b')", "order of"),
-        ("col('a').cum_sum()", "order of col('a').cum_sum()"),
-        ("col('a').sum().over('b', order_by='c')", "order of"),
-        ("import narwhals as nw", "import of narwhals"),
         ("from narwhals.selectors import all", "import of narwhals.selectors"),
+        ("f.agg(*(col(name).sum() for name in names), col('a').max(), payments=nw.len())", None),
+        ("f.with_columns(a=col('a').shift(1).over('b', order_by=['c']), b=col('a').cum_sum().over(**order))", None),
+        ("nw.col('a') / (nw.col('a') * 0 + 100)", None),
     ],
 )
-def test_forbidden_spellings_are_found(spelling: str, found: str) -> None:
-    """Each is named; the same inside of other calls."""
-    for source in (spelling, f"def f(g):\n    {spelling}\n"):
-        assert any(each.startswith(found) for each in find_forbidden(source)), find_forbidden(source)
-
-
-@pytest.mark.parametrize(
-    "spelling",
-    [
-        "f.agg(*(col(name).sum() for name in names), col('a').max(), payments=nw.len())",
-        "frame.with_columns(a=col('a').shift(1).over('b', order_by=['c', 'd']), b=col('a').cum_sum().over(**order))",
-        "frame.filter(~nw.col('a').is_null()).sort('a', descending=True).head(3)",
-        "' '.join(text.split()).replace('a', 'b').count('c')",
-        "rows.sort(key=len)",
-        "statistics.median(values) / 100",
-        "nw.col('a') / (nw.col('a') * 0 + 100)",
-        "import narwhals.stable.v2 as nw",
-        "from narwhals.stable.v2.typing import IntoFrameT",
-    ],
-)
-def test_permitted_spellings(spelling: str) -> None:
-    """Python's own methods of these names are no part of an expression."""
-    assert find_forbidden(spelling) == []
+def test_spellings(spelling, found):
+    """Each that is outside of the subset is named."""
+    names = find_forbidden(f"def f(g):\n    {spelling}\n")
+    assert any(name.startswith(found) for name in names) if found else names == []

@@ -1,9 +1,6 @@
 """Large queries in parts: the same rows as in one query, and each person in one part."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -16,10 +13,7 @@ from p2p_analytics.errors import SchemaError
 from support.analyses.containers import make_table
 from support.analyses.records import make_record, make_town
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-ANALYSES: dict[str, Callable[[Any], Any]] = {
+ANALYSES = {
     "bills": lambda frame: p2p.split_bills(frame, as_of="2025-01-01"),
     "outliers": p2p.unusual,
 }
@@ -31,7 +25,7 @@ PEOPLE = [
 
 
 @pytest.fixture(scope="module")
-def town() -> pl.DataFrame:
+def town():
     """Return the payments of a town, and two bills and two duplicates more."""
     notes = [("Taxi", "settled"), ("taxi ", "pending"), ("Pizza", "settled"), ("pizza", "settled")]
     more = [
@@ -46,7 +40,7 @@ def town() -> pl.DataFrame:
 
 
 @pytest.fixture
-def rents() -> pl.DataFrame:
+def rents():
     """Return a year's rent of each person, who has another of some names each month."""
     return pl.DataFrame(
         {
@@ -64,7 +58,7 @@ def rents() -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("module", list(ANALYSES))
-def test_parts_have_the_rows_of_all(monkeypatch: pytest.MonkeyPatch, town: pl.DataFrame, module: str) -> None:
+def test_parts_have_the_rows_of_all(monkeypatch, town, module):
     """A lazy frame of many rows gives the table of the whole frame; rows that belong together are in one part."""
     whole = ANALYSES[module](town)
     assert len(whole) >= {"bills": 2, "outliers": 4}[module]
@@ -74,7 +68,7 @@ def test_parts_have_the_rows_of_all(monkeypatch: pytest.MonkeyPatch, town: pl.Da
     assert result.collect().equals(whole)
 
 
-def test_a_query_that_fails_in_a_part_is_named(monkeypatch: pytest.MonkeyPatch, town: pl.DataFrame) -> None:
+def test_a_query_that_fails_in_a_part_is_named(monkeypatch, town):
     """As a query that fails for all rows is."""
     monkeypatch.setattr("p2p_analytics.analyses.outliers._ROWS_AT_ONCE", 1)
     broken = town.lazy().with_columns(note=pl.col("note").str.to_integer(strict=True).cast(pl.String))
@@ -84,9 +78,7 @@ def test_a_query_that_fails_in_a_part_is_named(monkeypatch: pytest.MonkeyPatch, 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 @pytest.mark.parametrize(("rows", "parts"), [(20, 5), (10**6, 1)])
-def test_series_are_looked_for_in_parts(
-    monkeypatch: pytest.MonkeyPatch, rents: pl.DataFrame, engine: str, rows: int, parts: int
-) -> None:
+def test_series_are_looked_for_in_parts(monkeypatch, rents, engine, rows, parts):
     """Each person is in one part; the series are those of the whole frame, in its order."""
     whole = p2p.recurring(rents, as_of="2025-01-01")
     assert sorted(whole["amount"]) == [500 + person for person in range(len(PEOPLE))]
@@ -94,7 +86,7 @@ def test_series_are_looked_for_in_parts(
     found: list[set[str]] = []
     describe = series._describe_series
 
-    def keep(events: pl.DataFrame, today: int) -> Any:
+    def keep(events, today):
         found.append({*events["person"]})
         return describe(events, today)
 
@@ -110,9 +102,7 @@ def test_series_are_looked_for_in_parts(
 
 
 @pytest.mark.parametrize("payments", [1, 25, 10**6])
-def test_some_people_are_searched_at_a_time(
-    monkeypatch: pytest.MonkeyPatch, rents: pl.DataFrame, payments: int
-) -> None:
+def test_some_people_are_searched_at_a_time(monkeypatch, rents, payments):
     """With the same series as in the payments of all."""
     monkeypatch.setattr(chains, "_PAYMENTS_AT_ONCE", payments)
     found = p2p.recurring(rents, as_of="2025-01-01")

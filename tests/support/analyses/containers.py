@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
-import shutil
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from support.analyses.records import CENTS, COLUMNS, DATES, TEXTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from support.analyses.records import Record
+from support.analyses.records import CENTS, COLUMNS, DATES, TEXTS, Record
 
 TYPES = {**dict.fromkeys(TEXTS, pa.string()), **dict.fromkeys(CENTS, pa.int64())}
 UTC_TIMES = dict.fromkeys(DATES, pa.timestamp("us", "UTC"))
@@ -68,11 +61,6 @@ LAYOUTS: dict[str, Callable[[Sequence[Record]], pa.Table]] = {
 }
 
 
-def to_objects(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a pandas frame of Python objects, with None for null."""
-    return frame.astype(object).where(frame.notna(), None)
-
-
 def to_pandas(table: pa.Table) -> pd.DataFrame:
     """Return a pandas frame with whole numbers that can be null."""
     return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
@@ -83,30 +71,12 @@ def to_duckdb(table: pa.Table) -> duckdb.DuckDBPyRelation:
     return duckdb.connect().execute("SET TimeZone = 'UTC'").from_arrow(table)
 
 
-@cache
-def start_spark() -> Any:
-    """Return the session with one local worker of this process."""
-    from pyspark.sql import SparkSession
-
-    options = {
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-        "spark.driver.memory": "512m",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.ui.enabled": "false",
-    }
-    session = SparkSession.builder.master("local[1]").config(map=options).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session
-
-
-def to_spark(table: pa.Table) -> Any:
+def to_spark(session: Any, table: pa.Table) -> Any:
     """Return a DataFrame; Spark knows no dictionaries and nanoseconds, so they become text and microseconds."""
     types = {field.name: field.type for field in table.schema}
     plain = {name: pa.string() for name, dtype in types.items() if pa.types.is_dictionary(dtype)}
     plain |= {name: pa.timestamp("us", dtype.tz) for name, dtype in types.items() if pa.types.is_timestamp(dtype)}
-    return start_spark().createDataFrame(
+    return session.createDataFrame(
         table.cast(pa.schema([(name, plain.get(name, types[name])) for name in types]), safe=False)
     )
 
@@ -117,8 +87,6 @@ ENGINES: dict[str, Callable[[pa.Table], Any]] = {
     "LazyFrame": lambda table: pl.from_arrow(table).lazy(),
     "DuckDB": to_duckdb,
 }
-if importlib.util.find_spec("pyspark") and shutil.which("java"):
-    ENGINES["Spark"] = to_spark
 
 
 def read_rows(result: Any) -> list[Record]:

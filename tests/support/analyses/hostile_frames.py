@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import io
 import tempfile
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -17,10 +18,7 @@ import pyarrow as pa
 
 import p2p_analytics as p2p
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Change = Callable[[pd.DataFrame], Any]
+Change = Callable[[pd.DataFrame], Any]
 
 ADA = {"counterparty_id": "3000000000000000001", "counterparty_username": "ada", "counterparty_name": "Ada Quill"}
 BEN = {"counterparty_id": "0042", "counterparty_username": "ben", "counterparty_name": "Ben Moss"}

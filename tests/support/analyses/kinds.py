@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import pyarrow as pa
 
 from p2p_analytics.analyses import _engine
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 DAY: Final = 24 * 60 * 60 * 10**6  # microseconds
 KINDS: Final = {
@@ -27,8 +26,6 @@ TIMES: Final = [
 
 def make_table() -> pa.Table:
     """Return the computed columns, with nulls."""
-    import pyarrow as pa
-
     times = [None, *TIMES, *(0 for _ in CENTS[len(TIMES) :])]
     return pa.table({'the "cents"': pa.array([None, *CENTS], "int64"), "time": pa.array(times, "int64")})
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from p2p_analytics.sandbox.town.build import build
+from p2p_analytics.sandbox.town.build import Town, build
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Record = dict[str, Any]
+Record = dict[str, Any]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TEXTS = (
@@ -38,17 +36,22 @@ def make_record(**values: Any) -> Record:
 
 def make_town(seed: int, people: int = 6, years: int = 3) -> list[Record]:
     """Return the payments that the first person of a town can see, in the order of their ids."""
-    town = build(seed, people=people, years=years)
+    return sorted(view_records(build(seed, people=people, years=years)), key=lambda record: record["payment_id"])
+
+
+def view_records(town: Town, place: int = 0) -> list[Record]:
+    """Return the payments of a town's person, by their place in it."""
     persons = {person.user_id: person for person in town.people}
-    viewer = town.people[0].user_id
+    viewer = town.people[place].user_id
     records = []
-    for payment in sorted(town.payments, key=lambda each: str(each.payment_id)):
+    for payment in town.payments:
         is_actor = payment.actor_id == viewer
         if payment.refund_of is not None or not (is_actor or payment.target_user_id == viewer):
             continue
-        other = persons.get(payment.target_user_id if is_actor else payment.actor_id)
+        other = persons.get((payment.target_user_id if is_actor else payment.actor_id) or 0)
         address = payment.target_email or payment.target_phone
         is_paid = is_actor != (payment.action == "pay")
+        completed = payment.completed_us
         records.append(
             make_record(
                 payment_id=str(payment.payment_id),
@@ -62,14 +65,10 @@ def make_town(seed: int, people: int = 6, years: int = 3) -> list[Record]:
                 counterparty_username=None if other is None else other.username,
                 counterparty_name=address if other is None else other.display_name,
                 date_created=EPOCH + timedelta(microseconds=payment.created_us),
-                date_completed=_at(payment.completed_us),
+                date_completed=None if completed is None else EPOCH + timedelta(microseconds=completed),
             )
         )
     return records
-
-
-def _at(microseconds: int | None) -> datetime | None:
-    return None if microseconds is None else EPOCH + timedelta(microseconds=microseconds)
 
 
 def draw(seed: int, count: int, **choices: list[Any]) -> list[Record]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from p2p_analytics.analyses.series import recurring
 from p2p_analytics.sandbox.town import build
 from p2p_analytics.sandbox.town.planted import PlantedSeries, describe_series
-from p2p_analytics.sandbox.town.timeline import from_microseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from support.analyses.containers import make_table, to_pandas
+from support.analyses.records import view_records
 
 FEWEST = 3
 NEAR = 0.12  # of the amount
@@ -29,32 +28,9 @@ class Score(NamedTuple):
 
 
 def view_payments(town: build.Town, place: int = 0) -> pd.DataFrame:
-    """Return the payments of a town's person, by their place in it, with the columns that the analyses need."""
-    me, names = town.people[place].user_id, {person.user_id: person.display_name for person in town.people}
-    rows = []
-    for payment in town.payments:
-        if payment.refund_of is not None or me not in {payment.actor_id, payment.target_user_id}:
-            continue
-        is_mine = payment.actor_id == me
-        other = payment.target_user_id if is_mine else payment.actor_id
-        rows.append(
-            {
-                "payment_id": str(payment.payment_id),
-                "status": payment.status,
-                "action": payment.action,
-                "audience": payment.audience,
-                "direction": "out" if is_mine == (payment.action == "pay") else "in",
-                "amount_cents": payment.amount_cents,
-                "counterparty_id": None if other is None else str(other),
-                "counterparty_name": names.get(other or 0, payment.target_email or payment.target_phone),
-                "flow_cents": (-1 if is_mine == (payment.action == "pay") else 1) * payment.amount_cents,
-                "date_created": from_microseconds(payment.created_us),
-                "date_completed": payment.completed_us and from_microseconds(payment.completed_us),
-                "note": payment.note,
-            }
-        )
-    frame = pd.DataFrame(rows)
-    return frame.astype(dict.fromkeys(["date_created", "date_completed"], "datetime64[us, UTC]"))
+    """Return the payments of a town's person, by their place in it, with amounts without sign."""
+    records = [record | {"amount_cents": abs(record["amount_cents"])} for record in view_records(town, place)]
+    return to_pandas(make_table(records, {}))
 
 
 def judge_town(town: build.Town, place: int = 0) -> Score:
