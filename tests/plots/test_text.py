@@ -124,7 +124,7 @@ def test_scripts_that_an_older_matplotlib_draws_wrongly_are_words(monkeypatch: p
     assert to_drawable("Zoë") == "Zoë"
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.text(), st.none() | st.text(), st.none() | st.text()), max_size=5))
 def test_any_names_are_drawable(people: list[tuple[str, str | None, str | None]]) -> None:
     """Whatever a name, a username and an id hold, the label has only characters with a glyph, on one line."""

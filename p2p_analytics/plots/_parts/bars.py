@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from p2p_analytics.currencies import name_currency
 from p2p_analytics.plots._parts import style
 
 if TYPE_CHECKING:
@@ -76,8 +75,7 @@ def draw_pairs(
             style.label_bar(ax, received[row] * factor, row + _RECEIVED, money(received[row]))
     ax.set_xlim(min(*drawn, 0), max(*drawn, 1) * _ROOM)
     style.label_rows(ax, rows, others=bool(others))
-    label = f"Settled payments, {name_currency(currency)}"
-    style.style_value_axis(ax, ax.xaxis, label, style.tick_format(currency))
+    style.style_money_axis(ax, ax.xaxis, "Settled payments", currency)
     return key
 
 
