@@ -78,7 +78,11 @@ def analysis_to_html(analysis: Analysis, table: pd.DataFrame, zone: ZoneInfo, da
 
 def render_table(columns: Sequence[Column], title: str, caption: str, kind: str = "figures") -> str:
     """Return an HTML table in a region that scrolls; the roles keep it a table for screen readers on a narrow page."""
-    head = "".join(_head_html(column) for column in columns)
+    orders = [f' aria-sort="{column.sorted_as}"' if column.sorted_as else "" for column in columns]
+    head = "".join(
+        f'<th scope="col" role="columnheader"{_cell_class(column)}{order}>{escape(column.heading)}</th>'
+        for column, order in zip(columns, orders, strict=True)
+    )
     body = "".join(
         f'<tr role="row">{"".join(_cell_html(column, text, is_first=not at) for at, (column, text) in cells)}</tr>'
         for cells in (
@@ -196,11 +200,6 @@ def _format_value(kind: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # 
 
 def _is_text(column: pd.Series[Any]) -> bool:
     return not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column)
-
-
-def _head_html(column: Column) -> str:
-    order = f' aria-sort="{column.sorted_as}"' if column.sorted_as else ""
-    return f'<th scope="col" role="columnheader"{_cell_class(column)}{order}>{escape(column.heading)}</th>'
 
 
 def _cell_class(column: Column) -> str:

@@ -62,19 +62,11 @@ def test_the_initial_choices_include_all_payments(explorer: p2p.Explorer) -> Non
     assert "application/vnd.jupyter.widget-view+json" in explorer._repr_mimebundle_()
 
 
-def test_viewers_without_a_kernel_show_plot_and_table(explorer: p2p.Explorer) -> None:
-    """A saved notebook holds the initial plot and table beside the widget, as HTML."""
-    still = explorer._repr_mimebundle_()["text/html"]
-    assert '<img src="data:image/svg+xml;base64,' in still
-    assert re.search(r"<caption>Where it went: \d+ rows</caption>", still)
-    assert "<script" not in still
-
-
-def test_the_zones_begin_with_the_likely_ones(explorer: p2p.Explorer, tmp_path: Path) -> None:
+def test_the_zones_begin_with_the_likely_ones(explorer: p2p.Explorer) -> None:
     """UTC and the requested zone come first, and each zone occurs once."""
-    zones = p2p.Explorer(build_history(ROWS), tz="America/New_York", folder=tmp_path).zone.options
+    zones = explorer.zone.options
     assert zones[:4] == ("UTC", "America/New_York", "Africa/Abidjan", "Africa/Accra")
-    assert len(set(zones)) == len(zones) == len(explorer.zone.options)
+    assert len({*zones}) == len(zones)
 
 
 @pytest.mark.parametrize(
@@ -169,10 +161,6 @@ def test_the_plot_of_months_is_called_by_its_period(first: str, words: str) -> N
     explorer = p2p.Explorer(build_history(rows))
     choose(explorer, "analysis", "Month by month")
     assert f'alt="{words}, as a plot;' in explorer._plot.value
-    assert (
-        f"by {words.rsplit(maxsplit=1)[-1]}"
-        in base64.b64decode(explorer._plot.value.split("base64,")[1].split('"')[0]).decode()
-    )
     assert "<caption>Month by month: " in explorer._table.value
 
 
@@ -217,19 +205,12 @@ def test_files_are_named_after_the_choices(explorer: p2p.Explorer, tmp_path: Pat
     pd.testing.assert_frame_equal(p2p.read_csv(written), explorer.table, check_dtype=False)
     explorer.save_csv.click()
     explorer.save_plot.click()
-    choose(explorer, "person", "everyone")
-    assert explorer._message.value == ""
-    explorer.save_plot.click()
-    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".png", ".png"]
-    assert all(path.read_bytes()[:4] == b"\x89PNG" for path in tmp_path.glob("*.png"))
-
-
-def test_two_people_with_one_name_have_two_files(explorer: p2p.Explorer, tmp_path: Path) -> None:
-    """Names that only differ in characters unsafe in file names get different files."""
-    for label in ("Sam (…3)", "Sam (…41)"):
+    for label in ("Sam (…3)", "Sam (…41)"):  # names that only differ in characters unsafe in file names
         choose(explorer, "person", label)
+        assert explorer._message.value == ""
         explorer.save_csv.click()
-    assert len(list(tmp_path.iterdir())) == 2
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".csv", ".csv", ".png"]
+    assert all(path.read_bytes()[:4] == b"\x89PNG" for path in tmp_path.glob("*.png"))
 
 
 def test_a_failed_save_is_reported(tmp_path: Path) -> None:
@@ -310,16 +291,6 @@ def test_views_of_hidden_parts_say_so() -> None:
         assert sentence.format(hidden) in explorer._scope.value
     choose(explorer, "analysis", "Where it went")
     assert "hides" not in explorer._scope.value
-
-
-def test_it_opens_no_figure(explorer: p2p.Explorer) -> None:
-    """Plots are drawn without pyplot, so that a hundred clicks leave no open figure."""
-    import matplotlib.pyplot as plt
-
-    before = plt.get_fignums()
-    choose(explorer, "analysis", "Month by month")
-    explorer.save_plot.click()
-    assert plt.get_fignums() == before
 
 
 def test_strict_privacy_mode_shows_months(tmp_path: Path) -> None:
