@@ -53,12 +53,12 @@ def people_by_year(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     title = "People, year by year"
     if not rows:
         return style.draw_empty(ax, title, "No settled payments")
-    at = range(len(rows))
+    places = range(len(rows))
     known = [row["people"] - row["new"] for row in rows]
     key = [
-        ("there before", ax.bar(at, known, width=0.8, color=_KNOWN)),
-        ("new", ax.bar(at, [row["new"] for row in rows], bottom=known, width=0.8, color=_NEW)),
-        ("gone", ax.bar(at, [-row["lost"] for row in rows], width=0.8, color=_LOST)),
+        ("there before", ax.bar(places, known, width=0.8, color=_KNOWN)),
+        ("new", ax.bar(places, [row["new"] for row in rows], bottom=known, width=0.8, color=_NEW)),
+        ("gone", ax.bar(places, [-row["lost"] for row in rows], width=0.8, color=_LOST)),
     ]
     ax.axhline(0, color=style.QUIET, linewidth=0.8)
     style.center_bars(ax, len(rows))
@@ -70,15 +70,10 @@ def people_by_year(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     for at in labelled:
         if people := rows[at]["people"]:
             ax.annotate(f"{people:,}", (at, people), xytext=(0, 2), va="bottom", **properties)
-    style.style_value_axis(ax, ax.yaxis, "People", _format_people)
+    style.style_value_axis(ax, ax.yaxis, "People", style.format_whole)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     ax.set_ylim(-max(row["lost"] for row in rows) * 1.05, max(row["people"] for row in rows) * 1.12 or 1)
     label = "Below each year, the share of the money of the five people with the most"
     ax.set_xlabel(f"{label}{'; years without payments are left out' if is_long else ''}", **style.QUIET_TEXT)
     style.set_title(ax, title, [entry for entry in key if any(bar.get_height() for bar in entry[1])])
     return ax
-
-
-def _format_people(number: float, _position: int | None = None) -> str:
-    """Return the number of a tick, without the sign of the people below zero."""
-    return f"{abs(number):,.0f}"

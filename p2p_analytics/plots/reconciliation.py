@@ -31,6 +31,7 @@ _ADDS_UP: Final = "adds up"
 _DIFFERS: Final = "does not add up"
 _UNKNOWN: Final = "balance not known"
 _COLOURS: Final = {_ADDS_UP: "#009E73", _UNKNOWN: "#999999", _DIFFERS: style.OUT}
+_VERBS: Final = {_ADDS_UP: ("adds up", "add up"), _DIFFERS: ("does not", "do not"), _UNKNOWN: ("not known",) * 2}
 _ROOM: Final = 0.62  # for labels, in lengths of the time axis
 _MARGIN: Final = 0.03  # without labels
 _THINNEST: Final = 1 / 120
@@ -125,7 +126,10 @@ def reconciliation(
     names = [file.name for file in shown]
     if others:
         names.append(format_count(len(others), "other file", "other files"))
-        style.label_bar(ax, end, len(shown), _describe_others(others), quiet=True)
+        # The number of files by result, each on a line: plots may be narrow.
+        counts = Counter(file.state for file in others)
+        words = [f"{counts[state]:,} {verbs[counts[state] > 1]}" for state, verbs in _VERBS.items() if counts[state]]
+        style.label_bar(ax, end, len(shown), ",\n".join(words), quiet=True)
     style.label_rows(ax, names, others=bool(others))
     style.set_title(ax, title, key)
     return ax
@@ -172,15 +176,6 @@ def _format_amount(cents: int, row: dict[str, Any]) -> str:
     return format_money(to_units(cents), currency=row["currency"])
 
 
-def _describe_others(others: Sequence[_File]) -> str:
-    """Return the number of files by result, each on a line: plots may be narrow."""
-    counts = Counter(file.state for file in others)
-    verbs = {_ADDS_UP: ("adds up", "add up"), _DIFFERS: ("does not", "do not"), _UNKNOWN: ("not known", "not known")}
-    return ",\n".join(
-        f"{counts[state]:,} {words[counts[state] > 1]}" for state, words in verbs.items() if counts[state]
-    )
-
-
 def _set_time_axis(ax: Axes, files: Sequence[_File], *, room: float) -> tuple[float, float]:
     """Set whole months as the limits of the axis, with room for labels, and return them in days since 1970."""
     days = [day for file in files for day in (file.start, file.end) if day is not None]
@@ -189,7 +184,8 @@ def _set_time_axis(ax: Axes, files: Sequence[_File], *, room: float) -> tuple[fl
         ax.xaxis.set_visible(False)
         ax.spines[:].set_visible(False)
         return 0.0, 1.0
-    first, last = (_to_month(day) for day in (min(days), max(days)))
+    dates = [date.fromordinal(_EPOCH.toordinal() + int(day // 1)) for day in (min(days), max(days))]
+    first, last = (day.year * 12 + day.month - 1 for day in dates)  # in months from the year 0
     most = max(int((style.measure_figure(ax) - _NAMES) / (1 + room) / _TICK), 1)
     step = next((step for step in _STEPS if (last + 1 - first) / step <= most), _STEPS[-1])
     ticks = [month for month in range(first, last + 2) if month % step == 0] or [first]
@@ -211,12 +207,6 @@ def _label_month(month: int, step: int, *, is_first: bool) -> str:
 def _to_days(instant: datetime | None) -> float | None:
     """Return an instant as days since 1970, because an axis with dates needs the language of the machine."""
     return None if instant is None else (instant - _EPOCH).total_seconds() / _DAY
-
-
-def _to_month(day: float) -> int:
-    """Return the calendar month of a day, counted from the year 0."""
-    then = date.fromordinal(_EPOCH.toordinal() + int(day // 1))
-    return then.year * 12 + then.month - 1
 
 
 def _to_day(month: int) -> float:

@@ -83,13 +83,13 @@ def _draw_parts(
                 small[row].append(join_words(f"{payments:,}", to_drawable(_word(status))))
             ends[row] += share
     properties: dict[str, Any] = {"va": "top", "color": style.QUIET, "fontsize": style.LABEL_SIZE}
-    for row, parts in small.items():
-        if parts:
+    for row, words in small.items():
+        if words:
             shown = 1
-            while shown < len(parts) and len(", ".join(parts[: shown + 1])) <= _LONGEST_NOTE:
+            while shown < len(words) and len(", ".join(words[: shown + 1])) <= _LONGEST_NOTE:
                 shown += 1
-            more = f" and {len(parts) - shown} more" if shown < len(parts) else ""
-            note = f"also {', '.join(parts[:shown])}{more}"
+            more = f" and {len(words) - shown} more" if shown < len(words) else ""
+            note = f"also {', '.join(words[:shown])}{more}"
             ax.text(0, row + 0.29, note, **properties, **style_text(note))
     return key
 

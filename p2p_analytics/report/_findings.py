@@ -215,13 +215,10 @@ def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payment
         payees = [person if any(person) else "people who are not known" for person in people_named]
         share = largest["share_of_sent"].iloc[0]
         if reasons is not None and len(largest) == 1:
+            who, paid = people_named[0], payments
             # Without an id, a person is known by name, or not known.
-            who = people_named[0]
-            paid = payments[payments["counterparty_id"].eq(who.counterparty_id)]
-            if who.counterparty_id is None:
-                name = payments["counterparty_name"]
-                is_named = name.isna() if who.counterparty_name is None else name.eq(who.counterparty_name)
-                paid = payments[payments["counterparty_id"].isna() & is_named]
+            for field, value in zip(Person._fields, who if who.counterparty_id is None else who[:1], strict=False):
+                paid = paid[paid[field].isna() if value is None else paid[field] == value]
             reason = categories(paid).iloc[0]
             of_all = reason["sent"] / add_units(people["sent"])
             if reason["category"] != UNCATEGORISED and reason["share_of_sent"] >= _MAIN and of_all >= _LARGE_SHARE:

@@ -62,13 +62,7 @@ class ShownRows(NamedTuple):
 
 
 def choose_sections(names: Sequence[str] | None) -> list[Analysis]:
-    """Return the analyses with a section, in the order of the report; without names all of them.
-
-    Raises
-    ------
-    ConfigurationError
-        A name is not the name of an analysis, or there are none.
-    """
+    """Return the analyses with a section, in the order of the report; without names all of them."""
     given = list(ANALYSES) if names is None else [names] if isinstance(names, str) else list(names)
     wrong = [name for name in given if not isinstance(name, str) or name not in ANALYSES]
     if wrong or not given or isinstance(names, str):

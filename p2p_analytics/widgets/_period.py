@@ -163,13 +163,7 @@ def find_days(shortcut: str, today: date) -> tuple[date | None, date | None]:
 
 
 def read_instants(payments: pd.DataFrame, name: str) -> pd.Series[Any]:
-    """Return a date column as aware UTC instants in microseconds; naive dates are UTC.
-
-    Raises
-    ------
-    SchemaError
-        The frame lacks the column, or a value is not a date.
-    """
+    """Return a date column as aware UTC instants in microseconds; naive dates are UTC, and other values refused."""
     require(payments.columns, [name], what="Explorer")
     try:
         return pd.to_datetime(payments[name], utc=True, format="ISO8601").dt.as_unit("us")

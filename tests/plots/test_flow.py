@@ -68,16 +68,6 @@ def test_month_labels_have_room(months: int, labels: str) -> None:
     assert list_places(plots.monthly_flow(_months("2019-05", months))) == labels.replace("+", "\n").split(" ")
 
 
-def test_quarters_add_up_their_months() -> None:
-    """More than four years are drawn by quarter, with exact sums, and the title says so."""
-    ax = plots.monthly_flow(_months("2019-05", 60))
-    assert ax.get_title(loc="left") == "Money received and sent, quarter by quarter"
-    assert list_bars(ax, "height") == [0.6, *[0.9] * 19, 0.3, -0.2, *[-0.3] * 19, -0.1]
-    assert list(ax.lines[0].get_ydata()) == [0.4, *[0.6] * 19, 0.2]
-    assert list_places(ax) == ["2020", "2021", "2022", "2023", "2024"]
-    assert ax.get_xlabel() == ""
-
-
 def test_years_add_up_their_months() -> None:
     """More than twelve years are drawn by year; the axis says which years are not whole, and no date stays apart."""
     ax = plots.monthly_flow(pd.concat([_months("2009-05", 180), TABLE[2:]]))

@@ -92,13 +92,6 @@ def test_the_hours_name_their_zone() -> None:
         plots.activity(table, tz="Atlantis")
 
 
-def test_categories_add_up() -> None:
-    """Each category has its two bars; of more than thirty the others share the last ones."""
-    ax = plots.categories(pd.DataFrame({"category": [f"c{at}" for at in range(32)], "sent": 1.5, "received": 0.5}))
-    assert list_rows(ax)[29:] == ["c29", "2 other categories"]
-    assert list_bars(ax) == [*[1.5] * 30, 3.0, *[0.5] * 30, 1.0]
-
-
 UNUSUAL = pd.DataFrame(
     {
         "reason": ["large", "duplicate", "large"],

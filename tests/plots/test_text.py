@@ -55,7 +55,7 @@ def test_clean(written: str | None, drawn: str) -> None:
 @pytest.fixture(autouse=True)
 def _shaping(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let any matplotlib join letters, as the newer ones do: `test_plots` draws with the installed one."""
-    monkeypatch.setattr(_fonts, "_can_shape", lambda: True)
+    monkeypatch.setattr(_fonts, "CAN_SHAPE", True)
 
 
 def test_lengths() -> None:
@@ -118,7 +118,7 @@ def test_names_from_right_to_left_keep_their_suffix_on_the_right() -> None:
 
 def test_scripts_that_an_older_matplotlib_draws_wrongly_are_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before version 3.11 letters are not joined, and stand from left to right."""
-    monkeypatch.setattr(_fonts, "_can_shape", lambda: False)
+    monkeypatch.setattr(_fonts, "CAN_SHAPE", False)
     assert to_drawable("محمد علي") == "(Arabic script)"
     assert to_drawable("שלום") == "(Hebrew script)"
     assert to_drawable("Zoë") == "Zoë"

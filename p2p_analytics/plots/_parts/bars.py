@@ -41,10 +41,10 @@ def draw_pairs(
     others: Others | None,
     currency: str,
 ) -> list[tuple[str, Any]]:
-    """Draw a bar for sent and a thinner one for received in each row, and return the legend.
+    """Draw a bar for sent and a thinner one for received (``amounts``) in each row, and return the legend.
 
     If the bars of the others would be more than four times as long as all others, they are drawn shorter, hatched, and
-    labelled as not to scale. ``amounts`` are those sent and those received.
+    labelled as not to scale.
     """
     sent, received = (list(values) for values in amounts)
     drawn = [*sent, *received]
@@ -84,8 +84,7 @@ def draw_parts(
 ) -> list[tuple[str, Any]]:
     """Draw a bar for each row that is divided into parts and labelled at its end, and return the legend.
 
-    ``others`` has one amount for each part; its label is the last of ``labels``. Their bar is shortened as
-    by `draw_pairs`.
+    ``others`` has one amount for each part, and the last label; its bar is shortened as by `draw_pairs`.
     """
     totals = [sum(amounts) for amounts in zip(*(part.amounts for part in parts), strict=True)]
     rows = list(names)

@@ -18,6 +18,11 @@ MONTH: Final = "month"
 QUARTER: Final = "quarter"
 YEAR: Final = "year"
 PER_YEAR: Final = {MONTH: 12, QUARTER: 4, YEAR: 1}
+_NAMES: Final[dict[str, Callable[[str], str]]] = {
+    MONTH: str,
+    QUARTER: lambda month: f"{month[:4]} Q{(int(month[5:]) + 2) // 3}",
+    YEAR: lambda month: month[:4],
+}
 _SUMS: Final[dict[str, Callable[[list[Any]], Any]]] = {
     **dict.fromkeys(("sent", "received", "net"), add_units),
     **dict.fromkeys(("payments", "public", "friends", "private", "sensitive_public"), sum),
@@ -30,22 +35,15 @@ _MOST_ROWS: Final = {MONTH: MOST_MONTHS, QUARTER: 80, YEAR: 60}  # a longer tabl
 
 
 class PeriodTable(NamedTuple):
-    """Money or payments by period.
+    """Money or payments by period, in order of time.
 
-    Attributes
-    ----------
-    word : str
-        "month", "quarter" or "year".
-    rows : list of dict
-        In order of time: ``period`` (None for payments without a date), and the columns ``sent``, ``received``,
-        ``net``, ``running_net``, ``payments`` and the columns of `exposure` that the months have.
-    left_out : int
-        Number of periods without payments that have no row.
+    The rows have ``period`` (None for payments without a date), and the columns of `monthly_flow` or `exposure` that
+    the months have.
     """
 
-    word: str
+    word: str  # "month", "quarter" or "year"
     rows: list[dict[str, Any]]
-    left_out: int
+    left_out: int  # the number of periods without payments that have no row
 
 
 def choose_period(months: Sequence[Mapping[str, Any]]) -> str:
@@ -63,7 +61,7 @@ def build_period_table(table: Iterable[Mapping[str, Any]], word: str) -> PeriodT
     """
     in_order = sorted(table, key=lambda row: (row["month"] is None, row["month"] or ""))
     rows = []
-    for period, group in groupby(in_order, lambda row: _name_period(row["month"], word)):
+    for period, group in groupby(in_order, lambda row: row["month"] and _NAMES[word](row["month"])):
         months = [*group]
         sums = {name: add([row[name] for row in months]) for name, add in _SUMS.items() if name in months[0]}
         rows.append({"period": period, **sums})
@@ -92,13 +90,6 @@ def label_periods(ax: Axes, periods: PeriodTable, months: Iterable[str | None]) 
 def has_payments(row: Mapping[str, Any]) -> bool:
     """Return whether a row of a `PeriodTable` has payments."""
     return bool(row["payments"] if "payments" in row else row["sent"] or row["received"])
-
-
-def _name_period(month: str | None, word: str) -> str | None:
-    if month is None or word == MONTH:
-        return month
-    year, _, number = month.partition("-")
-    return year if word == YEAR else f"{year} Q{(int(number) + 2) // 3}"
 
 
 def _choose_labels(names: list[str | None], periods: PeriodTable, room: int) -> dict[int, str]:

@@ -101,12 +101,16 @@ def _lay_out(axes: Axes, figure: Figure, *, is_tight: bool) -> Bbox | None:
     return figure.get_tightbbox(renderer).padded(rcParams["savefig.pad_inches"]) if is_tight else None
 
 
+_measure_text: Any = functools.lru_cache(maxsize=4096)(TextToPath().get_text_width_height_descent)  # type: ignore[no-untyped-call]
+
+
 class _SvgRenderer(RendererSVG):
     """A renderer that remembers the sizes of texts: each is measured for the layout and again for the drawing."""
 
     def get_text_width_height_descent(self, s: str, prop: FontProperties, ismath: object) -> tuple[float, float, float]:
         """Return width, height and descent of a text in points."""
-        return _measure_text(s, prop, ismath)
+        size: tuple[float, float, float] = _measure_text(s, prop, ismath)
+        return size
 
     def _get_font_height_metrics(self, prop: FontProperties) -> tuple[float | None, float | None, float | None]:
         """Return ascent, descent and line gap of a font in points: matplotlib would read them for each measurement."""
@@ -124,9 +128,9 @@ class _SvgCanvas(FigureCanvasSVG):
         """Draw the figure."""
         text = io.TextIOWrapper(filename, "utf-8", newline="")
         svg = self._make_renderer(text, image_dpi=self.fixed_dpi, metadata=options["metadata"])
-        size = self.figure.get_size_inches()
+        width, height = self.figure.get_size_inches()
         restore = options["bbox_inches_restore"]
-        renderer: Any = MixedModeRenderer(self.figure, *size, self.fixed_dpi, svg, bbox_inches_restore=restore)  # type: ignore[no-untyped-call]
+        renderer: Any = MixedModeRenderer(self.figure, width, height, self.fixed_dpi, svg, bbox_inches_restore=restore)  # type: ignore[no-untyped-call]
         self.figure.draw(renderer)
         renderer.finalize()
         text.detach()
@@ -134,13 +138,6 @@ class _SvgCanvas(FigureCanvasSVG):
     def _make_renderer(self, stream: io.TextIOBase, **options: Any) -> _SvgRenderer:  # noqa: ANN401 - of matplotlib
         width, height = self.figure.get_size_inches() * self.fixed_dpi
         return _SvgRenderer(width, height, stream, **options)  # type: ignore[no-untyped-call]
-
-
-@functools.lru_cache(maxsize=4096)
-def _measure_text(text: str, font: FontProperties, ismath: object) -> tuple[float, float, float]:
-    sizes: Any = TextToPath()
-    measured: tuple[float, float, float] = sizes.get_text_width_height_descent(text, font, ismath)
-    return measured
 
 
 @functools.lru_cache(maxsize=64)

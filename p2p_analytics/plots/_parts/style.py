@@ -108,13 +108,7 @@ class Columns(Mapping[str, list[Any]]):
 
 
 def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> Columns:
-    """Return the columns of a finished table.
-
-    Raises
-    ------
-    SchemaError
-        The table is not a frame, lacks a column, or has two columns with one name; or the query of a lazy table fails.
-    """
+    """Return the columns of a finished table; raise a SchemaError if it is not a frame with these columns."""
     instead = "the finished table that the analysis of the same name returns"
     try:
         with refuse_failing_query(table, what=what):
@@ -223,7 +217,8 @@ def style_value_axis(ax: Axes, axis: Axis, label: str, form: Callable[..., str])
     axis.set_major_locator(_RoomyLocator())
     axis.set_major_formatter(FuncFormatter(form))
     axis.set_label_text(label, **QUIET_TEXT)
-    axis.set_tick_params(**NO_TICKS[axis.axis_name], labelsize=AXIS_SIZE, labelfontfamily=FONT, labelcolor=QUIET)
+    ticks = NO_TICKS["x" if axis is ax.xaxis else "y"]
+    axis.set_tick_params(**ticks, labelsize=AXIS_SIZE, labelfontfamily=FONT, labelcolor=QUIET)
     draw_grid(ax, axis)
 
 
@@ -363,13 +358,7 @@ def _measure(texts: Iterable[str]) -> int:
 
 
 def find_currency(data: Mapping[str, list[Any]], *, what: str) -> str:
-    """Return the currency of a table's amounts: US dollars without the column ``currency``, unknown for a null.
-
-    Raises
-    ------
-    SchemaError
-        The rows are in several currencies.
-    """
+    """Return the one currency of a table's amounts: US dollars without the column ``currency``, unknown for a null."""
     codes = sorted({code or UNKNOWN_CURRENCY for code in data.get("currency", [])})
     if len(codes) > 1:
         raise SchemaError(
@@ -396,8 +385,8 @@ def _format_tick(units: float, _position: int | None = None, *, currency: str) -
 
 
 def format_whole(number: float, _position: int | None = None) -> str:
-    """Return the number of a tick, without decimals."""
-    return f"{number:,.0f}"
+    """Return the number of a tick, without decimals, and without the sign of what is counted below zero."""
+    return f"{abs(number):,.0f}"
 
 
 def format_share(share: float, _position: int | None = None) -> str:
