@@ -39,6 +39,7 @@ from p2p_analytics.plots._parts.text import join_words, to_drawable, to_drawable
         ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
         ("Ma\u200dya \u200cLind\u200d", "Maya Lind"),
         ("_ada", "\u200a_ada"),
+        ("½ rent", "½ rent"),
         ("$x$ and $y$", "$x$ and $y$"),
         ("exactly twenty-four long", "exactly twenty-four long"),
         ("this one is longer than twenty-four", "this one is longer than…"),

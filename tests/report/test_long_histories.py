@@ -34,3 +34,4 @@ def test_the_tables_of_a_span(years: int, words: list[str], row: str) -> None:
     classes = [attributes.get("class") for tag, attributes in page.tags if tag == "details"]
     assert classes == [None, "screen"][: len(words)]
     assert ("has a table of the months, for screens" in page.text) == (len(words) > 1)
+    assert "for screens" not in read_report(rows, only=["monthly_flow"], kind="markdown").text

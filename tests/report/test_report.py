@@ -243,6 +243,7 @@ def test_no_column_is_hidden_on_phones_or_in_print(page: ParsedPage) -> None:
     assert re.findall(r"([^{}]+) \{ display: none; \}", rules) == [
         " .paper", " summary, nav, .screen, .tools", " td:empty",
     ]  # fmt: skip
+    assert "--amount: calc(.93 * 9ch);" in rules  # "$1,277.56"
     assert "@media screen { .out { display: none !important; } }" in rules
     assert "screen" not in {attributes.get("class") for _, attributes in page.tags}
     assert "details::details-content { content-visibility: visible; block-size: auto; }" in rules

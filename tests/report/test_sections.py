@@ -157,6 +157,8 @@ def test_a_wrong_date_adds_no_empty_rows(figures: dict[str, Any]) -> None:
     assert "1970-01 1 0 0 0 not known 0 2023-06 1" in text
     assert len(figures["exposure"][1]) == 54 * 12 + 6  # from January 1970 to June 2024, as the axis of the figure
     assert "; months without payments are left out Month" in text
+    undated = {**ROWS[-1], "date_created": None}
+    assert "no date 1 1 0 0 100.0% 1" in read_report([undated], only=["exposure"]).text
 
 
 def test_what_statements_do_not_tell(figures: dict[str, Any]) -> None:

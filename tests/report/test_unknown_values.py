@@ -127,6 +127,14 @@ def test_sums_of_unknown_amounts_only_are_not_known(
     assert _read_figures(read_year(rows).html) == figures
 
 
+def test_a_person_without_an_id_is_known_by_name() -> None:
+    """What was paid to another person without an id is not counted."""
+    others = [*spread(people=2), pay(5, "2022-06-01", 1000, counterparty_id=None, counterparty_name="Kay")]
+    rent = pay(1, "2022-06-01", 2000, counterparty_id=None, counterparty_name="Ann", note="Rent")
+    found = list_findings([*others, rent], "spend_by_friend", "categories")
+    assert found == [("spend_by_friend", "Rent to Ann is 40.0% of what you sent.")]
+
+
 def test_two_largest_shares() -> None:
     """Two people, or two categories, with the same share are both named."""
     twice = [pay(1, "2022-06-01", 4000, 7), pay(2, "2022-06-01", 4000, 8, note="Rent")]

@@ -101,7 +101,7 @@ def _lay_out(axes: Axes, figure: Figure, *, is_tight: bool) -> Bbox | None:
     return figure.get_tightbbox(renderer).padded(rcParams["savefig.pad_inches"]) if is_tight else None
 
 
-_measure_text: Any = functools.lru_cache(maxsize=4096)(TextToPath().get_text_width_height_descent)  # type: ignore[no-untyped-call]
+_measure_text: Any = functools.lru_cache(maxsize=4096)(TextToPath().get_text_width_height_descent)
 
 
 class _SvgRenderer(RendererSVG):
