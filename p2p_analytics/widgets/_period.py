@@ -104,7 +104,7 @@ class Period:
     def describe(self, chosen: pd.DataFrame, candidates: pd.DataFrame, payments: pd.DataFrame) -> str:
         """Return a sentence about the period, and one about the payments that have no such date.
 
-        The rows are those of the period, those that it was selected from, and all payments of the history.
+        The rows are those in the period, the rows it was selected from, and all payments of the history.
         """
         total = format_count(len(payments), *name_rows(payments))
         count = f"All {total}" if len(chosen) == len(payments) else f"{len(chosen):,} of {total}"

@@ -105,7 +105,7 @@ def test_figures_can_be_pickled(name: str) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_an_invalid_table_is_refused(name: str) -> None:
-    """Missing or duplicate columns, a query that fails, and what is not a table: each in one sentence."""
+    """Missing or duplicate columns, a query that fails, and objects that are not tables: each in one sentence."""
     lazy = pl.LazyFrame({"month": ["secret"]}).with_columns(pl.col("month").cast(pl.Int64))
     for table, words in (
         (pd.DataFrame({"x": [1]}), rf"plots\.{name} needs the columns"),

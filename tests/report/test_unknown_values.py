@@ -128,7 +128,7 @@ def test_sums_of_unknown_amounts_only_are_not_known(
 
 
 def test_a_person_without_an_id_is_known_by_name() -> None:
-    """What was paid to another person without an id is not counted."""
+    """Payments to another person without an id are not counted."""
     others = [*spread(people=2), pay(5, "2022-06-01", 1000, counterparty_id=None, counterparty_name="Kay")]
     rent = pay(1, "2022-06-01", 2000, counterparty_id=None, counterparty_name="Ann", note="Rent")
     found = list_findings([*others, rent], "spend_by_friend", "categories")

@@ -272,7 +272,7 @@ def test_strict_privacy_mode_shows_months() -> None:
 
 
 def test_privacy_mode_is_displayed() -> None:
-    """Only pseudonyms are shown, plots have a privacy mark, and views of hidden parts say what is hidden."""
+    """Only pseudonyms are shown, plots have a privacy mark, and views of hidden parts name them."""
     explorer = p2p.Explorer(build_history(ROWS, username="rosa").masked(key=b"k" * 32))
     assert not re.search("ann@example|Rosa", f"{explorer!r}{explorer._table.value}{explorer.person.options}")
     assert explorer._draw("svg") == to_image(spend_by_friend, explorer.table, "svg", size=SIZE, private=True)

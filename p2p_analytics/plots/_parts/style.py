@@ -385,7 +385,7 @@ def _format_tick(units: float, _position: int | None = None, *, currency: str) -
 
 
 def format_whole(number: float, _position: int | None = None) -> str:
-    """Return the number of a tick, without decimals, and without the sign of what is counted below zero."""
+    """Return the number of a tick, without decimals, and without a sign: people who are gone are counted below zero."""
     return f"{abs(number):,.0f}"
 
 
