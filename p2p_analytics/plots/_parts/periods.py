@@ -75,7 +75,7 @@ def count_labels(ax: Axes) -> int:
 
 
 def label_periods(ax: Axes, periods: PeriodTable, months: Iterable[str | None]) -> None:
-    """Label the bars of periods at 0, 1 and so on, as many as there is room for, and name the periods that are left out."""
+    """Label the bars of periods at 0, 1 and so on as far as there is room, and name the periods that are left out."""
     style.center_bars(ax, len(periods.rows))
     style.label_places(ax, _choose_labels([row["period"] for row in periods.rows], periods, count_labels(ax)))
     remarks = [f"{periods.word.capitalize()}s without payments are left out"] if periods.left_out else []
