@@ -18,7 +18,6 @@ from p2p_analytics.plots._parts.style import mark_private as mark_private
 from p2p_analytics.plots._parts.style import name_people as name_people
 from p2p_analytics.plots._parts.theme import theme as theme
 from p2p_analytics.plots.bills import *
-from p2p_analytics.plots.category import *
 from p2p_analytics.plots.flow import *
 from p2p_analytics.plots.hours import *
 from p2p_analytics.plots.outliers import *

@@ -7,7 +7,6 @@ __all__ = ["split_bills"]
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.arguments import check_top
-from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import format_count, format_day
 from p2p_analytics.money import add_units
 from p2p_analytics.plots._parts import style
@@ -78,7 +77,6 @@ def split_bills(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MO
         labels.append(money(add_units(data["asked"][rows:])))
     parts = [Part(label, colour, data[name][:rows]) for (label, colour), name in zip(style.PARTS, _PARTS, strict=True)]
     key = draw_parts(ax, names, parts, labels, others)
-    label = f"Requests, {name_currency(currency)}"
-    style.style_value_axis(ax, ax.xaxis, label, style.tick_format(currency))
+    style.style_money_axis(ax, ax.xaxis, "Requests", currency)
     style.set_title(ax, title, key)
     return ax

@@ -6,28 +6,22 @@ __all__ = ["monthly_flow"]
 
 from itertools import groupby
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from p2p_analytics.currencies import name_currency
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.periods import (
     PER_YEAR,
-    PeriodTable,
     build_period_table,
     choose_period,
     count_labels,
-    describe_partial_years,
     has_payments,
     label_periods,
 )
-from p2p_analytics.plots._parts.text import TEXT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
-
-_FEWEST: Final = 6  # the width of the axis in bars, at least, so that a single bar is not too wide
 
 
 def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None = None) -> Axes:
@@ -60,7 +54,7 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None
         raise ConfigurationError(f"period={period!r} is not valid: give one of {', '.join(map(repr, PER_YEAR))}.")
     data = style.read_columns(table, ["month", "sent", "received", "net"], what="plots.monthly_flow")
     currency = style.find_currency(data, what="plots.monthly_flow")
-    months = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
+    months = data.list_rows()
     periods = build_period_table(months, period or choose_period(months))
     ax = style.prepare_axes(ax, height=3.8)
     title = f"Money received and sent, {periods.word} by {periods.word}"
@@ -72,29 +66,17 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None
     sent = ax.bar(rows, [-amount for amount in columns["sent"]], width=0.8, color=style.OUT)
     few = len(rows) <= count_labels(ax)
     properties: dict[str, Any] = {"linewidth": 1.2, "marker": "o", "markersize": 4} if few else {"linewidth": 0.9}
-    line = _break_line(periods)
+    line: list[float] = []
+    for is_filled, group in groupby(periods.rows, has_payments):  # NaN in a year or more without payments
+        nets = [row["net"] for row in group]
+        line += nets if is_filled or len(nets) < PER_YEAR[periods.word] else [nan] * len(nets)
     if not few:  # a point alone would not be visible
         shown = [False, *(not isnan(net) for net in line), False]
         alone = [at for at in rows if shown[at : at + 3] == [False, True, False]]
         properties |= {"marker": ".", "markersize": 4, "markevery": alone} if alone else {}
     (net,) = ax.plot(rows, line, **style.read_line_style(), **properties)
     ax.axhline(0, color=style.QUIET, linewidth=0.8)
-    middle, half = (len(rows) - 1) / 2, max(len(rows), _FEWEST) / 2 + 0.2
-    ax.set_xlim(middle - half, middle + half)
-    label_periods(ax, periods)
-    label = f"Settled payments, {name_currency(currency)}"
-    style.style_value_axis(ax, ax.yaxis, label, style.tick_format(currency))
-    remarks = [f"{periods.word.capitalize()}s without payments are left out"] if periods.left_out else []
-    remarks += describe_partial_years(periods, data["month"])
-    ax.set_xlabel("; ".join(remarks), fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
+    label_periods(ax, periods, data["month"])
+    style.style_money_axis(ax, ax.yaxis, "Settled payments", currency)
     style.set_title(ax, title, [("received", received), ("sent", sent), ("net", net)])
     return ax
-
-
-def _break_line(periods: PeriodTable) -> list[float]:
-    """Return the net of each period; NaN in a year or more without payments, which the line does not cross."""
-    line: list[float] = []
-    for is_filled, group in groupby(periods.rows, has_payments):
-        nets = [row["net"] for row in group]
-        line += nets if is_filled or len(nets) < PER_YEAR[periods.word] else [nan] * len(nets)
-    return line

@@ -6,10 +6,10 @@ __all__ = ["activity"]
 
 from typing import TYPE_CHECKING, Any, Final
 
+from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
 
 from p2p_analytics.plots._parts import style
-from p2p_analytics.plots._parts.text import TEXT
 from p2p_analytics.times import find_zone
 
 if TYPE_CHECKING:
@@ -58,36 +58,26 @@ def activity(table: IntoFrame, *, ax: Axes | None = None, tz: str | ZoneInfo | N
     most = max(map(max, counts))
     if not most:
         return style.draw_empty(ax, title, "No settled payments")
-    key = _draw_cells(ax, counts, most)
+    # The smallest and largest number of each colour, from 1 to the most, in steps of about one width.
+    steps = min(most, len(_COLOURS))
+    ends = [most * (step + 1) // steps for step in range(steps)]
+    key: list[tuple[str, Any]] = []
+    ax.set_xlim(-0.5, _HOURS - 0.5)
+    for low, high, colour in zip([1, *(end + 1 for end in ends)], ends, _COLOURS[-steps:], strict=False):
+        corners = [
+            [(hour - 0.5, row - 0.5), (hour - 0.5, row + 0.5), (hour + 0.5, row + 0.5), (hour + 0.5, row - 0.5)]
+            for row, numbers in enumerate(counts)
+            for hour, number in enumerate(numbers)
+            if low <= number <= high
+        ]
+        ax.add_collection(PolyCollection(corners, facecolors=colour, edgecolors="white", linewidth=0.6))
+        key.append((f"{low:,}" if low == high else f"{low:,} to {high:,}", Patch(facecolor=colour)))
     style.label_rows(ax, _DAYS)
     ax.set_ylim(len(_DAYS) - 0.5, -0.5)
     for row, numbers in enumerate(counts):
         style.label_bar(ax, _HOURS - 0.5, row, f"{sum(numbers):,}")
-    hours = range(0, _HOURS + 1, _EVERY)
-    properties: dict[str, Any] = {"fontsize": style.AXIS_SIZE, "color": style.QUIET}
-    ax.set_xticks([hour - 0.5 for hour in hours], [f"{hour}:00" for hour in hours], **properties, **TEXT)
-    ax.tick_params(axis="x", length=0)
-    ax.set_xlabel(f"Hour of the day{zone}; total of each weekday on the right", **properties, **TEXT)
+    style.label_places(ax, {hour - 0.5: f"{hour}:00" for hour in range(0, _HOURS + 1, _EVERY)})
+    ax.set_xlabel(f"Hour of the day{zone}; total of each weekday on the right", **style.QUIET_TEXT)
     ax.spines[:].set_visible(False)
     style.set_title(ax, title, key)
     return ax
-
-
-def _draw_cells(ax: Axes, counts: list[list[int]], most: int) -> list[tuple[str, Any]]:
-    """Draw the cells with payments, and return the legend of the colours."""
-    limits = _list_limits(most)
-    key: list[tuple[str, Any]] = []
-    ax.set_xlim(-0.5, _HOURS - 0.5)
-    for (low, high), colour in zip(limits, _COLOURS[-len(limits) :], strict=True):
-        for row, numbers in enumerate(counts):
-            spans = [(hour - 0.5, 1) for hour, number in enumerate(numbers) if low <= number <= high]
-            ax.broken_barh(spans, (row - 0.5, 1), facecolors=colour, edgecolors="white", linewidth=0.6)
-        key.append((f"{low:,}" if low == high else f"{low:,} to {high:,}", Patch(facecolor=colour)))
-    return key
-
-
-def _list_limits(most: int) -> list[tuple[int, int]]:
-    """Return the smallest and largest number of each colour, from 1 to the most, in steps of about one width."""
-    steps = min(most, len(_COLOURS))
-    ends = [most * (step + 1) // steps for step in range(steps)]
-    return list(zip([1, *(end + 1 for end in ends[:-1])], ends, strict=True))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 __all__ = ["unusual"]
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.arguments import check_top
-from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import format_count, format_day
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.others import count_shown
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # Not the colours of sent and received: a payment of either reason may be in either direction.
 _REASONS: Final = {"duplicate": ("probable duplicate", "#56B4E9"), "large": ("far above the usual", "#CC79A7")}
+_MANY: Final = {"duplicate": ("probable duplicate", "probable duplicates"), "large": ("large one", "large ones")}
 
 
 def unusual(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_ROWS) -> Axes:
@@ -50,28 +51,27 @@ def unusual(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_R
     data = style.read_columns(table, needed, what="plots.unusual")
     rows = count_shown(len(data["reason"]), most)
     currency = style.find_currency(data, what="plots.unusual")
-    shown, utc = data.head(rows), find_zone("UTC")
-    dates = ["no date" if date is None else format_day(date, utc) for date in shown["date_created"]]
+    amounts, usual, reasons = (data[name][:rows] for name in ("amount", "usual", "reason"))
+    utc = find_zone("UTC")
     names = [
-        f"{keep_left_to_right(name)}, {date}" for name, date in zip(style.read_names(shown, rows), dates, strict=True)
+        f"{keep_left_to_right(name)}, {'no date' if date is None else format_day(date, utc)}"
+        for name, date in zip(style.read_names(data, rows), data["date_created"], strict=False)
     ]
     rest = data["reason"][rows:]
     ax = style.prepare_axes(ax, height=style.height_of_bars(max(len(names) + bool(rest), 3)))
     title = "Payments to look at again"
     if not names:
         return style.draw_empty(ax, title, "No unusual payments")
-    amounts, usual = shown["amount"], shown["usual"]
     money = style.money_format([*amounts, *usual], currency)
     key: list[tuple[str, Any]] = []
-    reasons = shown["reason"]
     for reason in dict.fromkeys([*_REASONS, *reasons]):
         mine = [row for row, other in enumerate(reasons) if other == reason]
         label, colour = _REASONS.get(reason) or (to_drawable(reason), style.QUIET)
         if mine:
             key.append((label, ax.barh(mine, [amounts[row] for row in mine], height=0.6, color=colour)))
-    marked = [row for row, amount in enumerate(usual) if amount is not None]
-    for row in marked:
-        ax.plot([usual[row]] * 2, [row - 0.3, row + 0.3], linewidth=1.6, **style.read_line_style())
+    for row, amount in enumerate(usual):
+        if amount is not None:
+            ax.plot([amount] * 2, [row - 0.3, row + 0.3], linewidth=1.6, **style.read_line_style())
     labels = [
         money(amount) + ("" if median is None else f", usually {money(median)}")
         for amount, median in zip(amounts, usual, strict=True)
@@ -80,20 +80,12 @@ def unusual(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_R
         style.label_bar(ax, amount, row, labels[row])
     if rest:
         names.append(format_count(len(rest), "other payment", "other payments"))
-        style.label_bar(ax, 0, len(amounts), _count_reasons(rest), quiet=True)
+        counts = Counter(rest)
+        words = {reason: _MANY.get(reason, (to_drawable(reason),) * 2) for reason in [*_REASONS, *counts]}
+        parts = [format_count(counts[reason], *forms) for reason, forms in words.items() if counts[reason]]
+        style.label_bar(ax, 0, len(amounts), ",\n".join(parts), quiet=True)
     ax.set_xlim(0, style.make_room(ax, amounts, labels, names))
     style.label_rows(ax, names, others=bool(rest))
-    label = f"Settled payments, {name_currency(currency)}"
-    style.style_value_axis(ax, ax.xaxis, label, style.tick_format(currency))
+    style.style_money_axis(ax, ax.xaxis, "Settled payments", currency)
     style.set_title(ax, title, key)
     return ax
-
-
-def _count_reasons(reasons: list[str]) -> str:
-    counts = {reason: reasons.count(reason) for reason in dict.fromkeys([*_REASONS, *reasons])}
-    words = {"duplicate": ("probable duplicate", "probable duplicates"), "large": ("large one", "large ones")}
-    return ",\n".join(
-        format_count(number, *words.get(reason, (to_drawable(reason),) * 2))
-        for reason, number in counts.items()
-        if number
-    )

@@ -7,15 +7,12 @@ __all__ = ["pending_ageing", "pending_requests"]
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.arguments import check_top
-from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import format_count
 from p2p_analytics.plots._parts import style
-from p2p_analytics.plots._parts.others import OtherRequests, count_shown, sum_other_requests
+from p2p_analytics.plots._parts.others import count_shown, sum_other_requests
 from p2p_analytics.plots._parts.text import keep_left_to_right, to_drawable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
 
@@ -60,20 +57,14 @@ def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         key.append((label, bars))
         for row, at in zip(rows, mine, strict=True):
             if payments := data["payments"][at]:
-                amount = data["amount"][at]
-                style.label_bar(
-                    ax,
-                    amount,
-                    row,
-                    f"{money(amount)} in {format_count(payments, 'payment', 'payments')}",
-                )
+                words = f"{money(data['amount'][at])} in {format_count(payments, 'payment', 'payments')}"
+                style.label_bar(ax, data["amount"][at], row, words)
     for row, band in enumerate(bands):
         if band not in sides:
             style.label_bar(ax, 0, row, "none", quiet=True)
     ax.set_xlim(0, max(*data["amount"], 1) * 1.45)
     style.label_rows(ax, [to_drawable(band) for band in bands])
-    label = f"Pending payments, {name_currency(currency)}"
-    style.style_value_axis(ax, ax.xaxis, label, style.tick_format(currency))
+    style.style_money_axis(ax, ax.xaxis, "Pending payments", currency)
     style.set_title(ax, title, key)
     return ax
 
@@ -127,17 +118,13 @@ def pending_requests(table: IntoFrame, *, ax: Axes | None = None, top: int = sty
     for row, age in enumerate(ages):
         style.label_bar(ax, age or 0, row, "no date" if age is None else format_count(age, "day", "days"))
     if others.requests:
-        style.label_bar(ax, 0, len(ages), _describe_others(others, money), quiet=True)
+        # The sums of the requests without a bar, each on a line: plots may be narrow.
+        sums = {"to receive": others.to_receive, "to pay": others.to_pay}
+        parts = [f"{money(amount)} {side}" for side, amount in sums.items() if amount]
+        parts += [f"{others.without_amount:,} without amount"] if others.without_amount else []
+        style.label_bar(ax, 0, len(ages), ",\n".join(parts) or money(0), quiet=True)
     ax.set_xlim(0, max(*(age or 0 for age in ages), 1) * 1.2)
     style.label_rows(ax, names, others=bool(others.requests))
     style.style_value_axis(ax, ax.xaxis, "Age, days", style.format_whole)
     style.set_title(ax, title, key)
     return ax
-
-
-def _describe_others(others: OtherRequests, money: Callable[[float], str]) -> str:
-    """Return the sums of the requests without a bar, each on a line: plots may be narrow."""
-    sums = {"to receive": others.to_receive, "to pay": others.to_pay}
-    parts = [f"{money(amount)} {side}" for side, amount in sums.items() if amount]
-    parts += [f"{others.without_amount:,} without amount"] if others.without_amount else []
-    return ",\n".join(parts) or money(0)

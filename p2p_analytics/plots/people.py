@@ -21,7 +21,6 @@ _NEW: Final = "#56B4E9"
 _LOST: Final = style.OUT
 _MOST_YEARS: Final = 30  # of more that are mostly empty, only those with people are drawn
 _LABEL: Final = 0.4  # width in inches of the label of a year, with the gap to the next
-_FEWEST: Final = 6  # the width of the axis in bars, at least, so that a single bar is not too wide
 
 
 def people_by_year(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
@@ -46,8 +45,7 @@ def people_by_year(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         The table lacks a column.
     """
     data = style.read_columns(table, ["year", "people", "new", "lost", "top_5_share"], what="plots.people_by_year")
-    rows = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
-    rows.sort(key=lambda row: row["year"])
+    rows = sorted(data.list_rows(), key=lambda row: row["year"])
     is_long = len(rows) > max(_MOST_YEARS, 2 * sum(bool(row["people"]) for row in rows))
     if is_long:
         rows = [row for row in rows if row["people"]]
@@ -55,53 +53,27 @@ def people_by_year(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     title = "People, year by year"
     if not rows:
         return style.draw_empty(ax, title, "No settled payments")
-    at = range(len(rows))
+    places = range(len(rows))
     known = [row["people"] - row["new"] for row in rows]
     key = [
-        ("there before", ax.bar(at, known, width=0.8, color=_KNOWN)),
-        ("new", ax.bar(at, [row["new"] for row in rows], bottom=known, width=0.8, color=_NEW)),
-        ("gone", ax.bar(at, [-row["lost"] for row in rows], width=0.8, color=_LOST)),
+        ("there before", ax.bar(places, known, width=0.8, color=_KNOWN)),
+        ("new", ax.bar(places, [row["new"] for row in rows], bottom=known, width=0.8, color=_NEW)),
+        ("gone", ax.bar(places, [-row["lost"] for row in rows], width=0.8, color=_LOST)),
     ]
     ax.axhline(0, color=style.QUIET, linewidth=0.8)
-    middle, half = (len(rows) - 1) / 2, max(len(rows), _FEWEST) / 2 + 0.2
-    ax.set_xlim(middle - half, middle + half)
-    _label_years(ax, rows)
-    style.style_value_axis(ax, ax.yaxis, "People", _format_people)
-    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-    ax.set_ylim(-max(row["lost"] for row in rows) * 1.05, max(row["people"] for row in rows) * 1.12 or 1)
-    remarks = ["below each year, the share of the money of the five people with the most"]
-    remarks += ["years without payments are left out"] if is_long else []
-    label = "; ".join(remarks)
-    ax.set_xlabel(label[0].upper() + label[1:], fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
-    style.set_title(ax, title, [entry for entry in key if any(bar.get_height() for bar in entry[1])])
-    return ax
-
-
-def _label_years(ax: Axes, rows: list[dict[str, Any]]) -> None:
-    """Label as many years as there is room for, and their bars."""
-    step = -(-len(rows) // max(int(ax.bbox.width / ax.figure.dpi / _LABEL), 2))
-    labelled = [at for at in range(len(rows)) if at % step == 0]
-    labels = [f"{rows[at]['year']}\n{_format_share(rows[at])}" for at in labelled]
-    ax.set_xticks(labelled, labels, fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
-    ax.tick_params(axis="x", length=0)
+    style.center_bars(ax, len(rows))
+    # As many years as there is room for.
+    labelled = range(0, len(rows), -(-len(rows) // max(int(style.measure_width(ax) / _LABEL), 2)))
+    shares = [format_share(row["top_5_share"], decimals=0) if row["people"] else "" for row in rows]
+    style.label_places(ax, {at: f"{rows[at]['year']}\n{shares[at]}" for at in labelled})
+    properties: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": style.LABEL_SIZE, **TEXT}
     for at in labelled:
         if people := rows[at]["people"]:
-            ax.annotate(
-                f"{people:,}",
-                (at, people),
-                xytext=(0, 2),
-                textcoords="offset points",
-                ha="center",
-                va="bottom",
-                fontsize=style.LABEL_SIZE,
-                **TEXT,
-            )
-
-
-def _format_share(row: dict[str, Any]) -> str:
-    return format_share(row["top_5_share"], decimals=0) if row["people"] else ""
-
-
-def _format_people(number: float) -> str:
-    """Return the number of a tick, without the sign of the people below zero."""
-    return f"{abs(number):,.0f}"
+            ax.annotate(f"{people:,}", (at, people), xytext=(0, 2), va="bottom", **properties)
+    style.style_value_axis(ax, ax.yaxis, "People", style.format_whole)
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    ax.set_ylim(-max(row["lost"] for row in rows) * 1.05, max(row["people"] for row in rows) * 1.12 or 1)
+    label = "Below each year, the share of the money of the five people with the most"
+    ax.set_xlabel(f"{label}{'; years without payments are left out' if is_long else ''}", **style.QUIET_TEXT)
+    style.set_title(ax, title, [entry for entry in key if any(bar.get_height() for bar in entry[1])])
+    return ax

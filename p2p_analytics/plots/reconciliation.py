@@ -14,7 +14,7 @@ from p2p_analytics.errors import SchemaError, describe_type
 from p2p_analytics.money import to_units
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.others import count_shown
-from p2p_analytics.plots._parts.text import TEXT, to_drawable, to_drawable_file
+from p2p_analytics.plots._parts.text import to_drawable, to_drawable_file
 from p2p_analytics.statements import Statements
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _ADDS_UP: Final = "adds up"
 _DIFFERS: Final = "does not add up"
 _UNKNOWN: Final = "balance not known"
 _COLOURS: Final = {_ADDS_UP: "#009E73", _UNKNOWN: "#999999", _DIFFERS: style.OUT}
+_VERBS: Final = {_ADDS_UP: ("adds up", "add up"), _DIFFERS: ("does not", "do not"), _UNKNOWN: ("not known",) * 2}
 _ROOM: Final = 0.62  # for labels, in lengths of the time axis
 _MARGIN: Final = 0.03  # without labels
 _THINNEST: Final = 1 / 120
@@ -38,7 +39,6 @@ _HEIGHT: Final = 0.5
 _TWO_LINES: Final = 1.35
 _NAMES: Final = 1.7  # inches of the names of files
 _TICK: Final = 0.55
-_AXES: Final = 0.775  # width of axes before the layout, in widths of their figure
 _STEPS: Final = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000, 12_000, 60_000, 120_000)  # months
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY: Final = 86_400
@@ -85,9 +85,21 @@ def reconciliation(
         The table lacks a column, or is a history, which has no files.
     """
     most = check_top(top)
-    data = style.read_columns(_find_table(table), _NEEDED, what="plots.reconciliation")
+    if isinstance(table, Statements):
+        table = table.reconciliation
+    elif hasattr(table, "payments") and hasattr(table, "people"):
+        raise SchemaError(
+            f"plots.reconciliation needs the files of statements, not {describe_type(table)}: pass "
+            "statements.reconciliation."
+        )
+    data = style.read_columns(table, _NEEDED, what="plots.reconciliation")
     files = _read_files(data)
-    shown, others = _choose_rows(files, count_shown(len(files), most))
+    # Files with a difference, then with a change before them, then without balances have the first claim to a row.
+    claims = [0 if file.state == _DIFFERS else 1 if file.gap else 2 + (file.state == _ADDS_UP) for file in files]
+    rows = count_shown(len(files), most)
+    chosen = sorted(sorted(range(len(files)), key=claims.__getitem__)[:rows])
+    shown = [files[at] for at in chosen]
+    others = [file for at, file in enumerate(files) if at not in set(chosen)]
     row_height = _TWO_LINES if any("\n" in file.name for file in shown) else 1
     ax = style.prepare_axes(ax, height=style.height_of_bars(max(round(row_height * (len(shown) + 1)), 3)))
     title = "Statement files, and whether they add up"
@@ -114,22 +126,13 @@ def reconciliation(
     names = [file.name for file in shown]
     if others:
         names.append(format_count(len(others), "other file", "other files"))
-        style.label_bar(ax, end, len(shown), _describe_others(others), quiet=True)
+        # The number of files by result, each on a line: plots may be narrow.
+        counts = Counter(file.state for file in others)
+        words = [f"{counts[state]:,} {verbs[counts[state] > 1]}" for state, verbs in _VERBS.items() if counts[state]]
+        style.label_bar(ax, end, len(shown), ",\n".join(words), quiet=True)
     style.label_rows(ax, names, others=bool(others))
     style.set_title(ax, title, key)
     return ax
-
-
-def _find_table(table: IntoFrame | Statements) -> IntoFrame:
-    """Return the table of statements; raise a SchemaError for a history."""
-    if isinstance(table, Statements):
-        return table.reconciliation
-    if hasattr(table, "payments") and hasattr(table, "people"):
-        raise SchemaError(
-            f"plots.reconciliation needs the files of statements, not {describe_type(table)}: pass "
-            "statements.reconciliation."
-        )
-    return table
 
 
 def _read_files(data: style.Columns) -> list[_File]:
@@ -173,31 +176,6 @@ def _format_amount(cents: int, row: dict[str, Any]) -> str:
     return format_money(to_units(cents), currency=row["currency"])
 
 
-def _choose_rows(files: list[_File], rows: int) -> tuple[list[_File], list[_File]]:
-    """Return the files shown one by one, and the others, both in their order."""
-    if len(files) <= rows:
-        return files, []
-    claims = sorted(range(len(files)), key=lambda at: (_claim(files[at]), at))
-    chosen = set(claims[:rows])
-    return [files[at] for at in sorted(chosen)], [file for at, file in enumerate(files) if at not in chosen]
-
-
-def _claim(file: _File) -> int:
-    """Return the order in which files get rows: a difference, a change before it, an unknown balance."""
-    if file.state == _DIFFERS:
-        return 0
-    return 1 if file.gap else 2 if file.state == _UNKNOWN else 3
-
-
-def _describe_others(others: Sequence[_File]) -> str:
-    """Return the number of files by result, each on a line: plots may be narrow."""
-    counts = Counter(file.state for file in others)
-    verbs = {_ADDS_UP: ("adds up", "add up"), _DIFFERS: ("does not", "do not"), _UNKNOWN: ("not known", "not known")}
-    return ",\n".join(
-        f"{counts[state]:,} {words[counts[state] > 1]}" for state, words in verbs.items() if counts[state]
-    )
-
-
 def _set_time_axis(ax: Axes, files: Sequence[_File], *, room: float) -> tuple[float, float]:
     """Set whole months as the limits of the axis, with room for labels, and return them in days since 1970."""
     days = [day for file in files for day in (file.start, file.end) if day is not None]
@@ -206,20 +184,16 @@ def _set_time_axis(ax: Axes, files: Sequence[_File], *, room: float) -> tuple[fl
         ax.xaxis.set_visible(False)
         ax.spines[:].set_visible(False)
         return 0.0, 1.0
-    first, last = (_to_month(day) for day in (min(days), max(days)))
-    width = ax.bbox.width / ax.figure.dpi / _AXES - _NAMES
-    most = max(int(width / (1 + room) / _TICK), 1)
+    dates = [date.fromordinal(_EPOCH.toordinal() + int(day // 1)) for day in (min(days), max(days))]
+    first, last = (day.year * 12 + day.month - 1 for day in dates)  # in months from the year 0
+    most = max(int((style.measure_figure(ax) - _NAMES) / (1 + room) / _TICK), 1)
     step = next((step for step in _STEPS if (last + 1 - first) / step <= most), _STEPS[-1])
     ticks = [month for month in range(first, last + 2) if month % step == 0] or [first]
     start, end = _to_day(first), _to_day(last + 1)
     ax.set_xlim(start, end + (end - start) * room)
     labels = [_label_month(month, step, is_first=month == ticks[0]) for month in ticks]
-    properties: dict[str, Any] = {"fontsize": style.AXIS_SIZE, "color": style.QUIET}
-    ax.set_xticks([_to_day(month) for month in ticks], labels, **properties, **TEXT)
-    ax.tick_params(axis="x", length=0)
-    ax.grid(visible=True, axis="x", color=style.QUIET, alpha=0.25, linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[:].set_visible(False)
+    style.label_places(ax, {_to_day(month): label for month, label in zip(ticks, labels, strict=True)})
+    style.draw_grid(ax, ax.xaxis)
     return start, end
 
 
@@ -233,12 +207,6 @@ def _label_month(month: int, step: int, *, is_first: bool) -> str:
 def _to_days(instant: datetime | None) -> float | None:
     """Return an instant as days since 1970, because an axis with dates needs the language of the machine."""
     return None if instant is None else (instant - _EPOCH).total_seconds() / _DAY
-
-
-def _to_month(day: float) -> int:
-    """Return the calendar month of a day, counted from the year 0."""
-    then = date.fromordinal(_EPOCH.toordinal() + int(day // 1))
-    return then.year * 12 + then.month - 1
 
 
 def _to_day(month: int) -> float:

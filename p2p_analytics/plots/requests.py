@@ -5,18 +5,17 @@ from __future__ import annotations
 __all__ = ["request_outcomes", "time_to_settle"]
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from p2p_analytics.arguments import check_top
-from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import format_count
 from p2p_analytics.money import add_units
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.bars import Others, Part, draw_parts
 from p2p_analytics.plots._parts.others import count_shown
-from p2p_analytics.plots._parts.text import TEXT, join_words, to_drawable
+from p2p_analytics.plots._parts.text import join_words, to_drawable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,8 +102,7 @@ def request_outcomes(table: IntoFrame, *, ax: Axes | None = None, top: int = sty
     if rest:
         others = Others(format_count(rest, "other row", "other rows"), [values[-1] for values in amounts])
     key = draw_parts(ax, names, parts, labels, others)
-    label = f"Requests, {name_currency(currency)}"
-    style.style_value_axis(ax, ax.xaxis, label, style.tick_format(currency))
+    style.style_money_axis(ax, ax.xaxis, "Requests", currency)
     style.set_title(ax, title, key)
     return ax
 
@@ -140,7 +138,11 @@ def time_to_settle(table: IntoFrame, *, ax: Axes | None = None, top: int = style
     groups = data.get(by, [None] * len(data["payments"]))
     ranked = sorted(range(len(groups)), key=lambda row: -data["payments"][row])
     shown, others = sorted(ranked[:rows]), ranked[rows:]
-    names = [_name_group(groups[row], by, data["payments"][row]) for row in shown]
+    known = {"in": "to receive", "out": "to pay"} if by == "direction" else {}
+    names = [
+        "not known" if groups[row] is None else known.get(groups[row]) or to_drawable(groups[row]) for row in shown
+    ]
+    names = [f"{name}\n{_count_payments(data['payments'][row])}" for name, row in zip(names, shown, strict=True)]
     ax = style.prepare_axes(ax, height=style.height_of_bars(max(round(1.4 * (len(names) + bool(others))), 3)))
     title = f"Time until requests were paid, by {_BY.get(by) or to_drawable(by)}"
     if not names:
@@ -163,12 +165,6 @@ def time_to_settle(table: IntoFrame, *, ax: Axes | None = None, top: int = style
     _set_time_axis(ax, [time for values in times for time in values], style.measure_axis(ax, names))
     style.set_title(ax, title, key[::-1])
     return ax
-
-
-def _name_group(group: str | None, by: str, payments: int) -> str:
-    known = {"in": "to receive", "out": "to pay"} if by == "direction" else {}
-    name = "not known" if group is None else known.get(group) or to_drawable(group)
-    return f"{name}\n{_count_payments(payments)}"
 
 
 def _count_payments(payments: int) -> str:
@@ -196,12 +192,8 @@ def _set_time_axis(ax: Axes, times: Sequence[float], width: float) -> None:
     for tick in _TICKS:
         if lowest <= tick <= highest and (not ticks or math.log10(tick / ticks[-1]) >= apart):
             ticks.append(tick)
-    properties: dict[str, Any] = {"fontsize": style.AXIS_SIZE, "color": style.QUIET}
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.set_xticks(ticks, [_TICKS[tick] for tick in ticks], **properties, **TEXT)
-    ax.set_xlabel("Time from request to payment", **properties, **TEXT)
-    ax.tick_params(axis="x", length=0)
-    ax.grid(visible=True, axis="x", color=style.QUIET, alpha=0.25, linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[:].set_visible(False)
+    style.label_places(ax, {tick: _TICKS[tick] for tick in ticks})
+    ax.set_xlabel("Time from request to payment", **style.QUIET_TEXT)
+    style.draw_grid(ax, ax.xaxis)

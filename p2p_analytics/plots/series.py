@@ -73,7 +73,12 @@ def recurring(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST
         return style.draw_empty(ax, title, "No payments recur")
     money = style.money_format(data["amount"][:shown], currency)
     people = style.read_names(data, shown)
-    names = [_name_row(person, note) for person, note in zip(people, data["note"][:shown], strict=True)]
+    names = [
+        # A long name leaves no room for the note.
+        keep_left_to_right(person)
+        + (f", {to_drawable(note, longest=_LONGEST)}" if note and len(person) <= _LONGEST_NAME else "")
+        for person, note in zip(people, data["note"][:shown], strict=True)
+    ]
     parts = zip(data["amount"][:shown], data["cadence"], data["state"], strict=False)
     labels = [
         f"{money(amount)} {to_drawable(cadence)}" + ("" if state == "active" else f", {to_drawable(state)}")
@@ -89,27 +94,13 @@ def recurring(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST
     room = style.make_room(ax, ends, labels, names)
     ax.set_xlim(-0.01 * room, room)
     style.label_rows(ax, names, others=rest > 0)
-    _label_months(ax, begin, max(ends), (max(map(len, names)) * _LETTER, max(ends) / room))
-    ax.grid(visible=True, axis="x", color=style.QUIET, alpha=0.25, linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[:].set_visible(False)
+    width = max(style.measure_width(ax) - max(map(len, names)) * _LETTER, 1.0) * max(ends) / room
+    first = begin.month - 1
+    days = [date(begin.year + at // 12, at % 12 + 1, 1) for at in range(first, first + 1 + int(max(ends)))]
+    label_dates(ax, days if width > _TWO_LABELS else days[:1], "month", width=width)
+    style.draw_grid(ax, ax.xaxis)
     style.set_title(ax, title, key)
     return ax
-
-
-def _name_row(person: str, note: str | None) -> str:
-    """Return the name of a row: a long name leaves no room for the note."""
-    name = keep_left_to_right(person)
-    return f"{name}, {to_drawable(note, longest=_LONGEST)}" if note and len(person) <= _LONGEST_NAME else name
-
-
-def _label_months(ax: Axes, begin: date, months: float, room: tuple[float, float]) -> None:
-    """Label months, or the first one alone; ``room`` is the width of the names, and the share of the axis."""
-    names, share = room
-    width = max(ax.bbox.width / ax.figure.dpi - names, 1.0) * share
-    first = begin.month - 1
-    days = [date(begin.year + at // 12, at % 12 + 1, 1) for at in range(first, first + 1 + int(months))]
-    label_dates(ax, days if width > _TWO_LABELS else days[:1], "month", width=width)
 
 
 def _draw_rows(ax: Axes, data: style.Columns, shown: int, begin: date) -> tuple[list[tuple[str, Any]], list[float]]:
@@ -132,15 +123,10 @@ def _draw_rows(ax: Axes, data: style.Columns, shown: int, begin: date) -> tuple[
     for state, (word, shape, colour) in _MARKS.items():
         mine = [row for row in range(shown) if data["state"][row] == state]
         if mine:
-            look: dict[str, Any] = {
-                "marker": shape,
-                "color": colour or style.read_ink(),
-                "edgecolors": style.read_ink(),
-                "linewidths": 0.8,
-                "s": 26,
-                "zorder": 3,
-            }
-            key.append((word, ax.scatter([due[row] for row in mine], mine, clip_on=False, **look)))
+            ink = style.read_ink()
+            look: dict[str, Any] = {"marker": shape, "color": colour or ink, "edgecolors": ink, "s": 26, "zorder": 3}
+            marks = ax.scatter([due[row] for row in mine], mine, linewidths=0.8, clip_on=False, **look)
+            key.append((word, marks))
             for row in mine:
                 ends[row] = due[row] + 0.01 * max(due)
     if shown < len(lasts):

@@ -6,13 +6,12 @@ __all__ = ["spending_over_time"]
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.money import add_units
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.dates import find_period, label_dates
-from p2p_analytics.plots._parts.text import TEXT, style_text, to_drawable
+from p2p_analytics.plots._parts.text import style_text, to_drawable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +30,6 @@ _REST: Final = "#DDDDDD"
 _MOST_YEARS: Final = 20  # of more that are mostly empty, only the periods with money are drawn
 _FEWEST: Final = 4  # the width of the axis in periods, at least
 _LABELS: Final = 2.1  # inches for the labels on the left and on the right
-_AXES: Final = 0.775  # width of axes before the layout, in widths of their figure
 _BETWEEN_LABELS: Final = 0.17  # inches
 _BESIDE: Final = 0.06  # distance of a label from the areas, in widths of the axis
 _LONGEST: Final = 16
@@ -78,7 +76,9 @@ def spending_over_time(table: IntoFrame, *, ax: Axes | None = None, amount: str 
     periods = sorted(set(data["period"]), key=lambda day: (day is None, day))
     word = find_period([day for day in periods if day is not None])
     ax = style.prepare_axes(ax, height=3.8)
-    title = _write_title(amount if by else "sent and received", by, word)
+    title = f"Money {amount if by else 'sent and received'}{f', {word} by {word}' if word else ''}"
+    if by:
+        title += f", by {'person' if 'counterparty_name' in by else to_drawable(by[0])}"
     if not periods:
         return style.draw_empty(ax, title, "No settled payments")
     if by:
@@ -100,20 +100,11 @@ def spending_over_time(table: IntoFrame, *, ax: Axes | None = None, amount: str 
     else:
         colours = (("sent", style.OUT), ("received", style.IN))
         key = _draw_lines(ax, [_Series(name, colour, cells[name,]) for name, colour in colours], currency)
-    style.style_value_axis(ax, ax.yaxis, f"Settled payments, {name_currency(currency)}", style.tick_format(currency))
-    width = ax.bbox.width / ax.figure.dpi / _AXES - _LABELS
-    label_dates(ax, periods, word, width=max(width, 1.0))
-    remark = "Periods without payments are left out" if is_long else ""
-    ax.set_xlabel(remark, fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
+    style.style_money_axis(ax, ax.yaxis, "Settled payments", currency)
+    label_dates(ax, periods, word, width=max(style.measure_figure(ax) - _LABELS, 1.0))
+    ax.set_xlabel("Periods without payments are left out" if is_long else "", **style.QUIET_TEXT)
     style.set_title(ax, title, key)
     return ax
-
-
-def _write_title(amount: str, by: list[str], word: str) -> str:
-    title = f"Money {amount}{f', {word} by {word}' if word else ''}"
-    if not by:
-        return title
-    return f"{title}, by {'person' if 'counterparty_name' in by else to_drawable(by[0])}"
 
 
 def _add_up(
@@ -133,7 +124,10 @@ def _choose_series(by: list[str], cells: dict[tuple[Any, ...], list[float]]) -> 
     ranked = sorted((value for value in cells if sums[value]), key=lambda value: (-sums[value], [*map(str, value)]))
     # One more colour takes no more room than "1 other".
     most = _MOST if len(ranked) > _MOST + 1 else len(ranked)
-    names = _name_values(by, ranked[:most])
+    names = ["not known" if value[0] is None else to_drawable(value[0]) for value in ranked[:most]]
+    if "counterparty_name" in by:
+        columns = {name: [value[at] for value in ranked[:most]] for at, name in enumerate(by)}
+        names = style.read_names(columns, most)
     colours = (*_COLOURS, _REST)
     series = [
         _Series(name, colour, cells[value]) for name, colour, value in zip(names, colours, ranked[:most], strict=False)
@@ -143,13 +137,6 @@ def _choose_series(by: list[str], cells: dict[tuple[Any, ...], list[float]]) -> 
         words = ("other person", "other people") if "counterparty_name" in by else ("other", "others")
         series.append(_Series(format_count(len(rest), *words), _REST, amounts))
     return series or [_Series("nothing", _REST, [0.0] * len(next(iter(cells.values()))))]
-
-
-def _name_values(by: list[str], values: Sequence[tuple[Any, ...]]) -> list[str]:
-    if "counterparty_name" in by:
-        columns = {name: [value[at] for value in values] for at, name in enumerate(by)}
-        return style.read_names(columns, len(values))
-    return ["not known" if value[0] is None else to_drawable(value[0]) for value in values]
 
 
 def _draw_areas(ax: Axes, series: Sequence[_Series]) -> list[float]:
@@ -190,21 +177,14 @@ def _label_areas(ax: Axes, series: Sequence[_Series], ends: Sequence[float], cur
     money = style.money_format(sums, currency)
     low, high = ax.get_ylim()
     left, right = ax.get_xlim()
-    inches = ax.bbox.height / ax.figure.dpi
-    gap = (high - low) * 2 * _BETWEEN_LABELS / inches
+    gap = (high - low) * 2 * _BETWEEN_LABELS * ax.figure.dpi / ax.bbox.height
     order = sorted(range(len(series)), key=lambda at: (ends[at], at))
     beside = right + (right - left) * _BESIDE
     for at, place in zip(order, _spread([ends[at] for at in order], gap, low, high), strict=True):
         line = [(right, ends[at])] if series[at].amounts[-1] else []
         across, up = zip(*line, (beside, place), strict=True)
-        look: dict[str, Any] = {
-            "color": series[at].colour,
-            "linewidth": 1,
-            "marker": "s",
-            "markersize": 6,
-            "clip_on": False,
-        }
-        ax.plot(across, up, markevery=[len(line)], **look)
+        look: dict[str, Any] = {"color": series[at].colour, "linewidth": 1, "marker": "s", "markersize": 6}
+        ax.plot(across, up, markevery=[len(line)], clip_on=False, **look)
         name = series[at].label
         if len(name) > _LONGEST:
             name = to_drawable(name, longest=_LONGEST)

@@ -71,22 +71,25 @@ def _draw_parts(
     ends = {row: 0.0 for row, _ in cells}
     key: list[tuple[str, Any]] = []
     small: dict[int, list[str]] = {row: [] for row in ends}
-    for status, (colour, hatch) in _status_fills(statuses).items():
-        for (row, word), (payments, share) in cells.items():
-            if word == status:
-                edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.4, "hatch": hatch}
-                bar = ax.barh(row, share, left=ends[row], height=0.52, color=colour, **edge)
-                if share >= _ROOM_FOR_LABEL:
-                    _label(ax, ends[row] + share / 2, row, f"{share:.0%}", colour)
-                else:
-                    small[row].append(join_words(f"{payments:,}", to_drawable(_word(status))))
-                if not key or key[-1][0] != _word(status):
-                    key.append((_word(status), bar))
-                ends[row] += share
+    for status, (colour, hatch) in _choose_fills(statuses).items():
+        parts = {row: part for (row, word), part in cells.items() if word == status}
+        shares = [share for _, share in parts.values()]
+        look: dict[str, Any] = {"height": 0.52, "color": colour, "edgecolor": "white", "linewidth": 0.4, "hatch": hatch}
+        key.append((_word(status), ax.barh([*parts], shares, left=[ends[row] for row in parts], **look)))
+        for row, (payments, share) in parts.items():
+            if share >= _ROOM_FOR_LABEL:
+                _label(ax, ends[row] + share / 2, row, f"{share:.0%}", colour)
+            else:
+                small[row].append(join_words(f"{payments:,}", to_drawable(_word(status))))
+            ends[row] += share
     properties: dict[str, Any] = {"va": "top", "color": style.QUIET, "fontsize": style.LABEL_SIZE}
-    for row, parts in small.items():
-        if parts:
-            note = _small_parts_note(parts)
+    for row, words in small.items():
+        if words:
+            shown = 1
+            while shown < len(words) and len(", ".join(words[: shown + 1])) <= _LONGEST_NOTE:
+                shown += 1
+            more = f" and {len(words) - shown} more" if shown < len(words) else ""
+            note = f"also {', '.join(words[:shown])}{more}"
             ax.text(0, row + 0.29, note, **properties, **style_text(note))
     return key
 
@@ -108,7 +111,7 @@ def _fold_others(
     return cells
 
 
-def _status_fills(statuses: list[str | None]) -> dict[str | None, tuple[str, str]]:
+def _choose_fills(statuses: list[str | None]) -> dict[str | None, tuple[str, str]]:
     """Return the colour and hatch of each status in the table: known ones first, in a fixed order."""
     fills: dict[str | None, tuple[str, str]] = {
         status: (colour, "") for status, colour in style.STATUS.items() if status in statuses
@@ -126,15 +129,6 @@ def _label(ax: Axes, x: float, y: float, text: str, colour: str) -> None:
     patch = {"facecolor": colour, "edgecolor": "none", "boxstyle": "square,pad=0.1"}
     ink = style.ink_on(colour)
     ax.text(x, y, text, ha="center", va="center_baseline", color=ink, fontsize=style.PART_SIZE, bbox=patch, **TEXT)
-
-
-def _small_parts_note(parts: list[str]) -> str:
-    """Return the parts that are too small for a label as one line, as many as fit."""
-    shown = 1
-    while shown < len(parts) and len(", ".join(parts[: shown + 1])) <= _LONGEST_NOTE:
-        shown += 1
-    more = f" and {len(parts) - shown} more" if shown < len(parts) else ""
-    return f"also {', '.join(parts[:shown])}{more}"
 
 
 def _word(word: str | None) -> str:

@@ -12,29 +12,26 @@ from matplotlib.ticker import MaxNLocator
 from p2p_analytics.display import format_count, format_day
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.others import count_shown
-from p2p_analytics.plots._parts.periods import (
-    build_period_table,
-    choose_period,
-    describe_partial_years,
-    label_periods,
-)
-from p2p_analytics.plots._parts.text import TEXT, to_drawable
+from p2p_analytics.plots._parts.periods import build_period_table, choose_period, label_periods
+from p2p_analytics.plots._parts.text import to_drawable
 from p2p_analytics.times import find_zone
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
 
+_SENSITIVE: Final = "#882255"
 # From the bottom: dark to light, so that neighbours differ in greyscale too.
-_PARTS: Final = {
-    "sensitive_public": ("public, sensitive", "#882255"),
-    "other_public": ("public", style.OUT),
-    "friends": ("friends", "#56B4E9"),
-    "private": ("private", style.IN),
-    "unknown": ("not known", "#DDDDDD"),
+_PARTS: Final[dict[str, tuple[str, Callable[[dict[str, Any]], int]]]] = {
+    "public, sensitive": (_SENSITIVE, lambda row: row["sensitive_public"]),
+    "public": (style.OUT, lambda row: row["public"] - row["sensitive_public"]),
+    "friends": ("#56B4E9", lambda row: row["friends"]),
+    "private": (style.IN, lambda row: row["private"]),
+    "not known": ("#DDDDDD", lambda row: row["payments"] - row["public"] - row["friends"] - row["private"]),
 }
 _EXPOSURE: Final = ("month", "payments", "public", "friends", "private", "sensitive_public")
-_FEWEST: Final = 6  # the width of the axis in bars, at least, so that a single bar is not too wide
 _LONGEST_REASON: Final = 30
 
 
@@ -60,7 +57,7 @@ def exposure(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         The table lacks a column.
     """
     data = style.read_columns(table, _EXPOSURE, what="plots.exposure")
-    months = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
+    months = data.list_rows()
     periods = build_period_table(months, choose_period(months))
     ax = style.prepare_axes(ax, height=3.8)
     title = f"Who can see payments, {periods.word} by {periods.word}"
@@ -71,20 +68,15 @@ def exposure(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     at = range(len(periods.rows))
     ends = [0] * len(periods.rows)
     key: list[tuple[str, Any]] = []
-    for name, (label, colour) in _PARTS.items():
-        counts = [_count(row, name) for row in periods.rows]
+    for label, (colour, count) in _PARTS.items():
+        counts = [count(row) for row in periods.rows]
         if any(counts):
             bars = ax.bar(at, counts, bottom=ends, width=0.8, color=colour)
             key.append((f"{label} {sum(counts):,}", bars))
-            ends = [end + count for end, count in zip(ends, counts, strict=True)]
-    middle, half = (len(periods.rows) - 1) / 2, max(len(periods.rows), _FEWEST) / 2 + 0.2
-    ax.set_xlim(middle - half, middle + half)
-    label_periods(ax, periods)
+            ends = [sum(pair) for pair in zip(ends, counts, strict=True)]
+    label_periods(ax, periods, data["month"])
     style.style_value_axis(ax, ax.yaxis, "Payments", style.format_whole)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-    remarks = [f"{periods.word.capitalize()}s without payments are left out"] if periods.left_out else []
-    remarks += describe_partial_years(periods, [row["month"] for row in months])
-    ax.set_xlabel("; ".join(remarks), fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
     style.set_title(ax, title, key)
     return ax
 
@@ -134,7 +126,7 @@ def sensitive_notes(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         names.append(format_count(len(rest), "other reason", "other reasons"))
         numbers.append(sum(counts[reason] for reason in rest))
         labels.append(f"{numbers[-1]:,}")
-    ax.barh(range(len(names)), numbers, height=0.6, color=_PARTS["sensitive_public"][1])
+    ax.barh(range(len(names)), numbers, height=0.6, color=_SENSITIVE)
     for row, (number, label) in enumerate(zip(numbers, labels, strict=True)):
         style.label_bar(ax, number, row, label)
     ax.set_xlim(0, style.make_room(ax, numbers, labels, names))
@@ -143,12 +135,3 @@ def sensitive_notes(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     style.set_title(ax, title)
     return ax
-
-
-def _count(row: dict[str, Any], name: str) -> int:
-    """Return the number of payments of a part of a bar."""
-    if name == "other_public":
-        return int(row["public"] - row["sensitive_public"])
-    if name == "unknown":
-        return int(row["payments"] - row["public"] - row["friends"] - row["private"])
-    return int(row[name])

@@ -8,7 +8,7 @@ from p2p_analytics import catalogue, display, plots
 from p2p_analytics.report._page import Cell, Small, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
@@ -21,11 +21,18 @@ if TYPE_CHECKING:
     PersonKey = tuple[str | None, str | None]
 
 SIDES: Final = {"in": "to receive", "out": "to pay"}
-_DIRECTIONS: Final = {"in": "received", "out": "sent"}
+_WORDS: Final[dict[str, dict[str, str]]] = {
+    catalogue.SIDE: SIDES,
+    catalogue.DIRECTION: {"in": "received", "out": "sent"},
+}
 _SHARES: Final = frozenset({catalogue.SHARE, catalogue.SHARE_OF_MONEY})
 _NUMBERS: Final = _SHARES | {
     catalogue.MONEY, catalogue.COUNT, catalogue.DAYS, catalogue.AGE, catalogue.WHOLE_DAYS,
 }  # fmt: skip
+_MISSING: Final = {
+    **dict.fromkeys((catalogue.DATE, catalogue.MONTH), "no date"),
+    **dict.fromkeys((*_SHARES, catalogue.TEXT), "not known"),
+}
 _TIMES: Final = frozenset({catalogue.INSTANT, catalogue.DATE})
 _LONGEST_TEXT: Final = 200  # characters of a note
 _LONGEST_NAME: Final = 60
@@ -34,23 +41,11 @@ _BETWEEN_NAMES: Final = "; "
 
 
 class Label(NamedTuple):
-    """A person as displayed.
+    """A person as displayed."""
 
-    Attributes
-    ----------
-    name : str
-        On one line; a phone number has its digits in groups.
-    suffix : str
-        The part that distinguishes the person from a namesake on the page; empty without one.
-    also : str
-        The person's other names, separated by "; "; empty without one.
-    is_phone : bool
-        Whether the name is a phone number.
-    """
-
-    name: str
-    suffix: str
-    also: str
+    name: str  # on one line; a phone number has its digits in groups
+    suffix: str  # distinguishes the person from a namesake on the page; empty without one
+    also: str  # the person's other names, separated by "; "
     is_phone: bool
 
 
@@ -62,15 +57,9 @@ class People(NamedTuple):
 
 
 def name_people(rows: Sequence[Mapping[str, Any]], history: History, payments: pd.DataFrame) -> People:
-    """Return the people in the rows that a page shows.
+    """Return the people in the rows that a page shows; ``payments`` are those of the history between people.
 
-    Parameters
-    ----------
-    rows : sequence of mappings
-        With ``counterparty_id`` and ``counterparty_name``, and perhaps ``counterparty_username``.
-    history : History
-    payments : DataFrame
-        Its payments between people.
+    Rows have ``counterparty_id`` and ``counterparty_name``, and perhaps ``counterparty_username``.
     """
     profiles = to_rows(history.people[history.people["user_id"].isin([row["counterparty_id"] for row in rows])])
     known = {profile["user_id"]: profile for profile in profiles}
@@ -89,18 +78,16 @@ def name_people(rows: Sequence[Mapping[str, Any]], history: History, payments: p
     ]
     suffixes = display.name_suffixes(shown, usernames, [key or name for key, name in zip(ids, names, strict=True)])
     labels = {
-        (key, name): Label(label, suffix, _list_other_names(known.get(key), label), name in phones)
+        (key, name): Label(label, suffix, _list_other_names(known.get(key, {}), label), name in phones)
         for key, name, label, suffix in zip(ids, names, shown, suffixes, strict=True)
     }
     columns = {"counterparty_id": ids, "counterparty_name": names, "counterparty_username": usernames}
     return People(labels, plots.name_people(columns))
 
 
-def _list_other_names(profile: Mapping[str, Any] | None, shown: str) -> str:
+def _list_other_names(profile: Mapping[str, Any], shown: str) -> str:
     """Return the present and earlier names of a person, except the one that is shown."""
-    if profile is None:
-        return ""
-    texts = [profile["display_name"], *(profile["also_named"] or "").split(_BETWEEN_NAMES)]
+    texts = [profile.get("display_name"), *(profile.get("also_named") or "").split(_BETWEEN_NAMES)]
     lines = dict.fromkeys(_to_line(text) for text in texts if text)
     return _cut(_BETWEEN_NAMES.join(line for line in lines if line and line != shown), _LONGEST_NAMES)
 
@@ -122,39 +109,31 @@ class CellWriter:
         self._currency = currency
         self._labels = labels
         self._strict = strict
+        self._formats: dict[str, Callable[[Any], str]] = {
+            **dict.fromkeys(_NUMBERS, lambda value: f"{int(value):,}"),
+            **dict.fromkeys(_SHARES, display.format_share),
+            catalogue.DATE: lambda value: f"{value.day} {display.MONTH_NAMES[value.month - 1]} {value.year}",
+            catalogue.DAYS: display.format_days,
+            catalogue.MONEY: self.money,
+        }
 
     def write(self, column: Column, row: Mapping[str, Any]) -> Cell:
         """Return the cell of a column of an analysis."""
         kind, value = column.kind, row[column.name]
+        line: Line
         if kind == catalogue.PERSON:
             line = self.write_person(row)
         elif kind == catalogue.NOTE:
             line = (write_note(value),)
+        elif kind in _WORDS:
+            line = (_WORDS[kind].get(value, "not known"),)
+        elif kind == catalogue.INSTANT:
+            line = (self.day(value),)
+        elif value is None:
+            line = (_MISSING.get(kind, ""),)
         else:
-            line = self._write_value(kind, value)
+            line = (self._formats[kind](value) if kind in self._formats else Span(display.clean_text(value)),)
         return Cell(line, find_key(kind, value))
-
-    def _write_value(self, kind: str, value: Any) -> Line:  # noqa: ANN401 - of any column
-        words = {catalogue.SIDE: SIDES, catalogue.DIRECTION: _DIRECTIONS}
-        if kind in words:
-            return (words[kind].get(value, "not known"),)
-        if kind == catalogue.INSTANT:
-            return (self.day(value),)
-        if value is None:
-            is_time = kind in {catalogue.DATE, catalogue.MONTH}
-            return ("no date" if is_time else "not known" if kind in _SHARES | {catalogue.TEXT} else "",)
-        if kind in _NUMBERS or kind == catalogue.DATE:
-            return (self._format_number(kind, value),)
-        return (Span(display.clean_text(value)),)
-
-    def _format_number(self, kind: str, value: Any) -> str:  # noqa: ANN401 - of any column
-        if kind == catalogue.DATE:
-            return f"{value.day} {display.MONTH_NAMES[value.month - 1]} {value.year}"
-        if kind == catalogue.MONEY:
-            return self.money(value)
-        if kind == catalogue.DAYS:
-            return display.format_days(value)
-        return display.format_share(value) if kind in _SHARES else f"{int(value):,}"
 
     def write_person(self, row: Mapping[str, Any], *, unnamed: str = "", with_others: bool = True) -> Line:
         """Return the person of a row, with other names unless the page has them elsewhere."""

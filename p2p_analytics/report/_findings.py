@@ -51,22 +51,14 @@ class Finding(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What the data has, and what it lacks.
+    """What the data has, and what it lacks."""
 
-    Attributes
-    ----------
-    since : datetime, optional
-        The date from which the data holds all payments: months of a year that begins earlier are not compared with.
-    until : datetime, optional
-        The time of the data in the zone of its months: months that have ended by then are compared with a year before.
-        Without it none are, and nothing is said of open requests and late series: payments are known to be missing.
-    unclear : collection of str
-        The months of `list_unclear_months`, which are not compared.
-    """
-
+    # The date from which the data holds all payments: months of a year that begins earlier are not compared with.
     since: datetime | None
+    # The time of the data in the zone of its months: months that have ended by then are compared with a year before.
+    # Without it none are, and nothing is said of open requests and late series: payments are known to be missing.
     until: datetime | None
-    unclear: Collection[str]
+    unclear: Collection[str]  # the months of `list_unclear_months`, which are not compared
 
 
 def list_findings(
@@ -74,15 +66,8 @@ def list_findings(
 ) -> list[Finding]:
     """Return the findings of a report, what can be done something about first; none if nothing stands out.
 
-    Parameters
-    ----------
-    tables : mapping of str to DataFrame
-        The tables of analyses by name. There are no findings about an analysis that is not among them.
-    payments : DataFrame
-        The payments between people from which the tables are computed.
-    limits : Limits
-    money : callable
-        Return an amount in currency units as text.
+    Tables are by the names of their analyses, of the payments between people; there are no findings about an analysis
+    that is not among them.
     """
     rules: dict[str, Callable[[pd.DataFrame], Iterator[Finding]]] = {
         "pending_requests": lambda table: _find_old_requests(table, payments, money),
@@ -198,9 +183,9 @@ def _find_sensitive(notes: pd.DataFrame) -> Iterator[Finding]:
 
 def _find_public(exposure: pd.DataFrame) -> Iterator[Finding]:
     """Yield the share of public payments, if most are; of all payments, as in the table."""
-    public, payments = (int(exposure[name].sum()) for name in ("public", "payments"))
-    if payments and public / payments >= _MOST_PUBLIC:
-        yield Finding("exposure", (f"{format_share(public / payments)} of your payments are public.",))
+    share = exposure["public"].sum() / max(exposure["payments"].sum(), 1)
+    if share >= _MOST_PUBLIC:
+        yield Finding("exposure", (f"{format_share(share)} of your payments are public.",))
 
 
 def _find_unpaid(outcomes: pd.DataFrame) -> Iterator[Finding]:
@@ -230,7 +215,11 @@ def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payment
         payees = [person if any(person) else "people who are not known" for person in people_named]
         share = largest["share_of_sent"].iloc[0]
         if reasons is not None and len(largest) == 1:
-            reason = categories(_select_person(payments, people_named[0])).iloc[0]
+            who, paid = people_named[0], payments
+            # Without an id, a person is known by name, or not known.
+            for field, value in zip(Person._fields, who if who.counterparty_id is None else who[:1], strict=False):
+                paid = paid[paid[field].isna() if value is None else paid[field] == value]
+            reason = categories(paid).iloc[0]
             of_all = reason["sent"] / add_units(people["sent"])
             if reason["category"] != UNCATEGORISED and reason["share_of_sent"] >= _MAIN and of_all >= _LARGE_SHARE:
                 named, share = reason["category"], of_all
@@ -284,13 +273,3 @@ def _compare_years(flow: pd.DataFrame, limits: Limits, until: datetime) -> Itera
 
 def _name_person(row: pd.Series[Any]) -> Person:
     return Person(*(None if pd.isna(row[name]) else str(row[name]) for name in Person._fields))
-
-
-def _select_person(payments: pd.DataFrame, person: Person) -> pd.DataFrame:
-    """Return the payments with a person, who is known by id or, without one, by name, or not known."""
-    if person.counterparty_id is not None:
-        return payments[payments["counterparty_id"] == person.counterparty_id]
-    without_id = payments[payments["counterparty_id"].isna()]
-    if person.counterparty_name is not None:
-        return without_id[without_id["counterparty_name"] == person.counterparty_name]
-    return without_id[without_id["counterparty_name"].isna()]

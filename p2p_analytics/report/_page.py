@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -57,11 +56,6 @@ class Paragraph:
     style: str = ""
     kind: ClassVar = "paragraph"
 
-    @property
-    def is_on_paper(self) -> bool:
-        """Whether only a printed page has it."""
-        return "paper" in self.style.split()
-
 
 @dataclass(frozen=True)
 class Picture:
@@ -74,29 +68,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
-
-    Attributes
-    ----------
-    caption : str
-    headings : sequence of (str, str)
-        Each with the class of the cells in its column.
-    rows : sequence of sequences of Cell
-        The first cell of a row is its header.
-    order, note : str
-        The end of the caption. The script of the page replaces ``order`` when it sorts the table.
-    rest, total : sequence of Cell
-        The last rows, which are not sorted; empty without one.
-    style : str
-        The class of the table.
-    """
+    """A table; the first cell of a row is its header."""
 
     caption: str
-    headings: Sequence[tuple[str, str]]
+    headings: Sequence[tuple[str, str]]  # each with the class of the cells in its column
     rows: Sequence[Sequence[Cell]]
-    order: str = ""
-    note: str = ""
-    rest: Sequence[Cell] = ()
+    order: str = ""  # in the caption; the script of the page replaces it when it sorts the table
+    note: str = ""  # the end of the caption
+    rest: Sequence[Cell] = ()  # the last rows, which are not sorted
     total: Sequence[Cell] = ()
     style: str = ""
     kind: ClassVar = "table"
@@ -142,42 +121,20 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True)
 class Page:
-    """A report, or a year in review.
+    """A report, or a year in review."""
 
-    Attributes
-    ----------
-    template : str
-        The name of the HTML template.
-    title : str
-        Of the window.
-    heading : Line
-    introduction : sequence of Paragraph
-    figures : sequence of Figure
-    remarks : sequence of Paragraph
-        Below the figures.
-    findings : sequence of (str, Line)
-        Each with the name of the section that it is about.
-    notes : sequence of Line
-        What the page counts.
-    has_notes_last : bool
-        Whether the notes are the end of the page.
-    sections : sequence of Section
-    longest_amount, longest_figure : int
-        The number of characters of the longest amount in a table, and at the head of the page.
-    """
-
-    template: str
-    title: str
+    template: str  # the name of the HTML template
+    title: str  # of the window
     heading: Line
     introduction: Sequence[Paragraph]
     figures: Sequence[Figure]
-    remarks: Sequence[Paragraph]
-    findings: Sequence[tuple[str, Line]]
-    notes: Sequence[Line]
+    remarks: Sequence[Paragraph]  # below the figures
+    findings: Sequence[tuple[str, Line]]  # each with the name of the section that it is about
+    notes: Sequence[Line]  # what the page counts
     sections: Sequence[Section]
-    longest_amount: int
-    longest_figure: int
-    has_notes_last: bool = False
+    longest_amount: int  # the number of characters of the longest amount in a table
+    longest_figure: int  # and at the head of the page
+    has_notes_last: bool = False  # whether the notes are the end of the page
 
 
 def require_kind(kind: str) -> None:
@@ -190,22 +147,17 @@ def write_page(page: Page, kind: str) -> str:
     """Return the text of a page, in HTML or Markdown."""
     if kind == MARKDOWN:
         return "\n\n".join(_list_blocks(page)) + "\n"
-    return _build_environment().get_template(page.template).render(page=page)
+    return _ENVIRONMENT.get_template(page.template).render(page=page)
 
 
-@lru_cache(maxsize=1)  # to compile the templates takes as long as a plot
-def _build_environment() -> Environment:
-    """Return the environment of the templates, which escapes all text."""
-    environment = Environment(
-        loader=PackageLoader("p2p_analytics.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["digest"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return environment
-
+_ENVIRONMENT: Final = Environment(
+    loader=PackageLoader("p2p_analytics.report"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_ENVIRONMENT.filters["digest"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 # Markdown has no figures, no sections that consist of a figure, and no table of contents. All text is escaped: names
 # and notes can add no markup, link, image, cell or line.
@@ -243,7 +195,7 @@ def _list_blocks(page: Page) -> Iterator[str]:
 def _convert(blocks: Iterable[Block]) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, Paragraph):
-            if not block.is_on_paper:
+            if "paper" not in block.style.split():  # only a printed page has it
                 yield _escape(block.line)
         elif isinstance(block, Table):
             yield _escape((f"{block.caption}{block.order}{block.note}",))

@@ -32,24 +32,16 @@ class Range(NamedTuple):
 
 
 def select_days(history: History, since: date | str | None, until: date | str | None, zone: ZoneInfo) -> Range:
-    """Select the payments of some days; without bounds all of them, and no sentence.
+    """Select the payments of the days from ``since`` to ``until``; without bounds all of them, and no sentence.
 
     A settled payment is of the day on which it completed or, where that is not known, of the one on which it was
     created, as in `monthly_flow`; any other is of the day on which it was created. One without a date is left out.
     Without its last days a history has no balance.
 
-    Parameters
-    ----------
-    history : History
-    since, until : date or str, optional
-        The first and last day, both included, as a date or text like ``2024-05-31``.
-    zone : ZoneInfo
-        The zone of the days.
-
     Raises
     ------
     ConfigurationError
-        A value is not a day, or the last day is before the first.
+        A value is not a day, as a date or text like ``2024-05-31``, or the last day is before the first.
     """
     first, last = _parse_day("since", since), _parse_day("until", until)
     if not first and not last:

@@ -143,7 +143,7 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     writer = CellWriter(zone, currency, people.labels, strict=history.strict)
     gaps = _list_gaps(history)
     moment = as_instant(as_of)
-    builder = SectionBuilder(history, payments, rows, writer, people.figures, kind=kind, as_of=moment, gaps=gaps)
+    builder = SectionBuilder(history, payments, rows, writer, people.figures, kind, moment, gaps)
     sections = [builder.build(analysis) for analysis in shown]
     if len(history.problems):
         sections.append(_build_problems(history, from_statements=from_statements))
@@ -171,7 +171,13 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
         findings=[(finding.section, write_finding(finding, writer)) for finding in findings],
         notes=[(note,) for note in _list_notes(history, payments, currency, zone, from_statements=from_statements)],
         sections=sections,
-        longest_amount=writer.measure(_list_amounts(tables)),
+        longest_amount=writer.measure(
+            amount
+            for name, table in tables.items()
+            for column in catalogue.ANALYSES[name].columns
+            if column.kind == catalogue.MONEY
+            for amount in table[column.name].dropna()
+        ),
         longest_figure=writer.measure(sums.values()),
     )
     return write_page(page, kind)
@@ -193,14 +199,6 @@ def _list_gaps(history: History) -> list[str]:
     places = [f"before {file}" for file in gaps["file"]]
     days = format_days(gaps, strict=history.strict)
     return [", ".join(filter(None, each)) for each in zip(places, days, strict=True)]
-
-
-def _list_amounts(tables: Mapping[str, pd.DataFrame]) -> Iterator[float]:
-    """Yield the amounts in the tables of the page."""
-    for name, table in tables.items():
-        for column in catalogue.ANALYSES[name].columns:
-            if column.kind == catalogue.MONEY:
-                yield from table[column.name].dropna()
 
 
 def _introduce(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import inspect
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -53,30 +54,15 @@ _BELOW: Final = "The table below has the same figures."
 
 
 class ShownRows(NamedTuple):
-    """The rows of an analysis that a page lists.
+    """The rows of an analysis that a page lists."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        All rows.
-    rows : list of dict
-    left_out : int
-        The number of empty periods of a long table, which are not counted as rows.
-    """
-
-    table: pd.DataFrame
+    table: pd.DataFrame  # with all rows
     rows: list[dict[str, Any]]
-    left_out: int = 0
+    left_out: int = 0  # the number of empty periods of a long table, which are not counted as rows
 
 
 def choose_sections(names: Sequence[str] | None) -> list[Analysis]:
-    """Return the analyses with a section, in the order of the report; without names all of them.
-
-    Raises
-    ------
-    ConfigurationError
-        A name is not the name of an analysis, or there are none.
-    """
+    """Return the analyses with a section, in the order of the report; without names all of them."""
     given = list(ANALYSES) if names is None else [names] if isinstance(names, str) else list(names)
     wrong = [name for name in given if not isinstance(name, str) or name not in ANALYSES]
     if wrong or not given or isinstance(names, str):
@@ -149,49 +135,19 @@ def describe_gaps(words: str, gaps: Sequence[str]) -> list[Paragraph]:
     return [Paragraph((*line, "."))]
 
 
+@dataclass(frozen=True)
 class SectionBuilder:
-    """Builds the sections of one page.
+    """Builds the sections of one page."""
 
-    Parameters
-    ----------
-    history : History
-    payments : DataFrame
-        Its payments between people.
-    shown : mapping of str to ShownRows
-        The rows of each analysis of the page.
-    writer : CellWriter
-    figures : mapping
-        The names of people in figures.
-    kind : str
-        "html" or "markdown", which has no figures.
-    as_of : datetime
-    gaps : sequence of str
-    is_folded : bool
-        Whether all tables are folded.
-    """
-
-    def __init__(  # noqa: PLR0913 - what sections need
-        self,
-        history: History,
-        payments: pd.DataFrame,
-        shown: Mapping[str, ShownRows],
-        writer: CellWriter,
-        figures: Mapping[PersonKey, str],
-        *,
-        kind: str,
-        as_of: datetime,
-        gaps: Sequence[str],
-        is_folded: bool = False,
-    ) -> None:
-        self._history = history
-        self._payments = payments
-        self._shown = shown
-        self._writer = writer
-        self._figures = figures
-        self._has_figures = kind != MARKDOWN
-        self._as_of = as_of
-        self._gaps = gaps
-        self._is_folded = is_folded
+    history: History
+    payments: pd.DataFrame  # between people
+    shown: Mapping[str, ShownRows]  # of each analysis
+    writer: CellWriter
+    figures: Mapping[PersonKey, str]  # the names of people in figures
+    kind: str  # "html", or "markdown", which has no figures
+    as_of: datetime
+    gaps: Sequence[str]
+    is_folded: bool = False  # whether all tables are folded
 
     def build(self, analysis: Analysis) -> Section:
         """Return the section of an analysis."""
@@ -200,30 +156,30 @@ class SectionBuilder:
             return Section(analysis.name, analysis.title, [*self._list_blocks(analysis)])
         title = "Still open" if analysis.name == REQUESTS else analysis.title
         if analysis.name == MONTHS:
-            period = plots.choose_period(to_rows(self._shown[MONTHS].table))
+            period = plots.choose_period(to_rows(self.shown[MONTHS].table))
             title = f"{period.capitalize()} by {period}"
-        is_empty = self._shown[analysis.name].table.empty
+        is_empty = self.shown[analysis.name].table.empty
         return Section(analysis.name, title, [Paragraph((analysis.none,))] if is_empty else [*special[analysis.name]()])
 
     def _list_blocks(self, analysis: Analysis) -> Iterator[Block]:
         """Yield the figure of an analysis and its table, or the sentence for a section with nothing to show."""
-        name, (table, rows, left_out) = analysis.name, self._shown[analysis.name]
+        name, (table, rows, left_out) = analysis.name, self.shown[analysis.name]
         none = ""
-        if lacks_audiences(name, self._payments):
+        if lacks_audiences(name, self.payments):
             none = "The audience of no payment is known."
         elif table.empty or (name == "activity" and not table["payments"].any()):
             none = analysis.none
-        has_figure = self._has_figures and hasattr(plots, name) and not none
+        has_figure = self.kind != MARKDOWN and hasattr(plots, name) and not none
         if none:
             yield Paragraph((none,))
-        caveat = describe_caveat(name, self._payments)
+        caveat = describe_caveat(name, self.payments)
         if caveat and (none or has_figure or analysis.caption):
             yield Paragraph((caveat,), "quiet")
         if none:
             return
         if has_figure:
             plot = getattr(plots, name)
-            given = {"top": _MOST_BARS, "tz": self._writer.zone}
+            given = {"top": _MOST_BARS, "tz": self.writer.zone}
             taken = {key: value for key, value in given.items() if key in inspect.signature(plot).parameters}
             words = analysis.figure or f"{analysis.title}: a figure. {_BELOW}"
             yield from self._draw(words, partial(plot, **taken), table)
@@ -241,14 +197,14 @@ class SectionBuilder:
             verb = "is" if others == 1 else "are"
             blocks = [Paragraph((f"{display.format_count(others, *analysis.rest)} {verb} not listed.",), "quiet")]
         blocks = [self._build_table(analysis, rows, columns, note=note), *blocks]
-        is_folded = self._is_folded or len(rows) > _MOST_UNFOLDED
+        is_folded = self.is_folded or len(rows) > _MOST_UNFOLDED
         yield from [Fold("The figures as a table", blocks)] if is_folded else blocks
 
     def _find_columns(self, analysis: Analysis, rows: Sequence[Mapping[str, Any]]) -> list[Column]:
         """Return the listed columns, without lengths of time that are not known."""
         columns = [analysis.find_column(name) for name in analysis.listed]
         times = {catalogue.DAYS, catalogue.AGE}
-        is_strict = self._history.strict
+        is_strict = self.history.strict
         return [
             column
             for column in columns
@@ -268,9 +224,9 @@ class SectionBuilder:
         """Return the table of an analysis, with a further column below the first one."""
         cells = []
         for row in rows:
-            first, *others = (self._writer.write(column, row) for column in columns)
+            first, *others = (self.writer.write(column, row) for column in columns)
             if analysis.below:
-                below = self._writer.write(analysis.find_column(analysis.below), row)
+                below = self.writer.write(analysis.find_column(analysis.below), row)
                 first = first._replace(line=(*first.line, Small(below.line)))
             cells.append([first, *others])
         return Table(analysis.caption, list_headings(columns), cells, analysis.order, note, rest, total)
@@ -279,22 +235,22 @@ class SectionBuilder:
         self, words: str, plot: Callable[..., Axes], table: pd.DataFrame, height: float | None = None
     ) -> Iterator[Picture]:
         """Yield the plot of a table as an SVG in a data address, only in HTML; by default, its height is chosen."""
-        if not self._has_figures:
+        if self.kind == MARKDOWN:
             return
         image = plots.to_image(
             plot,
             table,
             "svg",
             size=(_WIDTH, height and max(height, 2.0)),
-            names=self._figures,
-            private=self._history.private,
-            strict=self._history.strict,
+            names=self.figures,
+            private=self.history.private,
+            strict=self.history.strict,
         )
         yield Picture("data:image/svg+xml;base64," + base64.b64encode(image).decode("ascii"), words)
 
     def _list_people(self) -> Iterator[Block]:
         """Yield the people to whom money went, with a row for the others, and the sums."""
-        analysis, (table, rows, _) = ANALYSES[PEOPLE], self._shown[PEOPLE]
+        analysis, (table, rows, _) = ANALYSES[PEOPLE], self.shown[PEOPLE]
         words = f"Bars of the money sent to and received from each person. {_BELOW}"
         height = 1.2 + 0.34 * min(len(table), _MOST_PEOPLE + 1)
         yield from self._draw(words, partial(plots.spend_by_friend, top=_MOST_PEOPLE), table, height)
@@ -305,39 +261,39 @@ class SectionBuilder:
             note = f": the first {len(rows)} of {len(table):,}"
             everyone = f"All {len(table):,}"
             others = display.format_count(other.people, "other person", "other people")
-            rest = [Cell((others,)), *(self._writer.write(column, other._asdict()) for column in columns[1:])]
-        sums = sum_people(table, self._payments)
-        total = [everyone, *(self._writer.money(sums[name]) for name in ("sent", "received", "net"))]
+            rest = [Cell((others,)), *(self.writer.write(column, other._asdict()) for column in columns[1:])]
+        sums = sum_people(table, self.payments)
+        total = [everyone, *(self.writer.money(sums[name]) for name in ("sent", "received", "net"))]
         total += [f"{int(table['payments'].sum()):,}", ""]
         cells = [Cell((text,)) for text in total]
         listed = self._build_table(
             analysis, rows, columns, note=note, rest=[cell._replace(key=None) for cell in rest], total=cells
         )
-        yield Fold("The figures as a table", [listed]) if self._is_folded else listed
+        yield Fold("The figures as a table", [listed]) if self.is_folded else listed
 
     def _list_months(self) -> Iterator[Block]:
         """Yield the months, added up to the periods that the figure has bars for, and one by one for screens."""
-        table = self._shown[MONTHS].table
+        table = self.shown[MONTHS].table
         rows = to_rows(table)
         period = plots.choose_period(rows)
         periods = [plots.build_period_table(rows, word) for word in dict.fromkeys((period, "month"))]
         words = f"Bars of the money received and sent in each {period}, with a line for the net. {_BELOW}"
         yield from self._draw(words, plots.monthly_flow, table, 3.4)
-        yield from describe_gaps("These months", self._gaps)
+        yield from describe_gaps("These months", self.gaps)
         if undated := int(table.loc[table["month"].isna(), "payments"].sum()):
             count = display.format_count(undated, "settled payment has", "settled payments have")
             verb = "it is" if undated == 1 else "they are"
             yield Paragraph((f"{count} no date, or one before 1970 or after 2199; {verb} counted under “no date”.",))
         columns = [ANALYSES[MONTHS].find_column(name) for name in ANALYSES[MONTHS].listed]
         for number, (word, sums, left_out) in enumerate(periods):
-            caption = f"Settled payments by the {word} in which they completed, zone {self._writer.zone}"
+            caption = f"Settled payments by the {word} in which they completed, zone {self.writer.zone}"
             if left_out:
                 count = display.format_count(left_out, word, f"{word}s")
                 caption += f"; {count} without payments {'is' if left_out == 1 else 'are'} left out"
             cells = [
                 [
                     Cell((row["period"] or "no date",), None if row["period"] else ""),
-                    *(self._writer.write(column, row) for column in columns[1:]),
+                    *(self.writer.write(column, row) for column in columns[1:]),
                 ]
                 for row in sums
             ]
@@ -348,11 +304,11 @@ class SectionBuilder:
 
     def _list_requests(self) -> Iterator[Block]:
         """Yield the pending payments by age and one by one, and reminders of them."""
-        (ages, ages_rows, _), (table, rows, _) = self._shown[AGES], self._shown[REQUESTS]
-        strict, writer = self._history.strict, self._writer
+        (ages, ages_rows, _), (table, rows, _) = self.shown[AGES], self.shown[REQUESTS]
+        strict, writer = self.history.strict, self.writer
         words = f"Bars of the open amounts by age, to receive and to pay. {_BELOW}"
         yield from self._draw(words, plots.pending_ageing, ages, 1.2 + 0.4 * ages["band"].nunique())
-        moment = writer.moment(self._as_of)
+        moment = writer.moment(self.as_of)
         columns = [ANALYSES[AGES].find_column(name) for name in ANALYSES[AGES].listed]
         filled = [row for row in ages_rows if row["payments"]]
         bands = [
@@ -363,7 +319,7 @@ class SectionBuilder:
         caption += ", counted from the first day of the month" if strict else ""
         yield Table(caption, list_headings(columns), bands)
         # People in the table of people have their other names there.
-        listed = {row["counterparty_id"] for row in self._shown[PEOPLE].rows}
+        listed = {row["counterparty_id"] for row in self.shown[PEOPLE].rows}
         cells = []
         for row in rows:
             who = writer.write_person(row, with_others=row["counterparty_id"] not in listed)
@@ -393,7 +349,7 @@ class SectionBuilder:
             rest = [Cell(count), Cell(("",)), Cell((*owed,))]
         headings = [("Who and what for", ""), ("Since", "date"), ("Amount", "number")]
         yield Table(ANALYSES[REQUESTS].caption, headings, cells, ANALYSES[REQUESTS].order, note, rest)
-        texts = write_reminders(table.head(len(rows)), self._history, writer.zone, self._as_of)["text"].tolist()
+        texts = write_reminders(table.head(len(rows)), self.history, writer.zone, self.as_of)["text"].tolist()
         if texts:
             words = f"A text for each of your requests in the table, as of {moment}; later requests have none."
             about = Paragraph((f"{words} Nothing is sent.",), "quiet")

@@ -28,48 +28,21 @@ _ONE_DAY: Final = timedelta(days=1)
 
 
 class SelectedYear(NamedTuple):
-    """One year of a history, in the privacy mode of its page.
-
-    Attributes
-    ----------
-    number : int
-    history : History
-        The payments of the year, and the problems of the files that are about it.
-    before : History
-        These, all earlier ones, and those without a date.
-    years : list of int
-        The years with settled payments, in order.
-    zone : ZoneInfo
-        The zone of the year: UTC in privacy mode.
-    end : datetime
-        The instant at which the year or, if that is earlier, the data ends.
-    since : datetime or None
-        The date from which the data holds all payments, to the microsecond.
-    gaps : list of str
-        The days of the year between statement files, as text.
-    is_whole : bool
-        Whether no row of the year and of the one before is known to be missing.
-    undecided : datetime or None
-        In a history that was given in privacy mode, the day or month of ``as_of``, if it is of the year: all of its
-        payments are counted.
-    has_later : bool
-        Whether payments settled after ``as_of``.
-    has_earlier : bool
-        Whether a payment that settled after the year was created before all of ``before``.
-    """
+    """One year of a history, in the privacy mode of its page."""
 
     number: int
-    history: History
-    before: History
-    years: list[int]
-    zone: ZoneInfo
-    end: datetime
-    since: datetime | None
-    gaps: list[str]
-    is_whole: bool
+    history: History  # the payments of the year, and the problems of the files that are about it
+    before: History  # these, all earlier ones, and those without a date
+    years: list[int]  # with settled payments, in order
+    zone: ZoneInfo  # UTC in privacy mode
+    end: datetime  # the instant at which the year or, if that is earlier, the data ends
+    since: datetime | None  # the date from which the data holds all payments, to the microsecond
+    gaps: list[str]  # the days of the year between statement files, as text
+    is_whole: bool  # whether no row of the year and of the one before is known to be missing
+    # The day or month of `as_of`, if it is in the year: all payments of it are counted if the history was masked.
     undecided: datetime | None
-    has_later: bool
-    has_earlier: bool
+    has_later: bool  # whether payments settled after `as_of`
+    has_earlier: bool  # whether a payment that settled after the year was created before all of `before`
 
     @property
     def begin(self) -> datetime:
@@ -135,7 +108,15 @@ def select_year(
     until = select_until(history, moment)
     years = sorted(map(int, _find_settled(until).dt.tz_convert(zone).dt.year.unique()))
     data_end = min(moment, history.fetched_at)
-    number = _check_year(year) if year is not None else years[-1] if years else _find_year(data_end, zone)
+    if year is not None:
+        number = _check_year(year)
+    elif years:
+        number = years[-1]
+    elif (number := display.to_zone(data_end, zone).year) not in _YEARS:
+        raise ConfigurationError(
+            f"No payment settled up to {data_end.date()}, and a year in review is from {_YEARS[0]} to {_YEARS[-1]}: "
+            "choose another as_of (--as-of), or a year (--year)."
+        )
     first, after = begin_day(date(number, 1, 1), zone), begin_day(date(number + 1, 1, 1), zone)
     end = min(data_end, after)
     known = select_until(until, after - MICROSECOND)
@@ -144,6 +125,7 @@ def select_year(
     before = replace(known, problems=problems)
     before = before.masked(strict=mode == settings.STRICT) if mode else before
     chosen = select_days(before, date(number, 1, 1), date(number, 12, 31), zone).history
+    days = format_days(problems[problems["code"] == GAP], strict=before.strict)
     return SelectedYear(
         number,
         chosen,
@@ -152,7 +134,7 @@ def select_year(
         zone,
         end,
         since=history.since,
-        gaps=_list_gaps(problems, strict=before.strict),
+        gaps=[*dict.fromkeys(day or "days that are not known" for day in days)],
         is_whole=not bool(compared["code"].isin(_OF_FILES).any()),
         undecided=_find_undecided(chosen, moment) if history.private else None,
         has_later=len(_find_settled(until)) < len(_find_settled(history)),
@@ -168,12 +150,6 @@ def _select_overlapping(problems: pd.DataFrame, first: datetime, after: datetime
     start, end = problems["first_day"], problems["last_day"].fillna(problems["first_day"]) + _ONE_DAY
     is_wanted = ~problems["code"].isin(_OF_FILES) | start.isna() | ((start < after) & (end > first))
     return problems[is_wanted.fillna(value=True).astype(bool)].reset_index(drop=True)
-
-
-def _list_gaps(problems: pd.DataFrame, *, strict: bool) -> list[str]:
-    """Return the days of each gap between statement files as text, each once."""
-    days = format_days(problems[problems["code"] == GAP], strict=strict)
-    return [*dict.fromkeys(each or "days that are not known" for each in days)]
 
 
 def _find_settled(history: History) -> pd.Series[Any]:
@@ -197,17 +173,6 @@ def _check_year(year: object) -> int:
         number = -1
     if number not in _YEARS:
         raise ConfigurationError(f"year is a whole number from {_YEARS[0]} to {_YEARS[-1]}, not {year!r}.")
-    return number
-
-
-def _find_year(data_end: datetime, zone: ZoneInfo) -> int:
-    """Return the year of the end of data without settled payments."""
-    number = display.to_zone(data_end, zone).year
-    if number not in _YEARS:
-        raise ConfigurationError(
-            f"No payment settled up to {data_end.date()}, and a year in review is from {_YEARS[0]} to {_YEARS[-1]}: "
-            "choose another as_of (--as-of), or a year (--year)."
-        )
     return number
 
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from p2p_analytics.history import History
-    from p2p_analytics.report._findings import Finding
     from p2p_analytics.report._selected_year import SelectedYear
     from p2p_analytics.settings import Privacy
 
@@ -115,20 +114,18 @@ def draw_year(chosen: SelectedYear, *, kind: Literal["html", "markdown"] = "html
     rows = {name: select_rows(ANALYSES[name], table, payments) for name, table in tables.items()}
     sums = sum_people(tables[PEOPLE], payments)
     money = partial(display.format_money, currency=currency)
-    unclear = list_unclear_months(compared, build)
-    findings = _list_findings(chosen, tables | {MONTHS: flow}, payments, unclear, money)
+    until = datetime(chosen.number + 1, 1, 1, tzinfo=zone) if chosen.is_over else display.to_zone(chosen.end, zone)
+    is_comparable = until > datetime(chosen.number, 2, 1, tzinfo=zone) and chosen.is_whole
+    findings = list_findings(
+        {name: table for name, table in {**tables, MONTHS: flow}.items() if name in _SECTIONS},
+        payments,
+        Limits(chosen.since, until if is_comparable else None, list_unclear_months(compared, build)),
+        money,
+    )
     people = name_people([*rows[PEOPLE].rows, *list_people(findings)], history, payments)
     writer = CellWriter(zone, currency, people.labels, strict=history.strict)
     builder = SectionBuilder(
-        history,
-        payments,
-        rows,
-        writer,
-        people.figures,
-        kind=kind,
-        as_of=chosen.end,
-        gaps=chosen.gaps,
-        is_folded=True,
+        history, payments, rows, writer, people.figures, kind, chosen.end, chosen.gaps, is_folded=True
     )
     figures = [*_list_figures(chosen, tables | {"people_by_year": years}, sums, money)]
     user = history.me.user
@@ -194,21 +191,6 @@ def _find_start(chosen: SelectedYear) -> datetime | None:
     created = created[created >= EPOCH]
     first: datetime | None = None if created.empty else created.min()
     return first if first and first >= begin_day(date(chosen.number, 2, 1), chosen.zone) else None
-
-
-def _list_findings(
-    chosen: SelectedYear,
-    tables: dict[str, pd.DataFrame],
-    payments: pd.DataFrame,
-    unclear: frozenset[str],
-    money: Callable[[float], str],
-) -> list[Finding]:
-    """Return the findings about the sections of the page, by the rules of the report."""
-    zone = chosen.zone
-    until = datetime(chosen.number + 1, 1, 1, tzinfo=zone) if chosen.is_over else display.to_zone(chosen.end, zone)
-    is_comparable = until > datetime(chosen.number, 2, 1, tzinfo=zone) and chosen.is_whole
-    shown = {name: table for name, table in tables.items() if name in _SECTIONS}
-    return list_findings(shown, payments, Limits(chosen.since, until if is_comparable else None, unclear), money)
 
 
 def _list_figures(

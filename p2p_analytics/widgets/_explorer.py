@@ -32,10 +32,18 @@ from p2p_analytics.frames.schema import KIND_PAYMENT, select_payments
 from p2p_analytics.history import History, require_history
 from p2p_analytics.messages import write_reminders
 from p2p_analytics.times import as_instant
-from p2p_analytics.widgets._inputs import build_button, build_button_row, build_dropdown, build_grid, set_visible
 from p2p_analytics.widgets._payments_view import PaymentsView
 from p2p_analytics.widgets._period import Period, read_instants
-from p2p_analytics.widgets._style import STYLE, NotebookDisplay, build_box, format_message
+from p2p_analytics.widgets._style import (
+    STYLE,
+    NotebookDisplay,
+    build_box,
+    build_button,
+    build_dropdown,
+    build_row,
+    format_message,
+    set_visible,
+)
 from p2p_analytics.widgets._table import (
     MOST_ROWS,
     analysis_to_html,
@@ -142,9 +150,10 @@ class Explorer(NotebookDisplay):
         self.save_plot = build_button("Save this plot", "image", lambda: self._save("png"))
         self._plot, self._table, self._message = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
         self._scope = ipywidgets.HTML()
-        self._payments_inputs = build_grid(self.search, self.order, self.kind)
+        self._payments_inputs = build_row("inputs", self.search, self.order, self.kind)
         self.widget = build_box(
-            build_grid(
+            build_row(
+                "inputs",
                 *(self.analysis, self.person, self.status, self.currency),
                 *(self.period, self.first_day, self.last_day),
                 *(self.date, self.zone),
@@ -153,7 +162,7 @@ class Explorer(NotebookDisplay):
             self._scope,
             self._plot,
             self._table,
-            build_button_row(self._single.previous, self._single.next, self.save_csv, self.save_plot),
+            build_row("buttons", self._single.previous, self._single.next, self.save_csv, self.save_plot),
             self._message,
         )
         self._update()
@@ -175,50 +184,50 @@ class Explorer(NotebookDisplay):
         """Select the payments, and show them or an analysis of them."""
         name = self.analysis.value
         is_single = name == _PAYMENTS
+        has_plot = not is_single
         set_visible(self._payments_inputs, is_single)
         self._selection.show_kinds(is_single=is_single)
-        for each in (self._plot, self.save_plot):
-            set_visible(each, name != _PAYMENTS)
         try:
             candidates = self._selection.select(self._payments, is_single=is_single)
             self.payments = self._period.select(candidates)
             scope = self._period.describe(self.payments, candidates, self._payments)
-            plot, table = self._show_payments() if name == _PAYMENTS else self._show_analysis(name)
+            if is_single:
+                self._single.open(self.payments, self.date.value)
+                self.payments, self.table = self._single.payments, self._single.table
+                plot, table = "", self._render_page()
+            else:
+                plot, table = self._show_analysis(name)
         except P2PAnalyticsError as error:
             scope, plot, table = "", "", ""
             self.table = self.payments.head(0)
             self._message.value = format_message(str(error), "bad", role="alert")
         else:
-            self._message.value = ""
-            if self._period.is_inverted:
-                self._message.value = format_message(
-                    "The period ends before it begins: choose an earlier first day.", "bad"
-                )
-            elif name != _PAYMENTS and ANALYSES[name].dates == SINCE_CREATION:
-                scope += " Ages count from the date of creation."
-            scope += self._describe_hidden(name)
-            if name != _PAYMENTS and (others := len(self.payments) - len(select_payments(self.payments))):
-                scope += f" {format_count(others, 'is', 'are')} no payment between people, and not counted below."
-            remarks = (self._history.describe_start(), self._history.describe_wrong_files())
-            of_selected = (describe_missing_amounts(self.payments), describe_caveat(name, self.payments))
-            for remark in filter(None, (*remarks, *of_selected)):
-                scope += f" {remark}"
-            for each in (self._plot, self.save_plot):
-                set_visible(each, bool(plot))
+            inverted = "The period ends before it begins: choose an earlier first day."
+            self._message.value = format_message(inverted if self._period.is_inverted else "", "bad")
+            scope = " ".join([scope, *filter(None, self._list_remarks(name))])
+            has_plot = bool(plot)
+        for each in (self._plot, self.save_plot):
+            set_visible(each, has_plot)
         for each in (self._single.previous, self._single.next):
-            set_visible(each, name == _PAYMENTS and len(self.table) > MOST_ROWS)
-        self._scope.value, self._plot.value, self._table.value = (
-            f'<p class="quiet">{escape(scope)}</p>' if scope else "",
-            plot,
-            table,
-        )
+            set_visible(each, is_single and len(self.table) > MOST_ROWS)
+        self._scope.value = f'<p class="quiet">{escape(scope)}</p>' if scope else ""
+        self._plot.value, self._table.value = plot, table
 
-    def _describe_hidden(self, name: str) -> str:
-        """Return a sentence about a view of parts of payments that privacy mode hides, or empty text."""
-        modes = {"private": self._history.private, "strict": self._history.strict}
-        if name == _PAYMENTS or not (hidden := list_hidden(name, **modes)):
-            return ""
-        return f" Privacy mode hides {' and '.join(hidden)}, so this view is not that of the real payments."
+    def _list_remarks(self, name: str) -> list[str]:
+        """Return sentences about what a view does not show, or shows otherwise; some are empty."""
+        history, is_single = self._history, name == _PAYMENTS
+        hidden = [] if is_single else list_hidden(name, private=history.private, strict=history.strict)
+        others = 0 if is_single else len(self.payments) - len(select_payments(self.payments))
+        has_ages = not is_single and not self._period.is_inverted and ANALYSES[name].dates == SINCE_CREATION
+        return [
+            "Ages count from the date of creation." if has_ages else "",
+            f"Privacy mode hides {' and '.join(hidden)}, so this view is not that of the real payments." * bool(hidden),
+            f"{format_count(others, 'is', 'are')} no payment between people, and not counted below." * bool(others),
+            history.describe_start(),
+            history.describe_wrong_files(),
+            describe_missing_amounts(self.payments),
+            describe_caveat(name, self.payments),
+        ]
 
     def _show_analysis(self, name: str) -> tuple[str, str]:
         """Compute an analysis, and return its plot (empty if there is nothing to draw) and its table, as HTML."""
@@ -237,19 +246,16 @@ class Explorer(NotebookDisplay):
         if lacks_audiences(name, rows):
             return "", html
         drawn = base64.b64encode(self._draw("svg")).decode("ascii")
-        words = f"{self._name_plot()}, as a plot; the table below has the same figures."
+        title = _TITLES[name]
+        if name == "monthly_flow":
+            columns = {column: to_list(self.table[column]) for column in map(str, self.table)}
+            word = plots.choose_period(
+                [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            )
+            title = f"{word.capitalize()} by {word}"
+        words = f"{title}, as a plot; the table below has the same figures."
         plot = f'<figure><img src="data:image/svg+xml;base64,{drawn}" alt="{words}"></figure>'
         return plot, html
-
-    def _name_plot(self) -> str:
-        """Return the title of the displayed view, with the period that the bars of a plot of months have."""
-        if self.analysis.value != "monthly_flow":
-            return _TITLES[self.analysis.value]
-        columns = {str(name): to_list(self.table[name]) for name in self.table}
-        word = plots.choose_period(
-            [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        )
-        return f"{word.capitalize()} by {word}"
 
     def _draw(self, kind: Literal["png", "svg"]) -> bytes:
         """Return the plot of the displayed table."""
@@ -260,12 +266,6 @@ class Explorer(NotebookDisplay):
         return plots.to_image(
             plot, self.table, kind, size=(_WIDTH, None), names=names, private=history.private, strict=history.strict
         )
-
-    def _show_payments(self) -> tuple[str, str]:
-        """Search and sort the payments, and return their first page as HTML, without a plot."""
-        self._single.open(self.payments, self.date.value)
-        self.payments, self.table = self._single.payments, self._single.table
-        return "", self._render_page()
 
     def _render_page(self) -> str:
         dates = self._date_format if self._history.private else f"{self._date_format} %H:%M"
@@ -320,17 +320,11 @@ class Explorer(NotebookDisplay):
 
 
 class Selection:
-    """Inputs that select rows of PAYMENTS by person, status, kind and currency.
+    """Inputs that select rows of PAYMENTS, all of the history, by person, status, kind and currency.
 
     A person has payments between people only. The kinds are for the view of single payments, because analyses count
     payments between people. If these are in several currencies, one is always selected, at first the most frequent.
-
-    Parameters
-    ----------
-    payments : DataFrame
-        All rows of the history.
-    on_change : callable
-        Called after a change of an input.
+    ``on_change`` is called after a change of an input.
     """
 
     def __init__(self, payments: pd.DataFrame, *, on_change: Callable[..., None]) -> None:

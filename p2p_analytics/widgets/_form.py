@@ -427,20 +427,17 @@ def watch_cells(on_change: Callable[[bool], None]) -> Callable[[], None]:
     if shell is None or kernel is None:
         return lambda: None
 
-    def on_start(*_: object) -> None:
-        on_change(True)  # noqa: FBT003 - the only argument of a callback
-
-    def on_end(*_: object) -> None:
-        on_change(False)  # noqa: FBT003 - likewise
+    callbacks = {
+        name: lambda *_, runs=runs: on_change(runs) for name, runs in (("pre_run_cell", True), ("post_run_cell", False))
+    }
 
     def stop() -> None:
         for name, callback in callbacks.items():
             if callback in shell.events.callbacks[name]:  # the user may have reset the events before
                 shell.events.unregister(name, callback)
 
-    callbacks = {"pre_run_cell": on_start, "post_run_cell": on_end}
     for name, callback in callbacks.items():
         shell.events.register(name, callback)
     if kernel.get_parent("shell").get("header", {}).get("msg_type") == "execute_request":
-        on_start()
+        on_change(True)  # noqa: FBT003 - the only argument of a callback
     return stop

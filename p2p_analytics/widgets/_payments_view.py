@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 from collections.abc import Callable
 from html import escape
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
+import ipywidgets
 import pandas as pd
 
 from p2p_analytics.analyses import spend_by_friend
@@ -16,7 +18,7 @@ from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import KIND_PAYMENT, select_payments
 from p2p_analytics.money import add_units
 from p2p_analytics.vocabulary import Status
-from p2p_analytics.widgets._inputs import build_button, build_dropdown, build_text_box
+from p2p_analytics.widgets._style import build_button, build_dropdown
 from p2p_analytics.widgets._table import (
     MOST_ROWS,
     PAYMENTS_NOUN,
@@ -60,18 +62,15 @@ _ORDERS: Final = {
 class PaymentsView:
     """Inputs of the view of single payments, and its table as a frame and as HTML.
 
-    Parameters
-    ----------
-    on_change : callable
-        Called after a change of the search or the order.
-    on_page : callable
-        Called after a change of the page only.
+    ``on_change`` is called after a change of the search or the order, ``on_page`` after a change of the page only.
     """
 
     def __init__(self, *, on_change: Callable[[], None], on_page: Callable[[], None]) -> None:
-        self._searchable: dict[str, str] = {}  # texts in the form that a search compares
+        self._fold = functools.cache(_fold)  # each key that is pressed searches all texts
         self._page = 0
-        self.search = build_text_box("Search", "note, name or @username")
+        self.search = ipywidgets.Text(
+            description="Search", placeholder="note, name or @username", continuous_update=True
+        )
         self.order = build_dropdown("Sort by", list(_ORDERS))
         self.previous = build_button(f"Previous {MOST_ROWS}", "arrow-left", lambda: self._turn_page(-1, on_page))
         self.next = build_button(f"Next {MOST_ROWS}", "arrow-right", lambda: self._turn_page(1, on_page))
@@ -81,19 +80,24 @@ class PaymentsView:
     def open(self, payments: pd.DataFrame, date: str) -> None:
         """Search and sort payments, and go to their first page.
 
-        Sets ``payments``, the rows of PAYMENTS that the search found, and ``table``, these rows in the chosen order
-        with the columns payment_id, the date, counterparty_id, counterparty_username, counterparty_name, direction,
-        amount (currency units, without sign), currency, status, note and kind. Rows without a value to sort by come
-        last; rows with equal values are newest first.
-
-        Parameters
-        ----------
-        payments : DataFrame
-            PAYMENTS.
-        date : {"date_created", "date_completed"}
-            The date column of the table.
+        The search is for plain text in the note, the name or the @username; upper and lower case are equal, and so are
+        different encodings of one character. Sets ``payments``, the rows of PAYMENTS that it found, and ``table``,
+        these rows in the chosen order with the columns payment_id, the date, counterparty_id, counterparty_username,
+        counterparty_name, direction, amount (currency units, without sign), currency, status, note and kind. Rows
+        without a value to sort by come last; rows with equal values are newest first. ``date`` is "date_created" or
+        "date_completed", the date column of the table.
         """
-        self.payments = self._find(payments)
+        self.payments = payments
+        if text := _fold(self.search.value):
+            columns = payments.reindex(
+                columns=["note", "counterparty_name", "counterparty_username", "counterparty_id"]
+            )
+            notes, names, usernames, ids = (to_list(columns[name]) for name in columns)
+            displayed = [name and group_digits(name, identifier) for name, identifier in zip(names, ids, strict=True)]
+            handles = [None if username is None else f"@{username}" for username in usernames]
+            rows = zip(notes, names, displayed, handles, strict=True)
+            is_found = [any(value is not None and text in self._fold(value) for value in row) for row in rows]
+            self.payments = payments.loc[is_found]
         self.table = self._sort(_build_table(self.payments, date), date)
         self._people = format_people(self.table)  # of all pages, so that each person has the same label on each
         self._noun = name_rows(self.payments)
@@ -108,26 +112,23 @@ class PaymentsView:
         rows = table.iloc[start : start + MOST_ROWS]
         order = _ORDERS[self.order.value]
         by = {order.column: "ascending" if order.is_ascending else "descending"}
+        dates_shown = [
+            "no date" if each is None else format_moment(each, zone, dates) for each in to_list(rows.iloc[:, 1])
+        ]
+        words = [clean_line(word) for word in to_list(rows["status"])]
+        notes = [_shorten(clean_line(note)) for note in to_list(rows["note"])]
+        triples = zip(to_list(rows["amount"]), to_list(rows["direction"]), to_list(rows["currency"]), strict=True)
+        amounts = [  # with the sign that they have for the viewer
+            (_SIGNS.get(way, "") if amount is not None else "") + format_money(amount, currency=currency)
+            for amount, way, currency in triples
+        ]
+        people = self._people[start : start + MOST_ROWS]
         columns = [
-            Column(
-                rows.columns[1].replace("_", " "),
-                ["no date" if each is None else format_moment(each, zone, dates) for each in to_list(rows.iloc[:, 1])],
-                sorted_as=by.get("date", ""),
-            ),
-            Column(
-                "person",
-                self._people[start : start + MOST_ROWS],
-                is_foreign=True,
-                sorted_as=by.get("person", ""),
-            ),
-            Column("amount", _format_amounts(rows), is_number=True, sorted_as=by.get("amount", "")),
-            Column(
-                "status",
-                [clean_line(word) for word in to_list(rows["status"])],
-                is_foreign=True,
-                sorted_as=by.get("status", ""),
-            ),
-            Column("note", [_shorten(clean_line(note)) for note in to_list(rows["note"])], is_foreign=True),
+            Column(rows.columns[1].replace("_", " "), dates_shown, sorted_as=by.get("date", "")),
+            Column("person", people, is_foreign=True, sorted_as=by.get("person", "")),
+            Column("amount", amounts, is_number=True, sorted_as=by.get("amount", "")),
+            Column("status", words, is_foreign=True, sorted_as=by.get("status", "")),
+            Column("note", notes, is_foreign=True),
         ]
         if self._noun != PAYMENTS_NOUN:
             kinds = [clean_line(kind) or KIND_PAYMENT for kind in to_list(rows["kind"])]
@@ -139,22 +140,6 @@ class PaymentsView:
         """Return the search and the order as words for a file name; none for the initial ones."""
         words = [f"search-{self.search.value.strip()}"] if self.search.value.strip() else []
         return words if self.order.index == 0 else [*words, self.order.value]
-
-    def _find(self, payments: pd.DataFrame) -> pd.DataFrame:
-        """Return the payments with the text of the search box in the note, the name or the @username.
-
-        Upper and lower case are equal, and so are different encodings of one character; nothing in the text has a
-        special meaning.
-        """
-        text = _fold(self.search.value)
-        if not text:
-            return payments
-        columns = payments.reindex(columns=["note", "counterparty_name", "counterparty_username", "counterparty_id"])
-        notes, names, usernames, ids = (to_list(columns[name]) for name in columns)
-        displayed = [name and group_digits(name, identifier) for name, identifier in zip(names, ids, strict=True)]
-        handles = [None if username is None else f"@{username}" for username in usernames]
-        rows = zip(notes, names, displayed, handles, strict=True)
-        return payments.loc[[any(self._has(text, value) for value in row) for row in rows]]
 
     def _sort(self, table: pd.DataFrame, date: str) -> pd.DataFrame:
         order = _ORDERS[self.order.value]
@@ -173,14 +158,6 @@ class PaymentsView:
     def _turn_page(self, step: int, on_page: Callable[[], None]) -> None:
         self._page += step
         on_page()
-
-    def _has(self, text: str, value: str | None) -> bool:
-        if value is None:
-            return False
-        folded = self._searchable.get(value)
-        if folded is None:
-            folded = self._searchable[value] = _fold(value)
-        return text in folded
 
     def _describe_page(self, start: int, shown: int, total: int) -> str:
         if not total:
@@ -226,15 +203,6 @@ _KEYS: Final[dict[str, Callable[[pd.DataFrame], list[Any]]]] = {
     "amount": lambda table: to_list(table["amount"]),
     "status": lambda table: to_list(table["status"]),
 }
-
-
-def _format_amounts(rows: pd.DataFrame) -> list[str]:
-    """Return amounts with the sign that they have for the viewer."""
-    triples = zip(to_list(rows["amount"]), to_list(rows["direction"]), to_list(rows["currency"]), strict=True)
-    return [
-        (_SIGNS.get(way, "") if amount is not None else "") + format_money(amount, currency=currency)
-        for amount, way, currency in triples
-    ]
 
 
 def _shorten(note: str) -> str:

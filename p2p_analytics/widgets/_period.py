@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import calendar
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo, available_timezones
 
+import ipywidgets
 import pandas as pd
 
 from p2p_analytics.display import format_count, format_day, format_month, to_zone
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import require
 from p2p_analytics.times import find_zone, from_microseconds, to_microseconds
-from p2p_analytics.widgets._inputs import build_date_picker, build_dropdown
+from p2p_analytics.widgets._style import build_dropdown
 from p2p_analytics.widgets._table import name_rows
 
 _LAST_DAY: Final = date(9999, 12, 31)  # datetime has no later year
@@ -37,17 +37,8 @@ _SHORTCUTS: Final = {
 class Period:
     """Inputs that select payments by a date; the date columns of the payments must come from `read_instants`.
 
-    Parameters
-    ----------
-    as_of : datetime
-        The moment that "this month" and "this year" refer to.
-    tz : str
-        Name of the initial zone.
-    private, strict : bool
-        The attributes of the history: UTC is the only zone in privacy mode, and a period is whole
-        months in strict mode.
-    on_change : callable
-        Called once after each change by the user.
+    "This month" and "this year" refer to ``as_of``. In privacy mode UTC is the only zone, and in strict mode a period
+    is whole months. ``on_change`` is called once after each change by the user.
     """
 
     def __init__(self, as_of: datetime, tz: str, *, private: bool, strict: bool, on_change: Callable[[], None]) -> None:
@@ -56,15 +47,16 @@ class Period:
         self._is_setting = False
         self.date = build_dropdown("Date", list(_DATES.items()))
         self.shortcut = build_dropdown("Period", list(_SHORTCUTS.items()))
-        self.first_day = build_date_picker("From", "First day of the period; empty for no limit", _LAST_DAY)
-        self.last_day = build_date_picker("To", "Last day of the period; empty for no limit", _LAST_DAY)
+        self.first_day, self.last_day = (
+            ipywidgets.DatePicker(
+                description=label, tooltip=f"{which} day of the period; empty for no limit", max=_LAST_DAY
+            )
+            for label, which in (("From", "First"), ("To", "Last"))
+        )
         zones = ["UTC"] if private else [*dict.fromkeys(["UTC", tz, *sorted(available_timezones())])]
         self.zone = build_dropdown("Zone", zones, "UTC" if private else tz)
-        self.date.observe(self._react(lambda: None), names="value")
-        for each in (self.shortcut, self.zone):
-            each.observe(self._react(self._apply_shortcut), names="value")
-        for each in (self.first_day, self.last_day):
-            each.observe(self._react(self._reset_shortcut), names="value")
+        for each in (self.date, self.shortcut, self.zone, self.first_day, self.last_day):
+            each.observe(self._react, names="value")
 
     @property
     def tzinfo(self) -> ZoneInfo:
@@ -112,23 +104,22 @@ class Period:
     def describe(self, chosen: pd.DataFrame, candidates: pd.DataFrame, payments: pd.DataFrame) -> str:
         """Return a sentence about the period, and one about the payments that have no such date.
 
-        Parameters
-        ----------
-        chosen, candidates : DataFrame
-            The payments of the period, and the rows that it was selected from.
-        payments : DataFrame
-            All payments of the history.
+        The rows are those in the period, the rows it was selected from, and all payments of the history.
         """
         total = format_count(len(payments), *name_rows(payments))
         count = f"All {total}" if len(chosen) == len(payments) else f"{len(chosen):,} of {total}"
-        limits = self._describe_limits()
-        dates = f", {self.date.label} {limits}" if limits else f", of any date. Dates are those {self._when()}"
+        show, first, last = format_month if self._strict else format_day, self.first_day.value, self.last_day.value
+        days = [day and show(datetime.combine(day, time(12), tzinfo=self.tzinfo), self.tzinfo) for day in (first, last)]
+        limits, when = "", {"date_created": "of creation", "date_completed": "of completion"}[self.date.value]
+        if first or last:
+            words = "from {} to {}" if first and last else "from {0} on" if first else "up to {1}"
+            limits = f"{words.format(*days)}, {self.zone.value} time"
+        dates = f", {self.date.label} {limits}" if limits else f", of any date. Dates are those {when}"
         without = int(candidates[self.date.value].isna().sum())
-        missing = format_count(without, "payment has", "payments have") + f" no date {self._when()}"
+        missing = format_count(without, "payment has", "payments have") + f" no date {when}"
         if limits:
             missing += " and so " + ("is" if without == 1 else "are") + " in no period"
-        as_of = (format_month if self._strict else format_day)(self._as_of, self.tzinfo)
-        return f"{count}{dates}. {missing + '. ' if without else ''}Data as of {as_of}."
+        return f"{count}{dates}. {missing + '. ' if without else ''}Data as of {show(self._as_of, self.tzinfo)}."
 
     def list_choices(self) -> list[str]:
         """Return the choices as words for a file name; none for the initial ones."""
@@ -137,53 +128,24 @@ class Period:
         words += [f"{word}-{day}" for word, day in limits if day]
         return words if self.zone.value == "UTC" else [*words, self.zone.value]
 
-    def _when(self) -> str:
-        return {"date_created": "of creation", "date_completed": "of completion"}[self.date.value]
-
-    def _describe_limits(self) -> str:
-        def name(day: date) -> str:
-            noon = datetime.combine(day, time(12), tzinfo=self.tzinfo)
-            return (format_month if self._strict else format_day)(noon, self.tzinfo)
-
-        first, last = self.first_day.value, self.last_day.value
-        if first and last:
-            return f"from {name(first)} to {name(last)}, {self.zone.value} time"
-        if first or last:
-            return (
-                f"{'from' if first else 'up to'} {name(first or last)}{' on' if first else ''}, {self.zone.value} time"
-            )
-        return ""
-
     def _midnight(self, day: date) -> int:
         return to_microseconds(datetime.combine(day, time(), tzinfo=self.tzinfo))
 
-    def _react(self, prepare: Callable[[], None]) -> Callable[[object], None]:
-        """Return an observer that makes the other inputs agree, and then reports one change."""
-
-        def on_change(_change: object) -> None:
-            if not self._is_setting:
-                with self._setting():
-                    prepare()
-                self._on_change()
-
-        return on_change
-
-    @contextmanager
-    def _setting(self) -> Iterator[None]:
+    def _react(self, change: dict[str, Any]) -> None:
+        """Make the other inputs agree with a change by the user, and then report one change."""
+        if self._is_setting:
+            return
         self._is_setting = True
         try:
-            yield
+            if change["owner"] in {self.first_day, self.last_day}:
+                is_open = self.first_day.value is None and self.last_day.value is None
+                self.shortcut.value = ALL if is_open else CHOSEN
+            elif change["owner"] is not self.date and self.shortcut.value != CHOSEN:
+                today = to_zone(self._as_of, self.tzinfo).date()
+                self.first_day.value, self.last_day.value = find_days(self.shortcut.value, today)
         finally:
             self._is_setting = False
-
-    def _apply_shortcut(self) -> None:
-        if self.shortcut.value != CHOSEN:
-            today = to_zone(self._as_of, self.tzinfo).date()
-            self.first_day.value, self.last_day.value = find_days(self.shortcut.value, today)
-
-    def _reset_shortcut(self) -> None:
-        is_open = self.first_day.value is None and self.last_day.value is None
-        self.shortcut.value = ALL if is_open else CHOSEN
+        self._on_change()
 
 
 def find_days(shortcut: str, today: date) -> tuple[date | None, date | None]:
@@ -201,13 +163,7 @@ def find_days(shortcut: str, today: date) -> tuple[date | None, date | None]:
 
 
 def read_instants(payments: pd.DataFrame, name: str) -> pd.Series[Any]:
-    """Return a date column as aware UTC instants in microseconds; naive dates are UTC.
-
-    Raises
-    ------
-    SchemaError
-        The frame lacks the column, or a value is not a date.
-    """
+    """Return a date column as aware UTC instants in microseconds; naive dates are UTC, and other values refused."""
     require(payments.columns, [name], what="Explorer")
     try:
         return pd.to_datetime(payments[name], utc=True, format="ISO8601").dt.as_unit("us")

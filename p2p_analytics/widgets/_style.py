@@ -1,9 +1,10 @@
-"""Display protocol, styles and HTML fragments shared by the widgets."""
+"""Display protocol, styles, inputs and HTML fragments shared by the widgets."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import ipywidgets
 
@@ -108,7 +109,31 @@ class NotebookDisplay:
         raise NotImplementedError
 
 
-def build_box(*children: Any) -> Any:  # noqa: ANN401 - ipywidgets has no types
+def build_dropdown(label: str, options: list[Any], value: object = None) -> Any:  # noqa: ANN401 - ipywidgets has no types
+    """Return a list to choose from, at its first option unless a value is given."""
+    return ipywidgets.Dropdown(options=options, description=label, **({} if value is None else {"value": value}))
+
+
+def build_button(label: str, icon: str, on_click: Callable[[], None], tip: str = "") -> Any:  # noqa: ANN401 - likewise
+    """Return a button."""
+    button = ipywidgets.Button(description=label, icon=icon, tooltip=tip or label)
+    button.on_click(lambda _button: on_click())
+    return button
+
+
+def build_row(style: Literal["inputs", "buttons"], *children: Any) -> Any:  # noqa: ANN401 - likewise
+    """Return a box with as many inputs or buttons next to each other as the page has room for."""
+    box = ipywidgets.Box(children)
+    box.add_class(style)
+    return box
+
+
+def set_visible(widget: Any, visible: bool) -> None:  # noqa: ANN401, FBT001 - likewise; one flag for one property
+    """Show a widget, or remove it from the page."""
+    widget.layout.display = None if visible else "none"
+
+
+def build_box(*children: Any) -> Any:  # noqa: ANN401 - likewise
     """Return a vertical box with the styles of this package."""
     box = ipywidgets.VBox([ipywidgets.HTML(STYLE, layout={"display": "none"}), *children])
     box.add_class("p2p")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Final
@@ -30,9 +30,12 @@ PAYMENTS_NOUN: Final = ("payment", "payments")
 _TRANSACTIONS: Final = ("transaction", "transactions")
 _MOST_COLUMNS: Final = 7  # of a table that fits a page of 600 pixels
 _FOREIGN: Final = frozenset({catalogue.PERSON, catalogue.NOTE, catalogue.TEXT})
-_SHARES: Final = frozenset({catalogue.SHARE, catalogue.SHARE_OF_MONEY})
-_BY_CLOCK: Final = frozenset({catalogue.WEEKDAY, catalogue.YEAR, catalogue.HOUR})
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_FORMATS: Final[dict[str, Callable[[Any], str]]] = {
+    **dict.fromkeys((catalogue.SHARE, catalogue.SHARE_OF_MONEY), format_share),
+    **dict.fromkeys((catalogue.YEAR, catalogue.HOUR), str),
+    catalogue.WEEKDAY: lambda day: _WEEKDAYS[day],
+}
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def analysis_to_html(analysis: Analysis, table: pd.DataFrame, zone: ZoneInfo, da
         columns.append(
             Column(
                 heading,
-                _format_column(column, rows, find_table_currency(table), zone, dates),
+                _format_cells(column, rows, find_table_currency(table), zone, dates),
                 is_number=not _is_text(rows[name]),
                 is_foreign=column.kind in _FOREIGN and not column.words,
             )
@@ -78,14 +81,19 @@ def analysis_to_html(analysis: Analysis, table: pd.DataFrame, zone: ZoneInfo, da
 
 def render_table(columns: Sequence[Column], title: str, caption: str, kind: str = "figures") -> str:
     """Return an HTML table in a region that scrolls; the roles keep it a table for screen readers on a narrow page."""
-    head = "".join(_head_html(column) for column in columns)
-    body = "".join(
-        f'<tr role="row">{"".join(_cell_html(column, text, is_first=not at) for at, (column, text) in cells)}</tr>'
-        for cells in (
-            enumerate(zip(columns, texts, strict=True))
-            for texts in zip(*(column.cells for column in columns), strict=True)
-        )
+    orders = [f' aria-sort="{column.sorted_as}"' if column.sorted_as else "" for column in columns]
+    head = "".join(
+        f'<th scope="col" role="columnheader"{_cell_class(column)}{order}>{escape(column.heading)}</th>'
+        for column, order in zip(columns, orders, strict=True)
     )
+    body = ""
+    for texts in zip(*(column.cells for column in columns), strict=True):
+        (first, name), *others = zip(columns, texts, strict=True)
+        cells = [f'<th scope="row" role="rowheader"{_cell_class(first)}><bdi>{escape(name)}</bdi></th>']
+        for column, text in others:
+            label = escape(column.heading)
+            cells.append(f'<td role="cell"{_cell_class(column)} data-label="{label}"><bdi>{escape(text)}</bdi></td>')
+        body += f'<tr role="row">{"".join(cells)}</tr>'
     width = " wide" if len(columns) > _MOST_COLUMNS else ""
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(title)}, table">'
@@ -169,46 +177,30 @@ def find_table_currency(table: pd.DataFrame) -> str:
     return str(table["currency"].iloc[0]) if "currency" in table and len(table) else US_DOLLARS
 
 
-def _format_column(
-    column: catalogue.Column, rows: pd.DataFrame, currency: str, zone: ZoneInfo, dates: str
-) -> list[str]:
-    if column.kind == catalogue.PERSON:
+def _format_cells(column: catalogue.Column, rows: pd.DataFrame, currency: str, zone: ZoneInfo, dates: str) -> list[str]:
+    """Return the cells of a column as text; a null is empty."""
+    kind = column.kind
+
+    def show(value: Any) -> str:  # noqa: ANN401 - a cell of any column
+        if kind == catalogue.MONEY:
+            return format_money(value, currency=currency)
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if hasattr(value, "to_pydatetime"):
+            return format_moment(value, zone, dates)
+        if isinstance(value, str):
+            return clean_line(value)
+        return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+
+    if kind == catalogue.PERSON:
         return format_people(rows)
-    values = to_list(rows[column.name])
-    if column.kind == catalogue.MONEY:
-        return ["" if value is None else format_money(value, currency=currency) for value in values]
-    return ["" if value is None else _format_value(column.kind, value, zone, dates) for value in values]
-
-
-def _format_value(kind: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # noqa: ANN401 - a cell of any column
-    if kind in _SHARES:
-        return format_share(value)
-    if kind in _BY_CLOCK:
-        return _WEEKDAYS[value] if kind == catalogue.WEEKDAY else f"{value}"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if hasattr(value, "to_pydatetime"):
-        return format_moment(value, zone, dates)
-    if isinstance(value, str):
-        return clean_line(value)
-    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+    form = _FORMATS.get(kind, show)
+    return ["" if value is None else form(value) for value in to_list(rows[column.name])]
 
 
 def _is_text(column: pd.Series[Any]) -> bool:
     return not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column)
 
 
-def _head_html(column: Column) -> str:
-    order = f' aria-sort="{column.sorted_as}"' if column.sorted_as else ""
-    return f'<th scope="col" role="columnheader"{_cell_class(column)}{order}>{escape(column.heading)}</th>'
-
-
 def _cell_class(column: Column) -> str:
     return ' class="number"' if column.is_number else ' class="words"' if column.is_foreign else ""
-
-
-def _cell_html(column: Column, text: str, *, is_first: bool) -> str:
-    content = f"<bdi>{escape(text)}</bdi>"
-    if is_first:
-        return f'<th scope="row" role="rowheader"{_cell_class(column)}>{content}</th>'
-    return f'<td role="cell"{_cell_class(column)} data-label="{escape(column.heading)}">{content}</td>'

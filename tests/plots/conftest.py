@@ -37,7 +37,7 @@ def _own_fonts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _forget_fonts() -> None:
-    for cached in (_fonts._search_families, _fonts._list_families, _fonts._find_charmap):
+    for cached in (_fonts._search_families, _fonts._find_charmap):
         cached.cache_clear()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -12,6 +11,7 @@ from matplotlib.colors import to_hex, to_rgb
 
 import p2p_analytics as p2p
 from p2p_analytics import plots
+from support.plots.axes import assert_labels_apart, list_bars, list_key, list_places, list_rows, list_texts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,41 +27,26 @@ YEARS = pd.DataFrame(
 )
 
 
-def _heights(ax: Axes) -> list[list[tuple[float, float]]]:
-    return [[(bar.get_y(), bar.get_height()) for bar in box] for box in ax.containers]
-
-
 def test_people_of_each_year() -> None:
     """In order of time: those there before, the new ones on top, those gone below; the share of five under the year."""
     ax = plots.people_by_year(YEARS)
-    assert _heights(ax) == [
+    assert [[(bar.get_y(), bar.get_height()) for bar in box] for box in ax.containers] == [
         [(0, 0), (0, 0), (0, 1)], [(0, 7), (0, 0), (1, 2)], [(0, 0), (0, -7), (0, 0)],
     ]  # fmt: skip
-    assert [text.get_text() for text in ax.texts] == ["7", "3"]
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["2022\n90%", "2023\n", "2024\n100%"]
+    assert list_texts(ax) == ["7", "3"]
+    assert list_places(ax) == ["2022\n90%", "2023\n", "2024\n100%"]
     assert ax.get_xlabel() == "Below each year, the share of the money of the five people with the most"
-
-
-@pytest.mark.parametrize(("lost", "words"), [(0, ["there before", "new"]), (1, ["there before", "new", "gone"])])
-def test_the_legend_has_the_bars_that_are_drawn(lost: int, words: list[str]) -> None:
-    """Without people who are gone there is no bar of them."""
-    table = pd.DataFrame({"year": [2023], "people": [3], "new": [1], "lost": [lost], "top_5_share": [1.0]})
-    assert [text.get_text() for text in plots.people_by_year(table).get_legend().get_texts()] == words
+    assert list_key(ax) == ["there before", "new", "gone"]
+    assert list_key(plots.people_by_year(YEARS.assign(lost=0))) == ["there before", "new"]
 
 
 def test_many_years() -> None:
     """Fifteen years are all drawn, and labelled where there is room; of 61, mostly empty, those with people are."""
     years = pd.DataFrame({"year": range(2010, 2025), "people": 200, "new": 1, "lost": 1, "top_5_share": 0.5})
-    ax = plots.people_by_year(years)
-    ax.figure.draw_without_rendering()
-    boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
-    assert len(boxes) >= 7
-    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
-    late = pd.DataFrame(
-        {"year": range(1970, 2031), "people": [1, *[0] * 59, 2], "new": 0, "lost": 0, "top_5_share": 1.0}
-    )
-    ax = plots.people_by_year(late)
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["1970\n100%", "2030\n100%"]
+    assert_labels_apart(plots.people_by_year(years), 7)
+    late = {"year": range(1970, 2031), "people": [1, *[0] * 59, 2], "new": 0, "lost": 0, "top_5_share": 1.0}
+    ax = plots.people_by_year(pd.DataFrame(late))
+    assert list_places(ax) == ["1970\n100%", "2030\n100%"]
     assert ax.get_xlabel().endswith("; years without payments are left out")
 
 
@@ -74,59 +59,37 @@ def _week(**payments: int) -> pd.DataFrame:
     return table
 
 
-def _cells(ax: Axes) -> dict[str, list[tuple[float, float]]]:
+def _list_cells(ax: Axes) -> dict[str, list[tuple[float, float]]]:
     """Return hour and weekday of the cells of each colour."""
-    places = {
+    return {
         to_hex(cells.get_facecolor()[0]): [
-            (path.vertices[0][0] + 0.5, round(path.vertices[:, 1].mean())) for path in cells.get_paths()
+            (path.vertices[0][0] + 0.5, path.vertices[0][1] + 0.5) for path in cells.get_paths()
         ]
         for cells in ax.collections
-        if cells.get_paths()
     }
-    return {colour: sorted(found) for colour, found in places.items()}  # fmt: skip
 
 
 def test_hours_of_the_week() -> None:
     """A cell for each hour with payments, in the colour that the legend has for the number; totals of the days."""
     ax = plots.activity(_week(d0h0=1, d0h23=3, d6h12=2))
-    legend = {
-        text.get_text(): to_hex(patch.get_facecolor())
-        for text, patch in zip(ax.get_legend().get_texts(), ax.get_legend().get_patches(), strict=True)
-    }
-    assert [*legend] == ["1", "2", "3"]
-    assert _cells(ax) == {legend["1"]: [(0, 0)], legend["2"]: [(12, 6)], legend["3"]: [(23, 0)]}
-    assert [text.get_text() for text in ax.texts] == ["4", "0", "0", "0", "0", "0", "2"]
+    one, two, three = (to_hex(patch.get_facecolor()) for patch in ax.get_legend().get_patches())
+    assert list_key(ax) == ["1", "2", "3"]
+    assert _list_cells(ax) == {one: [(0, 0)], two: [(12, 6)], three: [(23, 0)]}
+    assert list_texts(ax) == ["4", "0", "0", "0", "0", "0", "2"]
     many = plots.activity(_week(d0h0=1234, d1h1=1))
-    assert [text.get_text() for text in many.get_legend().get_texts()] == [
-        "1 to 246", "247 to 493", "494 to 740", "741 to 987", "988 to 1,234",
-    ]  # fmt: skip
+    assert list_key(many) == ["1 to 246", "247 to 493", "494 to 740", "741 to 987", "988 to 1,234"]
+    brightness = [sum(to_rgb(patch.get_facecolor())) for patch in many.get_legend().get_patches()]
+    assert brightness == sorted({*brightness}, reverse=True)  # more payments are darker, in greyscale too
 
 
 def test_the_hours_name_their_zone() -> None:
     """The axis names the zone that is given, and none without; an unknown one is refused."""
     table = _week(d0h9=1)
-    total = "; total of each weekday on the right"
-    assert plots.activity(table).get_xlabel() == f"Hour of the day{total}"
-    assert plots.activity(table, tz="UTC").get_xlabel() == f"Hour of the day in UTC{total}"
-    assert plots.activity(table, tz=ZoneInfo("Asia/Tokyo")).get_xlabel() == f"Hour of the day in Asia/Tokyo{total}"
+    for zone, words in ((None, ""), ("UTC", " in UTC"), (ZoneInfo("Asia/Tokyo"), " in Asia/Tokyo")):
+        label = plots.activity(table, tz=zone).get_xlabel()
+        assert label == f"Hour of the day{words}; total of each weekday on the right"
     with pytest.raises(p2p.errors.ConfigurationError, match="Atlantis"):
         plots.activity(table, tz="Atlantis")
-
-
-def test_more_payments_are_darker_in_greyscale() -> None:
-    """The colours of the legend fall in brightness."""
-    patches = plots.activity(_week(d0h0=50)).get_legend().get_patches()
-    brightness = [sum(to_rgb(patch.get_facecolor())) for patch in patches]
-    assert brightness == sorted(brightness, reverse=True)
-    assert len(set(brightness)) == 5
-
-
-def test_categories_add_up() -> None:
-    """Each category has its two bars; of more than thirty the others share the last ones."""
-    table = pd.DataFrame({"category": [f"c{at}" for at in range(32)], "sent": 1.5, "received": 0.5})
-    ax = plots.categories(table)
-    assert [label.get_text() for label in ax.get_yticklabels()][29:] == ["c29", "2 other categories"]
-    assert [bar.get_width() for box in ax.containers for bar in box] == [*[1.5] * 30, 3.0, *[0.5] * 30, 1.0]
 
 
 UNUSUAL = pd.DataFrame(
@@ -143,28 +106,22 @@ UNUSUAL = pd.DataFrame(
 def test_unusual_payments() -> None:
     """A bar of the amount in the colour of the reason, and a line at the usual amount of a large one."""
     ax = plots.unusual(UNUSUAL)
-    assert [label.get_text() for label in ax.get_yticklabels()] == [
-        "Ada, 1 May 2024",
-        "Ben, no date",
-        "Ada, 1 May 2023",
-    ]
-    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert list_rows(ax) == ["Ada, 1 May 2024", "Ben, no date", "Ada, 1 May 2023"]
     bars = [[(round(bar.get_y() + 0.3), bar.get_width()) for bar in box] for box in ax.containers]
-    assert dict(zip(legend, bars, strict=True)) == {
+    assert dict(zip(list_key(ax), bars, strict=True)) == {
         "probable duplicate": [(1, 20)], "far above the usual": [(0, 500), (2, 60)],
     }  # fmt: skip
     colours = {to_hex(bar.get_facecolor()) for box in ax.containers for bar in box}
     assert colours.isdisjoint({"#0072b2", "#d55e00"})  # those of received and sent
     assert [list(line.get_xdata()) for line in ax.lines] == [[12.5, 12.5], [10, 10]]
-    assert [text.get_text() for text in ax.texts] == ["$500.00, usually $12.50", "$20.00", "$60.00, usually $10.00"]
+    assert list_texts(ax) == ["$500.00, usually $12.50", "$20.00", "$60.00, usually $10.00"]
 
 
 @pytest.mark.parametrize(
     ("rows", "words"), [([0, 1, 2], "1 probable duplicate,\n1 large one"), ([0, 2, 2], "2 large ones")]
-)  # fmt: skip
+)
 def test_other_unusual_payments_are_counted(rows: list[int], words: str) -> None:
     """The last row has the numbers of the others by reason, and no bar."""
     ax = plots.unusual(UNUSUAL.iloc[rows], top=1)
-    assert ax.get_yticklabels()[-1].get_text() == "2 other payments"
-    assert ax.texts[-1].get_text() == words
-    assert sum(len(box) for box in ax.containers) == 1
+    assert (list_rows(ax)[-1], list_texts(ax)[-1]) == ("2 other payments", words)
+    assert len(list_bars(ax)) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,6 +12,7 @@ from matplotlib.figure import Figure
 import p2p_analytics as p2p
 from p2p_analytics import plots
 from p2p_analytics.errors import SchemaError
+from support.plots.axes import assert_labels_apart, list_key, list_places, list_rows, list_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,20 +48,6 @@ def _bars(ax: Axes) -> list[tuple[int, str, float]]:
     )
 
 
-def _names(ax: Axes) -> list[str]:
-    return [label.get_text() for label in ax.get_yticklabels()]
-
-
-def _texts(ax: Axes) -> list[str]:
-    return [text.get_text() for text in ax.texts]
-
-
-def _key(ax: Axes) -> list[str]:
-    legend = ax.get_legend()
-    assert legend is not None
-    return [text.get_text() for text in legend.get_texts()]
-
-
 def test_each_file_has_a_bar_over_its_period() -> None:
     """The colour is the result; only what does not add up, and what changed between two files, has a label."""
     table = _make(
@@ -72,35 +58,27 @@ def test_each_file_has_a_bar_over_its_period() -> None:
     )
     ax = plots.reconciliation(table)
     assert _bars(ax) == [(0, GREEN, 27.0), (1, ORANGE, 27.0), (2, GREY, 27.0), (3, ORANGE, 27.0)]
-    assert _names(ax) == ["2023-01.csv", "2023-02.csv", "2023-03.csv", "2023-04.csv"]
-    assert _texts(ax) == [
+    assert list_rows(ax) == ["2023-01.csv", "2023-02.csv", "2023-03.csv", "2023-04.csv"]
+    assert list_texts(ax) == [
         "difference \N{MINUS SIGN}$1,234.56", "rows could not be read,\n$2.05 since the file before",
     ]  # fmt: skip
-    assert _key(ax) == ["adds up", "balance not known", "does not add up"]
-
-
-def test_only_results_that_occur_are_in_the_legend() -> None:
-    """If all files add up, there is one colour."""
-    assert _key(plots.reconciliation(_make(12))) == ["adds up"]
-    assert _key(plots.reconciliation(_make(12, reconciled=pd.array([None] * 12, dtype="boolean")))) == [
-        "balance not known"
-    ]
+    assert list_key(ax) == ["adds up", "balance not known", "does not add up"]
 
 
 def test_bars_lie_on_the_calendar() -> None:
     """The axis has whole months, and the first bar begins with the year 2023, 19,358 days after 1970."""
     ax = plots.reconciliation(_make(3))
+    assert list_key(ax) == ["adds up"]  # the results that occur
     assert [bar.get_x() for bar in ax.containers[0]] == [19358, 19358 + 31, 19358 + 31 + 28]
     assert ax.get_xlim()[0] == 19358
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["Jan\n2023", "Feb", "Mar", "Apr"]
+    assert list_places(ax) == ["Jan\n2023", "Feb", "Mar", "Apr"]
 
 
 @pytest.mark.parametrize(
     ("start", "end"),
     [
-        ("2000-01-05", "2000-01-06"), ("2000-02-05", "2000-03-06"), ("2000-01-01", "2000-05-31"),
-        ("2000-11-01", "2001-04-30"), ("2000-01-01", "2001-01-31"), ("2000-01-01", "2003-04-01"),
-        ("2000-01-01", "2009-12-31"), ("1970-01-01", "2024-12-31"), ("0001-01-01", "9999-12-31"),
+        ("2000-01-05", "2000-01-06"), ("2000-11-01", "2001-04-30"), ("2000-01-01", "2003-04-01"),
+        ("2000-01-01", "2009-12-31"), ("0001-01-01", "9999-12-31"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("width", [3.4, 6.4])
@@ -110,12 +88,8 @@ def test_labels_of_the_time_axis_never_overlap(width: float, start: str, end: st
         name: pd.Series([pd.Timestamp(day, tz="UTC").as_unit("us")], dtype="datetime64[us, UTC]")
         for name, day in (("period_start", start), ("period_end", end))
     }
-    figure = Figure(figsize=(width, 3), layout="constrained")
-    ax = plots.reconciliation(_make(1).assign(**period), ax=figure.subplots())
-    figure.draw_without_rendering()
-    boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
-    assert boxes
-    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    ax = Figure(figsize=(width, 3), layout="constrained").subplots()
+    assert_labels_apart(plots.reconciliation(_make(1).assign(**period), ax=ax), 1)
 
 
 def test_a_file_without_dates() -> None:
@@ -124,71 +98,51 @@ def test_a_file_without_dates() -> None:
     table.loc[1, ["period_start", "period_end"]] = pd.NaT
     ax = plots.reconciliation(table)
     assert _bars(ax) == [(0, GREEN, 27.0)]
-    assert _texts(ax) == ["adds up, no dates"]
+    assert list_texts(ax) == ["adds up, no dates"]
     undated = plots.reconciliation(table[1:])
     assert not undated.containers
-    assert _texts(undated) == ["adds up, no dates"]
+    assert list_texts(undated) == ["adds up, no dates"]
 
 
 def test_many_files_share_the_last_row() -> None:
     """Files with a difference, then with a change before them, then without balances have the first claim to a row."""
-    reconciled = [True] * 300
-    reconciled[250] = False
-    gaps = [0] * 300
-    gaps[200] = -5
     table = _make(
         300,
         start="1999-01-01",
-        reconciled=pd.array([None if at == 100 else each for at, each in enumerate(reconciled)], dtype="boolean"),
-        gap_cents=pd.array(gaps, dtype="Int64"),
+        reconciled=pd.array([{250: False, 100: None}.get(at, True) for at in range(300)], dtype="boolean"),
+        gap_cents=pd.array([-5 * (at == 200) for at in range(300)], dtype="Int64"),
     )
-    assert _names(plots.reconciliation(table, top=1)) == ["2019-11.csv", "299 other files"]
-    assert _names(plots.reconciliation(table, top=2)) == ["2015-09.csv", "2019-11.csv", "298 other files"]
+    assert list_rows(plots.reconciliation(table, top=1)) == ["2019-11.csv", "299 other files"]
+    assert list_rows(plots.reconciliation(table, top=2)) == ["2015-09.csv", "2019-11.csv", "298 other files"]
     ax = plots.reconciliation(table, top=3)
-    assert _names(ax) == ["2007-05.csv", "2015-09.csv", "2019-11.csv", "297 other files"]
-    assert _texts(ax) == ["\N{MINUS SIGN}$0.05 since the file before", "rows could not be read", "297 add up"]
+    assert list_rows(ax) == ["2007-05.csv", "2015-09.csv", "2019-11.csv", "297 other files"]
+    assert list_texts(ax) == ["\N{MINUS SIGN}$0.05 since the file before", "rows could not be read", "297 add up"]
     assert sum(row == 3 for row, *_ in _bars(ax)) == 297
-    assert _texts(plots.reconciliation(table, top=1))[-1] == "298 add up,\n1 not known"
-    assert len(_names(plots.reconciliation(table))) == 31
-
-
-def test_names_of_files_keep_their_end() -> None:
-    """Files of one kind differ at the end of their names."""
-    names = ["account_statement_of_nora_2024-01.csv", "account_statement_of_nora_2024-02.csv"]
-    assert _names(plots.reconciliation(_make(2, file=names))) == ["account…ora_2024-01.csv", "account…ora_2024-02.csv"]
-
-
-def test_files_have_the_names_of_the_table() -> None:
-    """Which has as many folders as distinguish them; a file with two currencies has two rows."""
-    assert _names(plots.reconciliation(_make(2, file=["x/a.csv", "y/a.csv"]))) == ["x/a.csv", "y/a.csv"]
-    assert _names(plots.reconciliation(_make(2, file="a.csv", currency=["EUR", "USD"]))) == [
-        "a.csv\nEUR",
-        "a.csv\nUSD",
-    ]
+    assert list_texts(plots.reconciliation(table, top=1))[-1] == "298 add up,\n1 not known"
+    assert len(list_rows(plots.reconciliation(table))) == 31
 
 
 def test_several_accounts_and_currencies_are_named() -> None:
-    """Amounts have the currency of their row; a file can have several."""
-    differences = pd.array([-400, 250], dtype="Int64")
+    """Amounts have the currency of their row; a file can have several. Names of files keep their end."""
     table = _make(
         2,
-        file="a.csv",
+        file=["account_statement_of_nora_2024-01.csv", "x/a.csv"],
         currency=["EUR", "USD"],
-        difference_cents=differences,
+        difference_cents=pd.array([-400, 250], dtype="Int64"),
         reconciled=pd.array([False, False], dtype="boolean"),
     )
     ax = plots.reconciliation(table)
-    assert _names(ax) == ["a.csv\nEUR", "a.csv\nUSD"]
-    assert _texts(ax) == ["difference \N{MINUS SIGN}€4.00", "difference $2.50"]
+    assert list_rows(ax) == ["account…ora_2024-01.csv\nEUR", "x/a.csv\nUSD"]
+    assert list_texts(ax) == ["difference \N{MINUS SIGN}€4.00", "difference $2.50"]
     several = plots.reconciliation(table.assign(account=["nora-quill", None]))
-    assert _names(several) == ["a.csv\nnora-quill, EUR", "a.csv\nUSD"]
+    assert list_rows(several) == ["account…ora_2024-01.csv\nnora-quill, EUR", "x/a.csv\nUSD"]
 
 
 def test_the_columns_of_decisions_are_enough() -> None:
     """Without accounts, currencies and changes between files, amounts have no currency; they are not called dollars."""
     table = _make(1, difference_cents=pd.array([7], dtype="Int64"), reconciled=pd.array([False], dtype="boolean"))
     ax = plots.reconciliation(table.drop(columns=["account", "currency", "gap_cents"]))
-    assert _texts(ax) == ["difference ¤0.07"]
+    assert list_texts(ax) == ["difference ¤0.07"]
 
 
 def test_statements_themselves_are_drawn(tmp_path: Path) -> None:

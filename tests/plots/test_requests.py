@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -10,9 +9,12 @@ import pytest
 from matplotlib.figure import Figure
 
 from p2p_analytics import plots
-from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.errors import SchemaError
+from support.plots.axes import assert_labels_apart, list_key, list_places, list_rows, list_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
 
 OUTCOMES = pd.DataFrame(
@@ -52,31 +54,20 @@ TIMES = pd.DataFrame(
 
 def _parts(ax: Axes) -> dict[str, list[tuple[float, float]]]:
     """Return the start and length of the bars of each part, by the words of the legend."""
-    legend = ax.get_legend()
-    assert legend is not None
-    words = [text.get_text() for text in legend.get_texts()]
     bars = [[(round(bar.get_x(), 2), round(bar.get_width(), 2)) for bar in box] for box in ax.containers]
-    return dict(zip(words, bars, strict=True))
-
-
-def _names(ax: Axes) -> list[str]:
-    return [label.get_text() for label in ax.get_yticklabels()]
-
-
-def _texts(ax: Axes) -> list[str]:
-    return [text.get_text() for text in ax.texts]
+    return dict(zip(list_key(ax), bars, strict=True))
 
 
 def test_what_became_of_requests() -> None:
     """Collected, open and unpaid amounts are parts that add up to what was asked; the label counts the settled ones."""
     ax = plots.request_outcomes(OUTCOMES)
-    assert _names(ax) == ["asked of Ada", "asked by Ben", "asked of Cy", "asked of Di"]
+    assert list_rows(ax) == ["asked of Ada", "asked by Ben", "asked of Cy", "asked of Di"]
     assert _parts(ax) == {
         "collected": [(0, 5), (0, 6), (0, 0), (0, 0.1)],
         "still open": [(5, 3), (6, 0), (0, 0.2), (0.1, 0)],
         "not paid": [(8, 2), (6, 0), (0.2, 0), (0.1, 0)],
     }
-    assert _texts(ax) == [
+    assert list_texts(ax) == [
         "$10.00, 2 of 4 settled", "$6.00, 1 of 2 settled", "$0.20, 0 of 1 settled", "$0.10, 1 of 1 settled",
     ]  # fmt: skip
 
@@ -84,22 +75,20 @@ def test_what_became_of_requests() -> None:
 def test_other_requests_are_added_up() -> None:
     """The rows after the first ones share a bar with exact sums, shortened and hatched if it is very long."""
     ax = plots.request_outcomes(OUTCOMES, top=2)
-    assert _names(ax) == ["asked of Ada", "asked by Ben", "2 other rows"]
+    assert list_rows(ax) == ["asked of Ada", "asked by Ben", "2 other rows"]
     assert [bars[2] for bars in _parts(ax).values()] == [(0, 0.1), (0.1, 0.2), (0.3, 0)]
-    assert _texts(ax)[2] == "$0.30, 1 of 2 settled"
+    assert list_texts(ax)[2] == "$0.30, 1 of 2 settled"
     many = pd.concat([OUTCOMES[:1]] * 12)
     ax = plots.request_outcomes(many, top=2)
-    assert _names(ax)[2] == "10 other rows,\nbars not to scale"
+    assert list_rows(ax)[2] == "10 other rows,\nbars not to scale"
     # $100 at a scale of 1.25 * 10 / 100
     assert [bars[2] for bars in _parts(ax).values()] == [(0, 6.25), (6.25, 3.75), (10, 2.5)]
-    assert _texts(ax)[2] == "$100, 20 of 40 settled"
+    assert list_texts(ax)[2] == "$100, 20 of 40 settled"
     assert [box[2].get_hatch() for box in ax.containers] == ["////"] * 3
 
 
 def test_labels_have_room() -> None:
     """Names and labels of the largest lengths end within the figure, on narrow pages too."""
-    from matplotlib.figure import Figure
-
     long = OUTCOMES.assign(counterparty_name="Wilhelmina Featherstonehaugh the Third", asked=12345.6)
     for width in (5.2, 6.4):
         ax = plots.request_outcomes(long, ax=Figure((width, 3), layout="constrained").subplots())
@@ -110,35 +99,29 @@ def test_labels_have_room() -> None:
 def test_split_bills_by_part() -> None:
     """A bill is called by its note and day, and labelled with its amount, people and the age of the oldest request."""
     ax = plots.split_bills(BILLS)
-    assert _names(ax) == ["Pizza, 2 Mar 2024", "(no name), 1 Feb 2024", "Taxi, no date"]
+    assert list_rows(ax) == ["Pizza, 2 Mar 2024", "(no name), 1 Feb 2024", "Taxi, no date"]
     assert _parts(ax) == {
         "collected": [(0, 10), (0, 8), (0, 0)],
         "still open": [(10, 15), (8, 0), (0, 0)],
         "not paid": [(25, 5), (8, 0), (0, 4.5)],
     }
-    assert _texts(ax) == ["$30.00 from 3 people, open 1 day", "$8.00 from 2 people", "$4.50 from 2 people"]
+    assert list_texts(ax) == ["$30.00 from 3 people, open 1 day", "$8.00 from 2 people", "$4.50 from 2 people"]
     ax = plots.split_bills(BILLS, top=1)
-    assert _names(ax) == ["Pizza, 2 Mar 2024", "2 other bills"]
-    assert (_parts(ax)["collected"][1], _texts(ax)[1]) == ((0, 8), "$12.50")
+    assert list_rows(ax) == ["Pizza, 2 Mar 2024", "2 other bills"]
+    assert (_parts(ax)["collected"][1], list_texts(ax)[1]) == ((0, 8), "$12.50")
 
 
 def test_the_time_that_requests_took() -> None:
     """Four marks in each row at the percentiles; less than a minute is drawn as a minute, and named."""
     ax = plots.time_to_settle(TIMES)
     assert ax.get_title(loc="left") == "Time until requests were paid, by direction"
-    assert _names(ax) == ["to receive\n3 payments", "to pay\n1 payment", "not known\n2 payments"]
-    marks = {
-        text.get_text(): [round(x * 1440) for x, _ in points.get_offsets()]
-        for text, points in zip(ax.get_legend().get_texts(), reversed(ax.collections), strict=True)
-    }
-    assert marks == {
-        "half of them": [3456, 1, 60], "9 of 10": [7200, 1, 1440], "99 of 100": [7200, 1, 1440],
-        "all": [43200, 1, 4320],
-    }  # fmt: skip
-    assert [text.strip() for text in _texts(ax)] == ["half in 2 days", "half in under a minute", "half in 60 minutes"]
-    assert [label.get_text() for label in ax.get_xticklabels()] == [
-        "1 minute", "1 hour", "1 day", "1 week", "1 month",
-    ]  # fmt: skip
+    assert list_rows(ax) == ["to receive\n3 payments", "to pay\n1 payment", "not known\n2 payments"]
+    marks = [[round(x * 1440) for x, _ in points.get_offsets()] for points in reversed(ax.collections)]
+    assert list_key(ax) == ["half of them", "9 of 10", "99 of 100", "all"]
+    assert marks == [[3456, 1, 60], [7200, 1, 1440], [7200, 1, 1440], [43200, 1, 4320]]
+    times = ["2 days", "under a minute", "60 minutes"]
+    assert [text.strip() for text in list_texts(ax)] == [f"half in {time}" for time in times]
+    assert list_places(ax) == ["1 minute", "1 hour", "1 day", "1 week", "1 month"]
 
 
 def test_the_times_of_the_most_payments_are_drawn() -> None:
@@ -146,28 +129,20 @@ def test_the_times_of_the_most_payments_are_drawn() -> None:
     table = TIMES.rename(columns={"direction": "counterparty_name"}).assign(counterparty_name=["Ada", "Ben", "Cy"])
     ax = plots.time_to_settle(pd.concat([table, table[1:2]]), top=2)
     assert ax.get_title(loc="left") == "Time until requests were paid, by person"
-    assert _names(ax) == ["Ada\n3 payments", "Cy\n2 payments", "2 other values\n2 payments"]
+    assert list_rows(ax) == ["Ada\n3 payments", "Cy\n2 payments", "2 other values\n2 payments"]
 
 
-@pytest.mark.parametrize("plot", [plots.request_outcomes, plots.split_bills, plots.time_to_settle])
-def test_invalid_arguments(plot) -> None:
-    """An invalid number of rows, and amounts in several currencies where there are amounts."""
-    table = {plots.request_outcomes: OUTCOMES, plots.split_bills: BILLS, plots.time_to_settle: TIMES}[plot]
-    with pytest.raises(ConfigurationError, match=r"top=0 is not valid"):
-        plot(table, top=0)
-    if plot is not plots.time_to_settle:
-        with pytest.raises(SchemaError, match="needs a table in one currency, not in EUR and USD"):
-            plot(table.assign(currency=["EUR"] + ["USD"] * (len(table) - 1)))
-        assert plot(table.assign(currency="EUR")).get_xlabel() == "Requests, euros"
+@pytest.mark.parametrize(("plot", "table"), [(plots.request_outcomes, OUTCOMES), (plots.split_bills, BILLS)])
+def test_currencies(plot: Callable[..., Axes], table: pd.DataFrame) -> None:
+    """The axis names the currency; several are refused."""
+    with pytest.raises(SchemaError, match="needs a table in one currency, not in EUR and USD"):
+        plot(table.assign(currency=["EUR"] + ["USD"] * (len(table) - 1)))
+    assert plot(table.assign(currency="EUR")).get_xlabel() == "Requests, euros"
 
 
 def test_labels_of_times_do_not_touch() -> None:
     """On an axis from an hour to a year a week and a month are close: there is a gap between any two labels."""
     table = TIMES.assign(days_p50=0.2, days_p90=27.0, days_p99=54.0, days_max=62.0)
-    for width in (4.4, 5.2, 6.4):
-        figure = Figure(figsize=(width, 3), layout="constrained")
-        ax = plots.time_to_settle(table, ax=figure.subplots())
-        figure.draw_without_rendering()
-        boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
-        assert len(boxes) > 1
-        assert all(left.x1 + 2 < right.x0 for left, right in pairwise(boxes))
+    for width in (4.4, 6.4):
+        ax = Figure(figsize=(width, 3), layout="constrained").subplots()
+        assert_labels_apart(plots.time_to_settle(table, ax=ax), gap=2)

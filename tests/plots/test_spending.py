@@ -13,6 +13,7 @@ from matplotlib.text import Text
 
 from p2p_analytics import plots
 from p2p_analytics.errors import ConfigurationError
+from support.plots.axes import assert_labels_apart, list_key, list_places, list_texts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,17 +38,13 @@ def _layers(ax: Axes) -> list[tuple[list[float], list[float]]]:
     ]
 
 
-def _labels(ax: Axes) -> list[str]:
-    return [label.get_text() for label in ax.get_xticklabels()]
-
-
 def test_values_are_stacked() -> None:
     """The value with the most money is at the bottom; each area begins where the one below ends, and is labelled."""
     ax = plots.spending_over_time(_table({"food": [1.0, 0.5, 0.0], "rent": [5.0, 5.0, 5.0]}, MONTHS))
     assert ax.get_title(loc="left") == "Money sent, month by month, by category"
     assert _layers(ax) == [([0, 0, 0], [5, 5, 5]), ([5, 5, 5], [6, 5.5, 5])]
-    assert [text.get_text() for text in ax.texts] == ["rent\n$15.00", "food\n$1.50"]
-    assert _labels(ax) == ["Nov\n2023", "Dec", "Jan\n2024"]
+    assert list_texts(ax) == ["rent\n$15.00", "food\n$1.50"]
+    assert list_places(ax) == ["Nov\n2023", "Dec", "Jan\n2024"]
     ax = plots.spending_over_time(_table({"rent": [5.0, 5.0, 5.0]}, MONTHS), amount="received")
     assert ax.get_title(loc="left") == "Money received, month by month, by category"
     assert _layers(ax) == [([0, 0, 0], [2.5, 2.5, 2.5])]
@@ -60,7 +57,7 @@ def test_a_handful_of_values_and_the_others() -> None:
     assert [text.get_text().split("\n")[0] for text in ax.texts] == [f"v{at}" for at in range(7)]
     amounts |= {"v7": [0.25, 0.0, 0.0], "v8": [0.5, 0.0, 0.0]}
     ax = plots.spending_over_time(_table(amounts, MONTHS))
-    assert [text.get_text() for text in ax.texts][6] == "3 others\n$4.95"
+    assert list_texts(ax)[6] == "3 others\n$4.95"
     assert _layers(ax)[-1] == ([45, 0.6, 0.6], [49.75, 0.7, 0.7])
 
 
@@ -69,8 +66,8 @@ def test_people_are_distinguished() -> None:
     table = _table({"31234": [2.0], "35678": [1.0]}, MONTHS[:1], by="counterparty_id").assign(counterparty_name="Sam")
     ax = plots.spending_over_time(table)
     assert ax.get_title(loc="left") == "Money sent, by person"
-    assert [text.get_text() for text in ax.texts] == ["Sam (…1234)\n$2", "Sam (…5678)\n$1"]
-    assert _labels(ax) == ["from 1 Nov\n2023"]
+    assert list_texts(ax) == ["Sam (…1234)\n$2", "Sam (…5678)\n$1"]
+    assert list_places(ax) == ["from 1 Nov\n2023"]
 
 
 def test_without_a_grouping_column() -> None:
@@ -80,10 +77,8 @@ def test_without_a_grouping_column() -> None:
     assert ax.get_title(loc="left") == "Money sent and received, month by month"
     assert [list(line.get_ydata()) for line in ax.lines] == [[1, 0, 3, 9], [2, 4, 0, 0]]
     assert len({line.get_linestyle() for line in ax.lines}) == 2
-    legend = ax.get_legend()
-    assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["sent $13", "received $6"]
-    assert _labels(ax)[-1] == "no\ndate"
+    assert list_key(ax) == ["sent $13", "received $6"]
+    assert list_places(ax)[-1] == "no\ndate"
 
 
 @pytest.mark.parametrize(
@@ -103,10 +98,8 @@ def test_labels_of_periods(freq: str, first: str, count: int, word: str, labels:
     periods = [each.date() for each in pd.date_range(first, periods=count, freq=freq)]
     ax = plots.spending_over_time(_table({"a": [1.0] * count}, periods))
     assert f"{word} by {word}" in ax.get_title(loc="left")
-    assert _labels(ax) == labels
-    ax.figure.draw_without_rendering()
-    boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
-    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    assert list_places(ax) == labels
+    assert_labels_apart(ax)
 
 
 def test_only_areas_of_the_last_period_are_connected() -> None:

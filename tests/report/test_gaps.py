@@ -5,10 +5,13 @@ from __future__ import annotations
 import html
 import re
 
+import pytest
+
 import p2p_analytics as p2p
 from p2p_analytics.times import parse_instant
-from support.reports import AS_OF, ParsedPage, report_history
+from support.reports import read_report, report_history
 
+pytestmark = pytest.mark.usefixtures("draw_nothing")
 _HEADER = (
     "ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination,Beginning Balance,"
     "Ending Balance"
@@ -34,22 +37,21 @@ def test_the_days_of_a_gap(tmp_path) -> None:
     _write(tmp_path, "spring.csv", 3, 100)
     _write(tmp_path, "autumn<b>.csv", 7, 53)
     history = p2p.read_statements(tmp_path).history()
-    page = p2p.render_report(history, as_of=history.fetched_at)
+    page = read_report(history, only=["monthly_flow"]).html
     first, _, months = page.partition('<section id="monthly_flow">')
     assert "autumn<b>" not in page
     for part in (first.partition("</dl>")[2], months.partition("<table")[0]):
         assert _WORDS in html.unescape(re.sub(r"</?bdi>", "", part))
     assert f"{_DAYS}</td>" in page.partition('<section id="problems">')[2]
     assert _SENTENCE in html.unescape(page)
-    assert "open ones not in the share settled" not in page, "there are no requests"
     for strict, days in ((False, _DAYS), (True, "Mar 2024 to Jul 2024")):
-        private = p2p.render_report(history.masked(key=bytes(32), strict=strict), as_of=history.fetched_at)
+        private = read_report(history.masked(key=bytes(32), strict=strict), only=["monthly_flow"]).html
         assert re.search(rf"leave out what no file has: before [a-z ]+, {days}\.", re.sub(r"</?bdi>", "", private))
         for text in ("autumn", "spring", "without rows", "42.00"):
             assert text not in private
     (tmp_path / "autumn<b>.csv").unlink()
     whole = p2p.read_statements(tmp_path).history()
-    assert "leave out" not in p2p.render_report(whole, as_of=whole.fetched_at)
+    assert "leave out" not in read_report(whole, only=["monthly_flow"]).text
 
 
 def test_problems_of_files_show_file_line_and_days() -> None:
@@ -66,11 +68,11 @@ def test_problems_of_files_show_file_line_and_days() -> None:
         },
     ]  # fmt: skip
     history = report_history([], problems)
-    text = ParsedPage(p2p.render_report(history, as_of=AS_OF)).text
+    text = read_report(history, only=["monthly_flow"]).text
     assert "leave out what no file has: before may.csv, 1 Feb 2024 to 29 Feb 2024 ." in text
     gap = "may.csv balance 1 Feb 2024 to 29 Feb 2024 a file may be missing after 'april.csv'"
     assert f"{gap} may.csv line 1,234 7 amount 1o is not an amount" in text
     for strict, days in ((False, "1 Feb 2024 to 29 Feb 2024"), (True, "Feb 2024")):
-        private = ParsedPage(p2p.render_report(history.masked(key=bytes(32), strict=strict), as_of=AS_OF)).text
+        private = read_report(history.masked(key=bytes(32), strict=strict), only=["monthly_flow"]).text
         assert f"balance {days} gap" in private
         assert not any(words in private for words in ("april", "may.csv", "43.21", "1,234", "1o"))

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
+from p2p_analytics import plots
 from p2p_analytics.catalogue import ANALYSES
-from p2p_analytics.report import render_report, render_year
-from support.reports import ParsedPage, payment_row, report_history
+from support.reports import ParsedPage, payment_row, read_report, read_year, report_history
 
 pytestmark = pytest.mark.usefixtures("draw_nothing")
-AS_OF = "2024-06-30T12:00:00Z"
 OMITTED = (
     "Left out, because they are about the words of notes or times of day: “What it was for”, “What it was for, over "
     "time”, “Hours of the week”, “Look again”, “Who can see it” and “Public notes to look at”."
@@ -49,49 +48,39 @@ ROWS = [
 
 
 @pytest.fixture
-def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
-    """Return the tables of the figures that are drawn, by the names of their plots."""
-    from p2p_analytics import plots
-
-    tables: dict[str, list[Any]] = {}
+def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return the plots of the figures and their tables, by the names of the plots."""
+    drawn: dict[str, Any] = {}
 
     def keep(plot: Any, table: Any, *_arguments: Any, **_options: Any) -> bytes:
-        tables.setdefault(getattr(plot, "func", plot).__name__, []).append(table)
+        drawn[getattr(plot, "func", plot).__name__] = (plot, table)
         return b"<svg/>"
 
     monkeypatch.setattr(plots, "to_image", keep)
-    return tables
+    return drawn
 
 
-@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
-def test_the_hours_name_the_zone_of_the_page(monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
+@pytest.mark.parametrize("read", [read_report, read_year])
+def test_the_hours_name_the_zone_of_the_page(read: Any, figures: dict[str, Any]) -> None:
     """Report and year in review draw the hours of the week with the zone in which they were counted."""
-    from p2p_analytics import plots
-
-    labels = []
-
-    def keep(plot: Any, table: Any, *_arguments: Any, **_options: Any) -> bytes:
-        if getattr(plot, "func", plot) is plots.activity:
-            labels.append(plot(table).get_xlabel())
-        return b"<svg/>"
-
-    monkeypatch.setattr(plots, "to_image", keep)
-    history = report_history(ROWS)
-    render_report(history, as_of=AS_OF, tz=zone)
-    render_year(history, as_of=AS_OF, year=2024, tz=zone, privacy=False)
-    assert labels == [f"Hour of the day in {zone}; total of each weekday on the right"] * 2
+    read(ROWS, tz="America/New_York", **({"only": ["activity"]} if read is read_report else {}))
+    plot, table = figures["activity"]
+    assert plot(table).get_xlabel() == "Hour of the day in America/New_York; total of each weekday on the right"
 
 
 @pytest.fixture(scope="module")
 def page() -> ParsedPage:
     """Return the report of the payments above."""
-    return ParsedPage(render_report(report_history(ROWS), as_of=AS_OF))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plots, "to_image", lambda *_, **__: b"<svg/>")
+        return read_report(ROWS)
 
 
 def test_every_analysis_has_a_section(page: ParsedPage) -> None:
     """The two tables of pending payments share one."""
     sections = [attributes["id"] for tag, attributes in page.tags if tag == "section"]
     assert sections == [name for name in ANALYSES if name != "pending_ageing"]
+    assert "statement" not in page.text
 
 
 @pytest.mark.parametrize(
@@ -118,32 +107,30 @@ def test_the_rows(page: ParsedPage, words: str) -> None:
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
 
 
+def _tea(number: int, side: str, cents: int, **fields: Any) -> dict[str, Any]:
+    created = f"2024-06-09T21:0{number}:00Z"
+    return payment_row(number, created, direction=side, flow_cents=cents, **BEN, note="tea", **fields)
+
+
 def test_unusual_payments_say_their_direction() -> None:
     """Money that was received twice is not taken for money that was sent, also where another one was sent."""
-    twice = [
-        payment_row(at, f"2024-06-09T21:0{at}:00Z", direction=side, flow_cents=cents, **BEN, note="tea")
-        for at, (side, cents) in enumerate([("in", 500), ("in", 500), ("out", -700), ("out", -700)])
-    ]
-    text = ParsedPage(render_report(report_history(twice), as_of=AS_OF, only=["unusual"])).text
+    twice = [_tea(0, "in", 500), _tea(1, "in", 500), _tea(2, "out", -700), _tea(3, "out", -700)]
+    text = read_report(twice, only=["unusual"]).text
     assert f"Ben {EVIL} tea received 9 Jun 2024 $5.00 duplicate" in text
     assert f"Ben {EVIL} tea sent 9 Jun 2024 $7.00 duplicate" in text
 
 
-def test_payments_without_an_id() -> None:
+@pytest.mark.parametrize("kind", ["html", "markdown"])
+def test_payments_without_an_id(kind: str) -> None:
     """Their direction is not known in the table of unusual ones; no open payment is taken for a request."""
-    rows = [
-        payment_row(at, f"2024-06-09T21:0{at}:00Z", direction="out", flow_cents=-500, **BEN, note="tea")
-        for at in range(2)
-    ]
+    rows = [_tea(0, "out", -500), _tea(1, "out", -500)]
     rows.append(payment_row(3, "2019-06-09T21:00:00Z", status="pending", direction="out", flow_cents=-900, **BEN))
     rows.append(payment_row(4, DAY, action="charge", direction="in", flow_cents=100, **BEN))
-    history = report_history([row | {"payment_id": None} for row in rows])
-    for kind in ("html", "markdown"):
-        text = render_report(history, as_of=AS_OF, kind=kind)
-        assert "duplicate" in text
-        assert "has been open" not in text
-    text = ParsedPage(render_report(history, as_of=AS_OF, only=["unusual"])).text
-    assert f"Ben {EVIL} tea not known 9 Jun 2024 $5.00 duplicate" in text
+    text = read_report([row | {"payment_id": None} for row in rows], kind=kind).text
+    assert "has been open" not in text
+    assert "duplicate" in text
+    if kind == "html":
+        assert f"Ben {EVIL} tea not known 9 Jun 2024 $5.00 duplicate" in text
 
 
 def test_long_tables_end_with_a_sentence() -> None:
@@ -153,47 +140,45 @@ def test_long_tables_end_with_a_sentence() -> None:
                     counterparty_name=f"P{at}")
         for at in range(33)
     ]  # fmt: skip
-    page = ParsedPage(render_report(report_history(many), as_of=AS_OF))
-    assert "the most requested first : the first 30 of 33" in page.text
-    assert "3 other rows are not listed." in page.text
-    assert page.text.count("The figures as a table") == 1
-    fewer = ParsedPage(render_report(report_history(many[:31]), as_of=AS_OF))
-    assert "P30 to receive" in fewer.text
-    assert "not listed" not in fewer.text
+    text = read_report(many, only=["request_outcomes"]).text
+    assert "the most requested first : the first 30 of 33" in text
+    assert "3 other rows are not listed." in text
+    assert text.count("The figures as a table") == 1
+    fewer = read_report(many[:31], only=["request_outcomes"]).text
+    assert ("P30 to receive" in fewer, "not listed" in fewer) == (True, False)
 
 
-def test_a_wrong_date_adds_no_empty_rows(figures: dict[str, list[Any]]) -> None:
+def test_a_wrong_date_adds_no_empty_rows(figures: dict[str, Any]) -> None:
     """Of many years or months, mostly empty, only those with payments are listed; a figure has them all."""
     early = payment_row(40, "1970-01-05T08:00:00Z", direction="out", flow_cents=-100, **CY)
-    text = ParsedPage(render_report(report_history([*ROWS, early]), as_of=AS_OF)).text
+    text = read_report([*ROWS, early], only=["people_by_year", "exposure"]).text
     assert "1970 1 1 0 100.0% 100.0% $1.00 $0.00 2023 1 0 0" in text
     assert "; years without payments are left out Year" in text
     assert "1970-01 1 0 0 0 not known 0 2023-06 1" in text
-    (table,) = figures["exposure"]
-    assert len(table) == 54 * 12 + 6  # from January 1970 to June 2024, as the axis of the figure
+    assert len(figures["exposure"][1]) == 54 * 12 + 6  # from January 1970 to June 2024, as the axis of the figure
     assert "; months without payments are left out Month" in text
+    undated = {**ROWS[-1], "date_created": None}
+    assert "no date 1 1 0 0 100.0% 1" in read_report([undated], only=["exposure"]).text
 
 
-def test_what_statements_do_not_tell(figures: dict[str, list[Any]]) -> None:
+def test_what_statements_do_not_tell(figures: dict[str, Any]) -> None:
     """Audiences and the time to settle are not shown as none or nothing; the sections say why."""
     rows = [
         {**row, "source": "statement", "currency": "USD", "audience": None, "date_completed": row["date_created"]}
         for row in ROWS
     ]
-    text = ParsedPage(render_report(report_history(rows), as_of=AS_OF)).text
+    text = read_report(rows).text
     assert figures.keys().isdisjoint({"exposure", "sensitive_notes", "time_to_settle"})
     assert text.count("The audience of no payment is known. 15 payments are from statement files, which do not") == 2
     assert "No settled requests with both dates. 1 settled request is from statement files, which" in text
     assert ("Half within" in text, "from request to payment" in text) == (False, False)
     assert "bills that were paid at different times are missing, or shown in parts. Requests to several" in text
-    assert "statement" not in ParsedPage(render_report(report_history(ROWS), as_of=AS_OF)).text
 
 
 @pytest.mark.parametrize(("strict", "sentence"), [(False, OMITTED), (True, OMITTED_STRICT)])
 def test_privacy_mode_leaves_hidden_parts_out(*, strict: bool, sentence: str) -> None:
     """Sections about the words of notes, times of day or, in strict mode, days are named, and not shown."""
-    masked = report_history(ROWS).masked(key=bytes(32), strict=strict)
-    text = ParsedPage(render_report(masked, as_of=AS_OF)).text
+    text = read_report(report_history(ROWS).masked(key=bytes(32), strict=strict)).text
     assert sentence in text
     headings = [title for title in sentence.split("“") if title.count("”") and f" {title.split('”')[0]} " in text]
     assert headings == []

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PEOPLE, PROBLEMS
 from p2p_analytics.history import History
 from p2p_analytics.records import Me, User
-from p2p_analytics.report import render_report
+from p2p_analytics.report import render_report, render_year
 from p2p_analytics.times import parse_instant
 from support.frames import frame_from_rows
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 AS_OF = "2024-06-30T12:00:00Z"
 
@@ -57,6 +53,7 @@ class ParsedPage(HTMLParser):
     def __init__(self, html: str) -> None:
         """Read a page."""
         super().__init__()
+        self.html = html
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.words: list[str] = []
         self.open: list[str] = []
@@ -77,6 +74,18 @@ class ParsedPage(HTMLParser):
         """Keep text, except of style sheets and scripts."""
         if not {"style", "script"}.intersection(self.open):
             self.words.append(data)
+
+
+def read_report(source: History | list[dict[str, Any]], **options: Any) -> ParsedPage:
+    """Return the report of a history or of payments."""
+    history = report_history(source) if isinstance(source, list) else source
+    return ParsedPage(render_report(history, **{"as_of": AS_OF, **options}))
+
+
+def read_year(source: History | list[dict[str, Any]], **options: Any) -> ParsedPage:
+    """Return the year in review of a history or of payments, with real names unless privacy mode is given."""
+    history = report_history(source) if isinstance(source, list) else source
+    return ParsedPage(render_year(history, **{"as_of": AS_OF, "privacy": False, **options}))
 
 
 def long_history(*, years: int = 15, payments: int = 20_000, people: int = 300) -> History:
@@ -101,12 +110,14 @@ def long_history(*, years: int = 15, payments: int = 20_000, people: int = 300) 
     return report_history(rows)
 
 
-def list_findings(rows: list[dict[str, Any]], problems: pd.DataFrame | None = None) -> list[tuple[str, str]]:
-    """Return the section and the sentence of each finding in the report of payments."""
-    history = report_history(rows)
-    if problems is not None:
-        history = replace(history, problems=problems)
-    return parse_findings(render_report(history, as_of=AS_OF))
+def list_findings(source: History | list[dict[str, Any]], *only: str) -> list[tuple[str, str]]:
+    """Return the section and the sentence of each finding in a report, of some analyses or all."""
+    return parse_findings(read_report(source, only=only or None).html)
+
+
+def find_sentences(source: History | list[dict[str, Any]], section: str) -> list[str]:
+    """Return the sentences of a report about one section."""
+    return [text for _, text in list_findings(source, section)]
 
 
 def parse_findings(page: str) -> list[tuple[str, str]]:
@@ -132,8 +143,3 @@ def ask(number: int, day: str, cents: int, **fields: Any) -> dict[str, Any]:
 def spread(number: int = 100, cents: int = 1000, people: int = 4) -> list[dict[str, Any]]:
     """Return payments of one amount to several people on one day of 2022."""
     return [pay(number + at, "2022-05-05", cents, at) for at in range(people)]
-
-
-def select_section(findings: list[tuple[str, str]], section: str) -> list[str]:
-    """Return the sentences about one section."""
-    return [text for name, text in findings if name == section]

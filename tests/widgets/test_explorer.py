@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 SIZE = (5.2, None)  # as wide as the plots of the report, which phones show
 EVIL = '<img src=x onerror="alert(1)"> $x$ _\u202e'
-
-
 ROWS = [
     build_payment(1, "2024-03-01T04:59:00Z", "2", "Ben", -1000, audience="friends"),  # still February in New York
     build_payment(2, "2024-03-01T05:00:00Z", "2", "Ben", -200),
@@ -46,47 +44,34 @@ def explorer(tmp_path: Path) -> p2p.Explorer:
     return p2p.Explorer(build_history(ROWS), tz="America/New_York", folder=tmp_path)
 
 
-def displayed_ids(explorer: p2p.Explorer) -> list[str]:
+def displayed_ids(explorer: p2p.Explorer) -> str:
     """Return the ids of the displayed payments."""
-    return list(explorer.payments["payment_id"])
+    return "".join(explorer.payments["payment_id"])
 
 
 def test_the_initial_choices_include_all_payments(explorer: p2p.Explorer) -> None:
-    """Every person, status and date, with the spend-by-friend analysis."""
-    assert displayed_ids(explorer) == [str(number) for number in range(1, 9)]
-    pd.testing.assert_frame_equal(
-        explorer.table, p2p.spend_by_friend(build_history(ROWS).payments, build_history(ROWS).friends)
-    )
+    """Every person, status and date, with the spend-by-friend analysis; the requested zone is near the top."""
+    history = build_history(ROWS)
+    assert displayed_ids(explorer) == "12345678"
+    pd.testing.assert_frame_equal(explorer.table, p2p.spend_by_friend(history.payments, history.friends))
     assert repr(explorer) == "<Explorer of Rosa: Where it went, 8 payments>"
     assert explorer.person.label == "everyone"
     assert "application/vnd.jupyter.widget-view+json" in explorer._repr_mimebundle_()
-
-
-def test_viewers_without_a_kernel_show_plot_and_table(explorer: p2p.Explorer) -> None:
-    """A saved notebook holds the initial plot and table beside the widget, as HTML."""
-    still = explorer._repr_mimebundle_()["text/html"]
-    assert '<img src="data:image/svg+xml;base64,' in still
-    assert re.search(r"<caption>Where it went: \d+ rows</caption>", still)
-    assert "<script" not in still
-
-
-def test_the_zones_begin_with_the_likely_ones(explorer: p2p.Explorer, tmp_path: Path) -> None:
-    """UTC and the requested zone come first, and each zone occurs once."""
-    zones = p2p.Explorer(build_history(ROWS), tz="America/New_York", folder=tmp_path).zone.options
+    zones = explorer.zone.options
     assert zones[:4] == ("UTC", "America/New_York", "Africa/Abidjan", "Africa/Accra")
-    assert len(set(zones)) == len(zones) == len(explorer.zone.options)
+    assert len({*zones}) == len(zones)
 
 
 @pytest.mark.parametrize(
     ("label", "ids"),
     [
-        ("Ben B.", ["1", "2", "3", "8"]),  # one id with two names is one person, under the later name
-        ("Sam (…3)", ["4"]),  # two ids with one name are two
-        ("Sam (…41)", ["5"]),
-        ("ann@example.com", ["6"]),
+        ("Ben B.", "1238"),  # one id with two names is one person, under the later name
+        ("Sam (…3)", "4"),  # two ids with one name are two
+        ("Sam (…41)", "5"),
+        ("ann@example.com", "6"),
     ],
 )
-def test_people_are_distinguished_by_id(explorer: p2p.Explorer, label: str, ids: list[str]) -> None:
+def test_people_are_distinguished_by_id(explorer: p2p.Explorer, label: str, ids: str) -> None:
     """People without an id are distinguished by address."""
     choose(explorer, "person", label)
     assert displayed_ids(explorer) == ids
@@ -95,41 +80,51 @@ def test_people_are_distinguished_by_id(explorer: p2p.Explorer, label: str, ids:
 @pytest.mark.parametrize(
     ("zone", "first", "last", "ids"),
     [
-        ("America/New_York", date(2024, 3, 1), date(2024, 3, 31), ["2", "3", "4"]),
-        ("UTC", date(2024, 3, 1), date(2024, 3, 31), ["1", "2", "3"]),
-        ("UTC", None, date(2024, 3, 1), ["1", "2"]),
-        ("UTC", date(2024, 5, 2), None, ["7"]),
-        ("UTC", date(1, 1, 1), date(9999, 12, 31), ["1", "2", "3", "4", "5", "6", "7"]),
-        ("Asia/Tokyo", date(1, 1, 1), None, ["1", "2", "3", "4", "5", "6", "7"]),
+        ("America/New_York", date(2024, 3, 1), date(2024, 3, 31), "234"),
+        ("UTC", date(2024, 3, 1), date(2024, 3, 31), "123"),
+        ("UTC", None, date(2024, 3, 1), "12"),
+        ("UTC", date(2024, 5, 2), None, "7"),
+        ("UTC", date(1, 1, 1), date(9999, 12, 31), "1234567"),
+        ("Asia/Tokyo", date(1, 1, 1), None, "1234567"),
     ],
 )
 def test_the_period_covers_whole_days_of_the_zone(
-    explorer: p2p.Explorer, zone: str, first: date | None, last: date | None, ids: list[str]
+    explorer: p2p.Explorer, zone: str, first: date | None, last: date | None, ids: str
 ) -> None:
     """First and last day are included; a payment without a date is in no period."""
-    explorer.zone.value = zone
-    explorer.first_day.value = first
-    explorer.last_day.value = last
+    explorer.zone.value, explorer.first_day.value, explorer.last_day.value = zone, first, last
     assert displayed_ids(explorer) == ids
 
 
+def test_an_inverted_period_is_reported(explorer: p2p.Explorer) -> None:
+    """Nothing is displayed but the reason, which disappears when the period is corrected."""
+    explorer.first_day.value, explorer.last_day.value = date(2024, 5, 1), date(2024, 4, 1)
+    assert displayed_ids(explorer) == ""
+    assert "ends before it begins" in explorer._message.value
+    explorer.first_day.value = None
+    assert explorer._message.value == ""
+
+
 def test_status_and_analysis_change_table_and_plot(explorer: p2p.Explorer) -> None:
-    """Each choice recomputes table and plot, and the table equals the result of the analysis."""
+    """Table and plot are of the choices; HTML, dollars and direction overrides in a name are text."""
     before = explorer._plot.value
     choose(explorer, "status", "pending")
     choose(explorer, "analysis", "Open requests")
     assert list(explorer.table["counterparty_name"]) == ["ann@example.com", EVIL]
     assert list(explorer.table["age_days"]) == [31, 30]  # counted to the load
     assert explorer._plot.value != before
-    assert "Open requests: 2 rows" in explorer._table.value
-    assert "$0.07" in explorer._table.value
+    html = explorer._table.value
+    for words in ("Open requests: 2 rows", "$0.07", "&lt;img src=x onerror=&quot;alert(1)&quot;&gt; $x$ _</bdi>"):
+        assert words in html
+    assert "<img" not in html
+    assert {widget._view_name for widget in (explorer._plot, explorer._table, explorer._message)} == {"HTMLView"}
 
 
 @pytest.mark.parametrize("analysis", [title for title in _TITLES.values() if title != "Payments"])
 @pytest.mark.parametrize("rows", [[], ROWS], ids=["empty", "some"])
-def test_every_analysis_shows_something(tmp_path: Path, rows: list[dict[str, Any]], analysis: str) -> None:
+def test_every_analysis_shows_something(rows: list[dict[str, Any]], analysis: str) -> None:
     """Also without payments; the picture is an SVG with alternative text."""
-    explorer = p2p.Explorer(build_history(rows), folder=tmp_path)
+    explorer = p2p.Explorer(build_history(rows))
     choose(explorer, "analysis", analysis)
     drawn = re.fullmatch(
         r'<figure><img src="data:image/svg\+xml;base64,([^"]+)" alt="([^"]+)"></figure>', explorer._plot.value
@@ -157,22 +152,17 @@ def test_the_hours_name_the_zone() -> None:
     assert explorer._draw("svg") == to_image(partial(activity, tz="Asia/Tokyo"), explorer.table, "svg", size=SIZE)
 
 
+@pytest.mark.usefixtures("draw_nothing")
 @pytest.mark.parametrize(
     ("first", "words"),
-    [("2020-06", "Month by month"), ("2020-05", "Quarter by quarter"), ("2012-07", "Quarter by quarter"),
-     ("2012-06", "Year by year")],
-)  # fmt: skip
+    [("2020-06", "Month by month"), ("2020-05", "Quarter by quarter"), ("2012-06", "Year by year")],
+)
 def test_the_plot_of_months_is_called_by_its_period(first: str, words: str) -> None:
     """Its bars are months up to four years, quarters up to twelve, then years; rows stay months."""
     rows = [build_payment(at, f"{month}-15T12:00:00Z", "2", "Ben", -1) for at, month in enumerate([first, "2024-05"])]
-    rows.append(build_payment(3, None, "2", "Ben", -1))
-    explorer = p2p.Explorer(build_history(rows))
+    explorer = p2p.Explorer(build_history([*rows, build_payment(3, None, "2", "Ben", -1)]))
     choose(explorer, "analysis", "Month by month")
     assert f'alt="{words}, as a plot;' in explorer._plot.value
-    assert (
-        f"by {words.rsplit(maxsplit=1)[-1]}"
-        in base64.b64decode(explorer._plot.value.split("base64,")[1].split('"')[0]).decode()
-    )
     assert "<caption>Month by month: " in explorer._table.value
 
 
@@ -189,18 +179,9 @@ def test_phone_numbers_have_their_digits_in_groups() -> None:
     for title in ("Where it went", "Payments"):
         choose(explorer, "analysis", title)
         assert [label for label in labels if f"<bdi>{label}</bdi>" in explorer._table.value] == labels
-    for text in ("415 555 0123", "4155550123", "+1 415"):
+    for text in ("415 555 0123", "4155550123"):
         explorer.search.value = text
-        assert explorer.payments["payment_id"].tolist() == ["1"]
-
-
-def test_names_are_escaped(explorer: p2p.Explorer) -> None:
-    """HTML, dollars and direction overrides in a name are displayed as text, without effect on the text around it."""
-    choose(explorer, "analysis", "Open requests")
-    html = explorer._table.value
-    assert "&lt;img src=x onerror=&quot;alert(1)&quot;&gt; $x$ _</bdi>" in html
-    assert "<img" not in html
-    assert {widget._view_name for widget in (explorer._plot, explorer._table, explorer._message)} == {"HTMLView"}
+        assert displayed_ids(explorer) == "1"
 
 
 def test_files_are_named_after_the_choices(explorer: p2p.Explorer, tmp_path: Path) -> None:
@@ -217,19 +198,12 @@ def test_files_are_named_after_the_choices(explorer: p2p.Explorer, tmp_path: Pat
     pd.testing.assert_frame_equal(p2p.read_csv(written), explorer.table, check_dtype=False)
     explorer.save_csv.click()
     explorer.save_plot.click()
-    choose(explorer, "person", "everyone")
-    assert explorer._message.value == ""
-    explorer.save_plot.click()
-    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".png", ".png"]
-    assert all(path.read_bytes()[:4] == b"\x89PNG" for path in tmp_path.glob("*.png"))
-
-
-def test_two_people_with_one_name_have_two_files(explorer: p2p.Explorer, tmp_path: Path) -> None:
-    """Names that only differ in characters unsafe in file names get different files."""
-    for label in ("Sam (…3)", "Sam (…41)"):
+    for label in ("Sam (…3)", "Sam (…41)"):  # names that only differ in characters unsafe in file names
         choose(explorer, "person", label)
+        assert explorer._message.value == ""
         explorer.save_csv.click()
-    assert len(list(tmp_path.iterdir())) == 2
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".csv", ".csv", ".png"]
+    assert all(path.read_bytes()[:4] == b"\x89PNG" for path in tmp_path.glob("*.png"))
 
 
 def test_a_failed_save_is_reported(tmp_path: Path) -> None:
@@ -240,93 +214,51 @@ def test_a_failed_save_is_reported(tmp_path: Path) -> None:
     assert "there is no such file or folder" in explorer._message.value
 
 
-def test_an_inverted_period_is_reported(explorer: p2p.Explorer) -> None:
-    """Nothing is displayed but the reason, which disappears when the period is corrected."""
-    explorer.first_day.value = date(2024, 5, 1)
-    explorer.last_day.value = date(2024, 4, 1)
-    assert displayed_ids(explorer) == []
-    assert "ends before it begins" in explorer._message.value
-    explorer.first_day.value = None
-    assert explorer._message.value == ""
-
-
-def test_invalid_settings_are_refused(tmp_path: Path) -> None:
+def test_invalid_settings_are_refused() -> None:
     """An unknown zone, an invalid datetime, and a frame instead of a history."""
-    with pytest.raises(ConfigurationError, match=r"^Explorer needs a History, .* not DataFrame\.$"):
-        p2p.Explorer(build_history(ROWS).payments)
-    with pytest.raises(ConfigurationError, match="tz must be a zone name"):
-        p2p.Explorer(build_history(ROWS), tz="Mars")
-    with pytest.raises(ConfigurationError, match="as_of='soon' is not an instant"):
-        p2p.Explorer(build_history(ROWS), as_of="soon")
+    history = build_history(ROWS)
+    for given, options, words in (
+        (history.payments, {}, r"^Explorer needs a History, .* not DataFrame\.$"),
+        (history, {"tz": "Mars"}, "tz must be a zone name"),
+        (history, {"as_of": "soon"}, "as_of='soon' is not an instant"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            p2p.Explorer(given, **options)
 
 
-def test_a_long_table_shows_its_first_rows(tmp_path: Path) -> None:
-    """It shows a hundred rows and their total number; the file has all of them."""
-    people = [
-        build_payment(number, "2024-01-01T00:00:00Z", str(number), f"Person {number}", -1) for number in range(120)
-    ]
-    explorer = p2p.Explorer(build_history(people), folder=tmp_path)
+@pytest.mark.usefixtures("draw_nothing")
+def test_a_long_table_shows_its_first_rows() -> None:
+    """It shows a hundred rows and their total number; the table has all of them."""
+    people = [build_payment(at, "2024-01-01T00:00:00Z", str(at), f"Person {at}", -1) for at in range(120)]
+    explorer = p2p.Explorer(build_history(people))
     assert explorer._table.value.count("<tr ") == 101
     assert "the first 100 of 120 rows" in explorer._table.value
     assert len(explorer.table) == 120
 
 
-def test_a_split_bill_and_a_large_payment(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("draw_nothing")
+def test_a_split_bill_and_a_large_payment() -> None:
     """Dates, weekdays, notes and shares of the tables are in words; foreign text is escaped."""
     asked = {"action": "charge", "note": f"Pizza {EVIL}"}
-    rows = [
-        *(
-            build_payment(at, f"2024-05-06T1{at}:00:00Z", str(at), f"Person {at}", 1000, status="settled", **asked)
-            for at in (1, 2)
-        ),
-        *(build_payment(at, "2024-05-06T12:00:00Z", "9", EVIL, -100 * (at == 8) - 10) for at in range(3, 9)),
-    ]
-    explorer = p2p.Explorer(build_history(rows), folder=tmp_path)
-    shown = {}
-    for title in (
-        "Split bills",
-        "Look again",
-        "Hours of the week",
-        "People, year by year",
-        "What it was for, over time",
+    rows = [build_payment(at, f"2024-05-06T1{at}:00:00Z", str(at), f"Person {at}", 1000, **asked) for at in (1, 2)]
+    rows += [build_payment(at, "2024-05-06T12:00:00Z", "9", EVIL, -100 * (at == 8) - 10) for at in range(3, 9)]
+    explorer = p2p.Explorer(build_history(rows))
+    for title, cells in (
+        ("Split bills", r"2024-05-06\s+Pizza &lt;img"),
+        ("Look again", r"large\s+\$1\.10\s+\$0\.10\s+&lt;img"),
+        ("Hours of the week", r"Monday\s+11\s+1\s+\$10\.00"),
+        ("People, year by year", r"2024\s+3\s+3\s+0\s+"),
+        ("What it was for, over time", r"2024-05-01\s+food\s+"),
     ):
         choose(explorer, "analysis", title)
         assert explorer._message.value == ""
         assert "<img" not in explorer._table.value
-        shown[title] = re.sub(r"<[^>]+>", " ", explorer._table.value)
-    assert re.search(r"2024-05-06\s+Pizza &lt;img", shown["Split bills"])
-    assert re.search(r"large\s+\$1\.10\s+\$0\.10\s+&lt;img", shown["Look again"])
-    assert re.search(r"Monday\s+11\s+1\s+\$10\.00", shown["Hours of the week"])
-    assert re.search(r"2024\s+3\s+3\s+0\s+", shown["People, year by year"])
-    assert re.search(r"2024-05-01\s+food\s+", shown["What it was for, over time"])
+        assert re.search(cells, re.sub(r"<[^>]+>", " ", explorer._table.value))
 
 
-def test_views_of_hidden_parts_say_so() -> None:
-    """In privacy mode, notes are invented and times of day unknown: the views that are about them say so."""
-    explorer = p2p.Explorer(build_history(ROWS).masked(key=b"k" * 32))
-    sentence = "Privacy mode hides {}, so this view is not that of the real payments."
-    for title, hidden in (("What it was for", "the words of notes"), ("Hours of the week", "times of day")):
-        choose(explorer, "analysis", title)
-        assert sentence.format(hidden) in explorer._scope.value
-    choose(explorer, "analysis", "Where it went")
-    assert "hides" not in explorer._scope.value
-
-
-def test_it_opens_no_figure(explorer: p2p.Explorer) -> None:
-    """Plots are drawn without pyplot, so that a hundred clicks leave no open figure."""
-    import matplotlib.pyplot as plt
-
-    before = plt.get_fignums()
-    choose(explorer, "analysis", "Month by month")
-    explorer.save_plot.click()
-    assert plt.get_fignums() == before
-
-
-def test_strict_privacy_mode_shows_months(tmp_path: Path) -> None:
+def test_strict_privacy_mode_shows_months() -> None:
     """Dates and periods are whole months, the zone is UTC, and ages are in bands of months."""
-    explorer = p2p.Explorer(
-        build_history(ROWS).masked(key=b"k" * 32, strict=True), tz="America/New_York", folder=tmp_path
-    )
+    explorer = p2p.Explorer(build_history(ROWS).masked(key=b"k" * 32, strict=True), tz="America/New_York")
     assert explorer.zone.options == ("UTC",)
     assert "<bdi>2024-03</bdi>" in explorer._table.value
     assert "2024-03-" not in explorer._table.value
@@ -339,28 +271,31 @@ def test_strict_privacy_mode_shows_months(tmp_path: Path) -> None:
     assert "under 31 days" in explorer.table["band"].tolist()
 
 
-def test_privacy_mode_is_displayed(tmp_path: Path) -> None:
-    """A pseudonymised history shows only pseudonyms, and its plot has a privacy mark."""
-    masked = build_history(ROWS, username="rosa").masked(key=b"k" * 32)
-    explorer = p2p.Explorer(masked, folder=tmp_path)
-    shown = repr(explorer) + explorer._table.value + str(explorer.person.options)
-    assert "ann@example.com" not in shown
-    assert "Rosa" not in shown
+def test_privacy_mode_is_displayed() -> None:
+    """Only pseudonyms are shown, plots have a privacy mark, and views of hidden parts name them."""
+    explorer = p2p.Explorer(build_history(ROWS, username="rosa").masked(key=b"k" * 32))
+    assert not re.search("ann@example|Rosa", f"{explorer!r}{explorer._table.value}{explorer.person.options}")
     assert explorer._draw("svg") == to_image(spend_by_friend, explorer.table, "svg", size=SIZE, private=True)
     assert explorer._draw("svg") != to_image(spend_by_friend, explorer.table, "svg", size=SIZE)
+    assert "hides" not in explorer._scope.value
+    for title, hidden in (("What it was for", "the words of notes"), ("Hours of the week", "times of day")):
+        choose(explorer, "analysis", title)
+        words = f"Privacy mode hides {hidden}, so this view is not that of the real payments."
+        assert words in explorer._scope.value
 
 
-def test_what_statements_do_not_tell(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("draw_nothing")
+def test_what_statements_do_not_tell() -> None:
     """A view says what statement files lack; without a known audience there is no plot of audiences."""
-    history = build_history([{**row, "source": "statement", "currency": "USD", "audience": None} for row in ROWS])
-    explorer = p2p.Explorer(history, folder=tmp_path)
+    rows = [{**row, "source": "statement", "currency": "USD", "audience": None} for row in ROWS]
+    explorer = p2p.Explorer(build_history(rows))
+    assert "statement files" not in explorer._scope.value
     for name, lines in (("exposure", 4), ("sensitive_notes", 0)):
         explorer.analysis.value = name
         assert "8 payments are from statement files, which do not say who can see them" in explorer._scope.value
         assert (explorer._plot.value, explorer.save_plot.layout.display) == ("", "none")
         assert len(explorer.table) == lines
     explorer.analysis.value = "spend_by_friend"
-    assert "statement files" not in explorer._scope.value
     assert explorer.save_plot.layout.display != "none"
 
 

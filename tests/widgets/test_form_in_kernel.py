@@ -8,6 +8,7 @@ import sys
 import threading
 import traceback
 import types
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,8 +36,6 @@ def test_a_prompt_waits_for_a_token(
 
 def echoing_prompt(_prompt: str) -> str:
     """Behave like getpass where it cannot disable the echo."""
-    import warnings
-
     warnings.warn("Can not control echo on the terminal.", getpass.GetPassWarning, stacklevel=1)
     return "secret"
 
@@ -63,11 +62,11 @@ def test_an_interrupted_prompt_does_not_show_pasted_text(
 ) -> None:
     """Ctrl-C during the request: no frame of the traceback holds the URL, which "%xmode Verbose" would print."""
 
-    def interrupt(_event: object) -> None:
+    def interrupt() -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(getpass, "getpass", lambda _prompt: "http://127.0.0.1/?access_token=CANARY")
-    monkeypatch.setattr(p2p.TokenForm, "_accept", lambda *_: types.SimpleNamespace(wait=lambda: interrupt(None)))
+    monkeypatch.setattr(p2p.TokenForm, "_accept", lambda *_: types.SimpleNamespace(wait=interrupt))
     with pytest.raises(KeyboardInterrupt) as caught:
         make_form(how="prompt")
     printed = traceback.TracebackException.from_exception(caught.value, capture_locals=True)

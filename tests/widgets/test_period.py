@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -13,9 +13,7 @@ from p2p_analytics.errors import SchemaError
 from p2p_analytics.widgets._period import find_days
 from support.widgets.histories import build_history, build_payment, choose
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+pytestmark = pytest.mark.usefixtures("draw_nothing")
 ROWS = [  # created in one month and completed in the next
     build_payment(1, "2024-03-31T12:00:00Z", "2", "Ben", -1000, date_completed="2024-04-02T12:00:00Z"),
     build_payment(2, "2024-04-30T12:00:00Z", "2", "Ben", -200, date_completed="2024-05-01T12:00:00Z"),
@@ -25,9 +23,9 @@ ROWS = [  # created in one month and completed in the next
 
 
 @pytest.fixture
-def explorer(tmp_path: Path) -> p2p.Explorer:
+def explorer() -> p2p.Explorer:
     """Return an explorer of the payments above, fetched at the start of 1 June 2024 in UTC."""
-    return p2p.Explorer(build_history(ROWS), folder=tmp_path)
+    return p2p.Explorer(build_history(ROWS))
 
 
 def displayed_ids(explorer: p2p.Explorer) -> list[str]:
@@ -35,40 +33,38 @@ def displayed_ids(explorer: p2p.Explorer) -> list[str]:
     return list(explorer.payments["payment_id"])
 
 
-@pytest.mark.parametrize(("name", "ids"), [("created", ["2"]), ("completed", ["1"])])
-def test_the_period_refers_to_the_chosen_date(explorer: p2p.Explorer, name: str, ids: list[str]) -> None:
-    """April: one payment was created in it, another completed."""
-    choose(explorer, "date", name)
-    explorer.first_day.value, explorer.last_day.value = date(2024, 4, 1), date(2024, 4, 30)
-    assert displayed_ids(explorer) == ids
+def set_limits(explorer: p2p.Explorer, first: date | None, last: date | None) -> None:
+    """Set both days."""
+    explorer.first_day.value, explorer.last_day.value = first, last
+
+
+COMPLETED = ["2023-12", "2024-01", "2024-02", "2024-03", "2024-04", "2024-05"]
 
 
 @pytest.mark.parametrize(
-    ("name", "months", "first", "last"),
-    [("created", ["2024-03", "2024-04", None], "2024-03-31", "2024-04-30"),
-     ("completed", ["2023-12", "2024-01", "2024-02", "2024-03", "2024-04", "2024-05"], "2023-12-31", "2024-05-01")],
-)  # fmt: skip
+    ("name", "april", "months", "limits"),
+    [
+        ("created", ["2"], ["2024-03", "2024-04", None], ["2024-03-31", "2024-04-30"]),
+        ("completed", ["1"], COMPLETED, ["2023-12-31", "2024-05-01"]),
+    ],
+)
 def test_every_view_uses_the_chosen_date(
-    explorer: p2p.Explorer, name: str, months: list[str | None], first: str, last: str
+    explorer: p2p.Explorer, name: str, april: list[str], months: list[str | None], limits: list[str]
 ) -> None:
-    """Months, first and last payment, and the date of single payments; a payment without it has no month."""
+    """Period, months, first and last payment, and the date of single payments; ages count from the creation."""
     choose(explorer, "date", name)
+    set_limits(explorer, date(2024, 4, 1), date(2024, 4, 30))
+    assert displayed_ids(explorer) == april
+    set_limits(explorer, None, None)
     choose(explorer, "analysis", "Month by month")
     assert [None if pd.isna(month) else month for month in explorer.table["month"]] == months
     choose(explorer, "analysis", "Where it went")
-    dates = [f"{explorer.table[column].iloc[0]:%Y-%m-%d}" for column in ("first_date", "last_date")]
-    assert dates == [first, last]
+    assert [f"{explorer.table[column].iloc[0]:%Y-%m-%d}" for column in ("first_date", "last_date")] == limits
     choose(explorer, "analysis", "Payments")
     assert f"date_{name}" in explorer.table
-
-
-def test_the_age_of_a_request_counts_from_its_creation(explorer: p2p.Explorer) -> None:
-    """By either date; the sentence says so."""
-    for name in ("created", "completed"):
-        choose(explorer, "date", name)
-        choose(explorer, "analysis", "Open requests")
-        assert list(explorer.table["age_days"]) == [1]
-        assert "Ages count from the date of creation." in explorer._scope.value
+    choose(explorer, "analysis", "Open requests")
+    assert list(explorer.table["age_days"]) == [1]
+    assert "Ages count from the date of creation." in explorer._scope.value
 
 
 @pytest.mark.parametrize(
@@ -82,20 +78,23 @@ def test_the_age_of_a_request_counts_from_its_creation(explorer: p2p.Explorer) -
     ],
 )
 def test_shortcuts_refer_to_the_time_of_the_data(
-    explorer: p2p.Explorer, label: str, first: date | None, last: date | None
+    explorer: p2p.Explorer, monkeypatch: pytest.MonkeyPatch, label: str, first: date | None, last: date | None
 ) -> None:
-    """They set both days, which the user can then change; the shortcut then says that they are chosen."""
+    """They set both days in one update; the user can then change them, and they are called chosen days."""
+    updates: list[int] = []
+    monkeypatch.setattr(explorer._period, "_on_change", lambda: updates.append(1))
     explorer.first_day.value = date(2020, 2, 2)
     assert explorer.period.label == "chosen days"
     choose(explorer, "period", label)
     assert (explorer.first_day.value, explorer.last_day.value) == (first, last)
+    assert len(updates) == 2
     explorer.last_day.value = date(2024, 6, 15)
     assert explorer.period.label == "chosen days"
-    explorer.first_day.value = explorer.last_day.value = None
+    set_limits(explorer, None, None)
     assert explorer.period.label == "all"
 
 
-def test_shortcuts_follow_the_zone(explorer: p2p.Explorer) -> None:
+def test_shortcuts_follow_the_zone_and_as_of(explorer: p2p.Explorer) -> None:
     """The data's first moment of June in UTC is still May in New York; chosen days stay."""
     choose(explorer, "period", "this month")
     explorer.zone.value = "America/New_York"
@@ -104,13 +103,9 @@ def test_shortcuts_follow_the_zone(explorer: p2p.Explorer) -> None:
     explorer.first_day.value = date(2024, 5, 2)
     explorer.zone.value = "UTC"
     assert explorer.first_day.value == date(2024, 5, 2)
-
-
-def test_shortcuts_refer_to_as_of(tmp_path: Path) -> None:
-    """The argument replaces the time of the data."""
-    explorer = p2p.Explorer(build_history(ROWS), as_of="2025-01-15", folder=tmp_path)
-    choose(explorer, "period", "last month")
-    assert (explorer.first_day.value, explorer.last_day.value) == (date(2024, 12, 1), date(2024, 12, 31))
+    later = p2p.Explorer(build_history(ROWS), as_of="2025-01-15")
+    choose(later, "period", "last month")
+    assert (later.first_day.value, later.last_day.value) == (date(2024, 12, 1), date(2024, 12, 31))
 
 
 @pytest.mark.parametrize(
@@ -128,41 +123,37 @@ def test_a_shortcut_covers_whole_months_and_years(shortcut: str, today: date, da
     assert find_days(shortcut, today) == days
 
 
-def test_one_click_is_one_update(explorer: p2p.Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shortcut that sets two days selects once."""
-    updates: list[int] = []
-    monkeypatch.setattr(explorer._period, "_on_change", lambda: updates.append(1))
-    choose(explorer, "period", "last year")
-    assert updates == [1]
+MISSING = "1 payment has no date of"
 
 
-def set_limits(explorer: p2p.Explorer, first: date | None, last: date | None) -> None:
-    """Set both days."""
-    explorer.first_day.value, explorer.last_day.value = first, last
-
-
-def test_a_sentence_says_what_is_selected(explorer: p2p.Explorer) -> None:
+@pytest.mark.parametrize(
+    ("name", "days", "words"),
+    [
+        ("created", (None, None), f"All 4 payments, of any date. Dates are those of creation. {MISSING} creation."),
+        (
+            "created", (date(2024, 3, 1), date(2024, 4, 30)),
+            f"2 of 4 payments, created from 1 Mar 2024 to 30 Apr 2024, UTC time. {MISSING} creation and so is in no",
+        ),
+        (
+            "completed", (None, date(2024, 4, 30)),
+            f"2 of 4 payments, completed up to 30 Apr 2024, UTC time. {MISSING} completion and so is in no period.",
+        ),
+        ("completed", (date(2024, 4, 30), None), "1 of 4 payments, completed from 30 Apr 2024 on, UTC time."),
+    ],
+)  # fmt: skip
+def test_a_sentence_says_what_is_selected(
+    explorer: p2p.Explorer, name: str, days: tuple[date | None, date | None], words: str
+) -> None:
     """The date, the days, the zone, and the payments without the date: in no period, but in all dates."""
-    assert explorer._scope.value == (
-        '<p class="quiet">All 4 payments, of any date. Dates are those of creation. '
-        "1 payment has no date of creation. Data as of 1 Jun 2024.</p>"
-    )
-    set_limits(explorer, date(2024, 3, 1), date(2024, 4, 30))
-    assert (
-        "2 of 4 payments, created from 1 Mar 2024 to 30 Apr 2024, UTC time. "
-        "1 payment has no date of creation and so is in no period." in explorer._scope.value
-    )
-    choose(explorer, "date", "completed")
-    set_limits(explorer, None, date(2024, 4, 30))
-    assert "2 of 4 payments, completed up to 30 Apr 2024, UTC time." in explorer._scope.value
-    assert "1 payment has no date of completion and so is in no period." in explorer._scope.value
-    set_limits(explorer, date(2024, 4, 30), None)
-    assert "1 of 4 payments, completed from 30 Apr 2024 on, UTC time." in explorer._scope.value
+    choose(explorer, "date", name)
+    set_limits(explorer, *days)
+    assert explorer._scope.value.startswith(f'<p class="quiet">{words}')
+    assert explorer._scope.value.endswith(" Data as of 1 Jun 2024.</p>")
 
 
-def test_strict_privacy_mode_names_months(tmp_path: Path) -> None:
+def test_strict_privacy_mode_names_months() -> None:
     """The sentence and the period have no days."""
-    explorer = p2p.Explorer(build_history(ROWS).masked(key=b"k" * 32, strict=True), folder=tmp_path)
+    explorer = p2p.Explorer(build_history(ROWS).masked(key=b"k" * 32, strict=True))
     set_limits(explorer, date(2024, 3, 15), date(2024, 4, 15))
     assert "created from Mar 2024 to Apr 2024, UTC time." in explorer._scope.value
     assert len(explorer.payments) == 2
@@ -178,23 +169,23 @@ def test_strict_privacy_mode_names_months(tmp_path: Path) -> None:
     ],
     ids=["naive", "another zone", "seconds", "objects"],
 )
-def test_dates_of_other_types_mean_the_same(tmp_path: Path, convert: Any) -> None:
+def test_dates_of_other_types_mean_the_same(convert: Any) -> None:
     """Naive dates are UTC."""
     history = build_history(ROWS)
     history.payments["date_created"] = convert(history.payments["date_created"])
-    explorer = p2p.Explorer(history, folder=tmp_path)
+    explorer = p2p.Explorer(history)
     set_limits(explorer, date(2024, 4, 1), date(2024, 4, 30))
     assert displayed_ids(explorer) == ["2"]
     choose(explorer, "analysis", "Payments")
     assert str(explorer.table["date_created"].dtype) == "datetime64[us, UTC]"
 
 
-def test_a_column_without_dates_is_refused(tmp_path: Path) -> None:
+def test_a_column_without_dates_is_refused() -> None:
     """At the start, not at a later click."""
     history = build_history(ROWS)
     history.payments["date_completed"] = "soon"
     with pytest.raises(SchemaError, match=r"^date_completed holds a value that is not a date: use datetimes"):
-        p2p.Explorer(history, folder=tmp_path)
+        p2p.Explorer(history)
 
 
 def test_an_error_is_one_sentence(explorer: p2p.Explorer) -> None:
@@ -212,10 +203,10 @@ def test_an_error_is_one_sentence(explorer: p2p.Explorer) -> None:
     assert "<figure>" in explorer._plot.value
 
 
-def test_what_recurs_is_judged_at_the_end_of_the_period(tmp_path: Path) -> None:
+def test_what_recurs_is_judged_at_the_end_of_the_period() -> None:
     """Rent that is paid on 3 May is not late in the period until 2 May."""
     rent = [build_payment(at, f"2024-0{at}-03T12:00:00Z", "2", "Ben", -90000) for at in range(1, 5)]
-    explorer = p2p.Explorer(build_history(rent), folder=tmp_path, as_of="2024-05-20")
+    explorer = p2p.Explorer(build_history(rent), as_of="2024-05-20")
     choose(explorer, "analysis", "What recurs")
     assert explorer.table["state"].tolist() == ["late"]
     explorer.last_day.value = date(2024, 5, 2)

@@ -35,6 +35,8 @@ _SHAPED: Final = frozenset(
     }
 )  # fmt: skip
 _RIGHT_TO_LEFT: Final = frozenset({"R", "AL", "AN"})
+# Whether matplotlib joins letters and writes from right to left, as it does from version 3.11 on.
+CAN_SHAPE: Final = hasattr(ft2font, "__libraqm_version__")
 _REGULAR: Final = (400, "normal", "regular")
 
 
@@ -57,7 +59,7 @@ def find_undrawable(text: str) -> frozenset[str]:
         for character in lacking
         if _has_glyph(_find_charmap(family), character)
     }
-    unshaped = frozenset[str]() if _can_shape() else frozenset(filter(needs_shaping, text))
+    unshaped = frozenset[str]() if CAN_SHAPE else frozenset(filter(needs_shaping, text))
     return lacking - covered | unshaped
 
 
@@ -92,12 +94,17 @@ def _choose_families(lacking: frozenset[str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _search_families(lacking: frozenset[str], installed: int) -> tuple[str, ...]:
+def _search_families(lacking: frozenset[str], _installed: int) -> tuple[str, ...]:
     """Return one family that has all characters, or the fewest that have as many as possible; the same every time."""
     regions = {_REGIONS.get(find_script(character), "") for character in lacking}
     region = max(regions - {"", "SC"}, default="SC" if "SC" in regions else "")
+    families = {  # that matplotlib finds without a substitute for the regular face
+        entry.name
+        for entry in fontManager.ttflist
+        if entry.style == "normal" and entry.weight in _REGULAR and entry.name.strip()
+    }
     ranked = sorted(
-        _list_families(installed),
+        (family for family in families if not _UNREADABLE.search(family)),
         key=lambda family: (
             not family.endswith(f" {region}"),
             bool(_NOT_SANS.search(family)),
@@ -117,44 +124,19 @@ def _search_families(lacking: frozenset[str], installed: int) -> tuple[str, ...]
     return tuple(chosen)
 
 
-@lru_cache(maxsize=1)
-def _list_families(_installed: int) -> tuple[str, ...]:
-    """Return the families that matplotlib finds without a substitute for the regular face."""
-    return tuple(
-        sorted(
-            {
-                entry.name
-                for entry in fontManager.ttflist
-                if entry.style == "normal"
-                and entry.weight in _REGULAR
-                and entry.name.strip()
-                and not _UNREADABLE.search(entry.name)
-            }
-        )
-    )
-
-
 @cache
 def _find_charmap(family: str) -> Sequence[int]:
     """Return the code points of the face that matplotlib draws a family with, ascending; empty if it cannot."""
     properties = FontProperties(family=[family], weight=_REGULAR[0])
     try:
-        face = _open_font(fontManager.findfont(properties, fallback_to_default=False))
+        path: Any = fontManager.findfont(properties, fallback_to_default=False)
+        index = getattr(path, "face_index", 0)  # since matplotlib 3.11
+        face: Any = FT2Font(path, face_index=index) if index else FT2Font(path)
         return array("I", sorted(face.get_charmap())) if face.scalable else ()
     except (OSError, RuntimeError, ValueError):  # a file that was removed or is broken
         return ()
 
 
-def _open_font(path: Any) -> Any:  # noqa: ANN401 - matplotlib has no types
-    index = getattr(path, "face_index", 0)  # since matplotlib 3.11
-    return FT2Font(path, face_index=index) if index else FT2Font(path)
-
-
 def _has_glyph(charmap: Sequence[int], character: str) -> bool:
     at = bisect_left(charmap, ord(character))
     return at < len(charmap) and charmap[at] == ord(character)
-
-
-def _can_shape() -> bool:
-    """Return whether matplotlib joins letters and writes from right to left, as it does from version 3.11 on."""
-    return hasattr(ft2font, "__libraqm_version__")

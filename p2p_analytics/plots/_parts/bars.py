@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from p2p_analytics.currencies import name_currency
 from p2p_analytics.plots._parts import style
 
 if TYPE_CHECKING:
@@ -42,10 +41,10 @@ def draw_pairs(
     others: Others | None,
     currency: str,
 ) -> list[tuple[str, Any]]:
-    """Draw a bar for sent and a thinner one for received in each row, and return the legend.
+    """Draw a bar for sent and a thinner one for received (``amounts``) in each row, and return the legend.
 
     If the bars of the others would be more than four times as long as all others, they are drawn shorter, hatched, and
-    labelled as not to scale. ``amounts`` are those sent and those received.
+    labelled as not to scale.
     """
     sent, received = (list(values) for values in amounts)
     drawn = [*sent, *received]
@@ -76,8 +75,7 @@ def draw_pairs(
             style.label_bar(ax, received[row] * factor, row + _RECEIVED, money(received[row]))
     ax.set_xlim(min(*drawn, 0), max(*drawn, 1) * _ROOM)
     style.label_rows(ax, rows, others=bool(others))
-    label = f"Settled payments, {name_currency(currency)}"
-    style.style_value_axis(ax, ax.xaxis, label, style.tick_format(currency))
+    style.style_money_axis(ax, ax.xaxis, "Settled payments", currency)
     return key
 
 
@@ -86,8 +84,7 @@ def draw_parts(
 ) -> list[tuple[str, Any]]:
     """Draw a bar for each row that is divided into parts and labelled at its end, and return the legend.
 
-    ``others`` has one amount for each part; its label is the last of ``labels``. Their bar is shortened as
-    by `draw_pairs`.
+    ``others`` has one amount for each part, and the last label; its bar is shortened as by `draw_pairs`.
     """
     totals = [sum(amounts) for amounts in zip(*(part.amounts for part in parts), strict=True)]
     rows = list(names)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.display import MONTH_NAMES
 from p2p_analytics.plots._parts import style
-from p2p_analytics.plots._parts.text import TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,10 +38,7 @@ def label_dates(ax: Axes, days: Sequence[date | None], word: str, *, width: floa
     for at, label in _choose(dated, word, room):
         if (not chosen or at - chosen[-1][0] >= apart) and all(missing - at >= apart for missing in undated):
             chosen.append((at, label))
-    chosen += [(at, _NO_DATE) for at in undated]
-    properties: dict[str, Any] = {"fontsize": style.AXIS_SIZE, "color": style.QUIET}
-    ax.set_xticks([at for at, _ in chosen], [label for _, label in chosen], **properties, **TEXT)
-    ax.tick_params(axis="x", length=0)
+    style.label_places(ax, dict([*chosen, *((at, _NO_DATE) for at in undated)]))
 
 
 def _choose(dated: Sequence[tuple[int, date]], word: str, room: int) -> list[tuple[int, str]]:

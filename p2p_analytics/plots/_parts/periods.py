@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from p2p_analytics.display import MONTH_NAMES, MOST_MONTHS
 from p2p_analytics.money import add_units
 from p2p_analytics.plots._parts import style
-from p2p_analytics.plots._parts.text import TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -19,8 +18,16 @@ MONTH: Final = "month"
 QUARTER: Final = "quarter"
 YEAR: Final = "year"
 PER_YEAR: Final = {MONTH: 12, QUARTER: 4, YEAR: 1}
-_MONEY: Final = ("sent", "received", "net")
-_COUNTS: Final = ("payments", "public", "friends", "private", "sensitive_public")
+_NAMES: Final[dict[str, Callable[[str], str]]] = {
+    MONTH: str,
+    QUARTER: lambda month: f"{month[:4]} Q{(int(month[5:]) + 2) // 3}",
+    YEAR: lambda month: month[:4],
+}
+_SUMS: Final[dict[str, Callable[[list[Any]], Any]]] = {
+    **dict.fromkeys(("sent", "received", "net"), add_units),
+    **dict.fromkeys(("payments", "public", "friends", "private", "sensitive_public"), sum),
+    "running_net": lambda values: values[-1],
+}
 _LABEL: Final = 0.35  # width in inches of a label on the axis, with the gap to the next
 _NO_DATE: Final = "no\ndate"
 _MOST_BARS: Final = 48  # readable in a plot, as months or quarters
@@ -28,22 +35,15 @@ _MOST_ROWS: Final = {MONTH: MOST_MONTHS, QUARTER: 80, YEAR: 60}  # a longer tabl
 
 
 class PeriodTable(NamedTuple):
-    """Money or payments by period.
+    """Money or payments by period, in order of time.
 
-    Attributes
-    ----------
-    word : str
-        "month", "quarter" or "year".
-    rows : list of dict
-        In order of time: ``period`` (None for payments without a date), and the columns ``sent``, ``received``,
-        ``net``, ``running_net``, ``payments`` and the columns of `exposure` that the months have.
-    left_out : int
-        Number of periods without payments that have no row.
+    The rows have ``period`` (None for payments without a date), and the columns of `monthly_flow` or `exposure` that
+    the months have.
     """
 
-    word: str
+    word: str  # "month", "quarter" or "year"
     rows: list[dict[str, Any]]
-    left_out: int
+    left_out: int  # the number of periods without payments that have no row
 
 
 def choose_period(months: Sequence[Mapping[str, Any]]) -> str:
@@ -54,60 +54,42 @@ def choose_period(months: Sequence[Mapping[str, Any]]) -> str:
     return YEAR
 
 
-def build_period_table(months: Iterable[Mapping[str, Any]], word: str) -> PeriodTable:
+def build_period_table(table: Iterable[Mapping[str, Any]], word: str) -> PeriodTable:
     """Return the rows of `monthly_flow` or `exposure` added up by month, quarter or year, as far as they have columns.
 
     The order of the months does not matter.
     """
-    in_order = sorted(months, key=lambda row: (row["month"] is None, row["month"] or ""))
-    rows = [
-        _add_up(period, list(group))
-        for period, group in groupby(in_order, lambda row: _name_period(row["month"], word))
-    ]
+    in_order = sorted(table, key=lambda row: (row["month"] is None, row["month"] or ""))
+    rows = []
+    for period, group in groupby(in_order, lambda row: row["month"] and _NAMES[word](row["month"])):
+        months = [*group]
+        sums = {name: add([row[name] for row in months]) for name, add in _SUMS.items() if name in months[0]}
+        rows.append({"period": period, **sums})
     moved = [row for row in rows if has_payments(row)] if len(rows) > _MOST_ROWS[word] else rows
     return PeriodTable(word, moved, len(rows) - len(moved))
 
 
 def count_labels(ax: Axes) -> int:
     """Return the number of labels of periods that an axis has room for."""
-    return max(int(ax.bbox.width / ax.figure.dpi / _LABEL), 2)
+    return max(int(style.measure_width(ax) / _LABEL), 2)
 
 
-def label_periods(ax: Axes, periods: PeriodTable) -> None:
-    """Label the bars of periods at 0, 1 and so on, as many as there is room for."""
-    ticks = _choose_labels([row["period"] for row in periods.rows], periods, count_labels(ax))
-    ax.set_xticks(list(ticks), list(ticks.values()), fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
-    ax.tick_params(axis="x", length=0)
-
-
-def describe_partial_years(periods: PeriodTable, months: Iterable[str | None]) -> list[str]:
-    """Return remarks on the first and the last year, where the periods are years that the months do not fill."""
+def label_periods(ax: Axes, periods: PeriodTable, months: Iterable[str | None]) -> None:
+    """Label the bars of periods at 0, 1 and so on as far as there is room, and name the periods that are left out."""
+    style.center_bars(ax, len(periods.rows))
+    style.label_places(ax, _choose_labels([row["period"] for row in periods.rows], periods, count_labels(ax)))
+    remarks = [f"{periods.word.capitalize()}s without payments are left out"] if periods.left_out else []
     dated = sorted(month for month in months if month is not None)
-    if periods.word != YEAR or not dated:
-        return []
-    (first_year, first), (last_year, last) = (month.split("-") for month in (dated[0], dated[-1]))
-    begin = [f"{first_year} from {MONTH_NAMES[int(first) - 1]}"] if first != "01" else []
-    return begin + ([f"{last_year} up to {MONTH_NAMES[int(last) - 1]}"] if last != "12" else [])
+    if periods.word == YEAR and dated:
+        (first_year, first), (last_year, last) = (month.split("-") for month in (dated[0], dated[-1]))
+        remarks += [f"{first_year} from {MONTH_NAMES[int(first) - 1]}"] if first != "01" else []
+        remarks += [f"{last_year} up to {MONTH_NAMES[int(last) - 1]}"] if last != "12" else []
+    ax.set_xlabel("; ".join(remarks), **style.QUIET_TEXT)
 
 
 def has_payments(row: Mapping[str, Any]) -> bool:
     """Return whether a row of a `PeriodTable` has payments."""
     return bool(row["payments"] if "payments" in row else row["sent"] or row["received"])
-
-
-def _name_period(month: str | None, word: str) -> str | None:
-    if month is None or word == MONTH:
-        return month
-    year, _, number = month.partition("-")
-    return year if word == YEAR else f"{year} Q{(int(number) + 2) // 3}"
-
-
-def _add_up(period: str | None, months: list[Mapping[str, Any]]) -> dict[str, Any]:
-    names = months[0].keys()
-    sums: dict[str, Any] = {name: add_units(month[name] for month in months) for name in _MONEY if name in names}
-    counts: dict[str, Any] = {name: sum(month[name] for month in months) for name in _COUNTS if name in names}
-    running = {"running_net": months[-1]["running_net"]} if "running_net" in names else {}
-    return {"period": period, **sums, **counts, **running}
 
 
 def _choose_labels(names: list[str | None], periods: PeriodTable, room: int) -> dict[int, str]:

@@ -12,7 +12,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_mixed import MixedModeRenderer
 from matplotlib.backends.backend_svg import FigureCanvasSVG, RendererSVG
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont, get_font
 from matplotlib.textpath import TextToPath
+from matplotlib.transforms import Bbox
 
 from p2p_analytics.plots._parts import style
 
@@ -21,11 +23,11 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.font_manager import FontProperties
-    from matplotlib.transforms import Bbox
     from narwhals.stable.v2.typing import IntoFrame
 
 _PNG_DPI: Final = 150
 _SVG_SALT: Final = "p2p_analytics"  # makes the identifiers in an SVG reproducible
+_PAD: Final = 3 / 72  # inches around the axes and their labels, as in a constrained layout
 
 
 def to_image(  # noqa: PLR0913 - one keyword for each property of the image
@@ -62,45 +64,44 @@ def to_image(  # noqa: PLR0913 - one keyword for each property of the image
         style.without_pyplot(width),
         style.use_names(names),
     ):
-        axes = Figure(figsize=(width, height), layout="constrained").subplots() if height else None
-        axes = plot(table, ax=axes)
+        axes = plot(table, ax=Figure(figsize=(width, height)).subplots() if height else None)
         if private:
             style.mark_private(axes, strict=strict)
         figure = cast("Figure", axes.figure)  # no plot draws in a subfigure
-        _fix_empty_labels(figure)
+        options: dict[str, Any] = {"metadata": {"Software": None}}
+        image = io.BytesIO()
         if kind == "svg":
-            return _write_svg(figure, tight=size is not None and not height)
-        return _write_png(figure, tight=size is not None and not height)
+            _SvgCanvas(figure)
+            options = {"metadata": {"Date": None, "Creator": None}}
+        else:
+            FigureCanvasAgg(figure)
+        figure.set_dpi(_SvgCanvas.fixed_dpi if kind == "svg" else _PNG_DPI)
+        box = _lay_out(axes, figure, is_tight=size is not None and not height)
+        figure.savefig(image, format=kind, dpi=figure.dpi, bbox_inches=box, **options)
+        return image.getvalue()
 
 
-def _write_png(figure: Figure, *, tight: bool) -> bytes:
-    FigureCanvasAgg(figure)
-    figure.set_dpi(_PNG_DPI)
-    box = _lay_out(figure, tight=tight)
-    image = io.BytesIO()
-    figure.savefig(image, format="png", dpi=_PNG_DPI, bbox_inches=box, metadata={"Software": None})
-    return image.getvalue()
+def _lay_out(axes: Axes, figure: Figure, *, is_tight: bool) -> Bbox | None:
+    """Place the axes so that their labels fit the figure; return the box of everything drawn if it is asked for.
 
-
-def _write_svg(figure: Figure, *, tight: bool) -> bytes:
-    _SvgCanvas(figure)
-    figure.set_dpi(_SvgCanvas.fixed_dpi)
-    box = _lay_out(figure, tight=tight)
-    image = io.StringIO()
-    figure.savefig(image, format="svg", bbox_inches=box, metadata={"Date": None, "Creator": None})
-    return image.getvalue().encode()
-
-
-def _lay_out(figure: Figure, *, tight: bool) -> Bbox | None:
-    """Lay a figure out once for all, and return the box of everything drawn if it is asked for.
-
-    `Figure.savefig` would draw the figure once only for the layout.
+    `Figure.savefig` would draw the figure once only for the layout, and measure everything once more.
     """
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.execute(figure)
-        figure.set_layout_engine(None)
-    return figure.get_tightbbox().padded(rcParams["savefig.pad_inches"]) if tight else None
+    figure.set_layout_engine(None)
+    if not axes.yaxis.label.get_text():
+        # To look for a place for the empty label, matplotlib measures all labels of ticks again.
+        axes.yaxis.set_label_coords(0, 0.5)
+    renderer = cast("Any", figure.canvas).get_renderer()
+    pad = _PAD * figure.dpi
+    for _ in range(1 if is_tight else 2):  # labels of ticks can change with the size of the axes
+        labels, frame = cast("Bbox", axes.get_tightbbox(renderer, for_layout_only=True)), axes.bbox
+        left, bottom = frame.x0 - labels.x0 + pad, frame.y0 - labels.y0 + pad
+        right = figure.bbox.x1 - (labels.x1 - frame.x1) - pad
+        top = figure.bbox.y1 - (labels.y1 - frame.y1) - pad
+        axes.set_position(Bbox.from_extents(left, bottom, right, top).transformed(figure.transFigure.inverted()))
+    return figure.get_tightbbox(renderer).padded(rcParams["savefig.pad_inches"]) if is_tight else None
+
+
+_measure_text: Any = functools.lru_cache(maxsize=4096)(TextToPath().get_text_width_height_descent)
 
 
 class _SvgRenderer(RendererSVG):
@@ -108,44 +109,42 @@ class _SvgRenderer(RendererSVG):
 
     def get_text_width_height_descent(self, s: str, prop: FontProperties, ismath: object) -> tuple[float, float, float]:
         """Return width, height and descent of a text in points."""
-        return _measure_text(s, prop, ismath)
+        size: tuple[float, float, float] = _measure_text(s, prop, ismath)
+        return size
+
+    def _get_font_height_metrics(self, prop: FontProperties) -> tuple[float | None, float | None, float | None]:
+        """Return ascent, descent and line gap of a font in points: matplotlib would read them for each measurement."""
+        return _measure_font(prop)
 
 
 class _SvgCanvas(FigureCanvasSVG):
-    """A canvas that draws with `_SvgRenderer`, into a text stream."""
+    """A canvas that draws with `_SvgRenderer`."""
 
     def get_renderer(self) -> _SvgRenderer:
         """Return a renderer that measures texts for the layout."""
         return self._make_renderer(io.StringIO())
 
-    def print_svg(self, filename: io.StringIO, **options: Any) -> None:  # noqa: ANN401 - of matplotlib, which has no types
+    def print_svg(self, filename: io.BytesIO, **options: Any) -> None:  # noqa: ANN401 - of matplotlib, which has no types
         """Draw the figure."""
-        dpi = self.figure.dpi
-        self.figure.dpi = self.fixed_dpi
-        svg = self._make_renderer(filename, image_dpi=dpi, metadata=options["metadata"])
-        restore = options["bbox_inches_restore"]
+        text = io.TextIOWrapper(filename, "utf-8", newline="")
+        svg = self._make_renderer(text, image_dpi=self.fixed_dpi, metadata=options["metadata"])
         width, height = self.figure.get_size_inches()
-        renderer: Any = MixedModeRenderer(self.figure, width, height, dpi, svg, bbox_inches_restore=restore)  # type: ignore[no-untyped-call]
+        restore = options["bbox_inches_restore"]
+        renderer: Any = MixedModeRenderer(self.figure, width, height, self.fixed_dpi, svg, bbox_inches_restore=restore)  # type: ignore[no-untyped-call]
         self.figure.draw(renderer)
         renderer.finalize()
+        text.detach()
 
-    def _make_renderer(self, stream: io.StringIO, **options: Any) -> _SvgRenderer:  # noqa: ANN401 - of matplotlib
+    def _make_renderer(self, stream: io.TextIOBase, **options: Any) -> _SvgRenderer:  # noqa: ANN401 - of matplotlib
         width, height = self.figure.get_size_inches() * self.fixed_dpi
         return _SvgRenderer(width, height, stream, **options)  # type: ignore[no-untyped-call]
 
 
-@functools.lru_cache(maxsize=4096)
-def _measure_text(text: str, font: FontProperties, ismath: object) -> tuple[float, float, float]:
-    sizes: Any = TextToPath()
-    measured: tuple[float, float, float] = sizes.get_text_width_height_descent(text, font, ismath)
-    return measured
-
-
-def _fix_empty_labels(figure: Figure) -> None:
-    """Give the empty labels of vertical axes a place: to look for one, matplotlib measures all labels of ticks again.
-
-    Those of horizontal axes have the remark of a private history below them.
-    """
-    for axes in figure.axes:
-        if not axes.yaxis.label.get_text():
-            axes.yaxis.set_label_coords(0, 0.5)
+@functools.lru_cache(maxsize=64)
+def _measure_font(font: FontProperties) -> tuple[float | None, float | None, float | None]:
+    face = get_font(findfont(font))
+    table = face.get_sfnt_table("OS/2")
+    if table is None:
+        return None, None, None
+    scale = font.get_size_in_points() / face.units_per_EM
+    return table["sTypoAscender"] * scale, -table["sTypoDescender"] * scale, table["sTypoLineGap"] * scale

@@ -20,7 +20,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from narwhals.exceptions import DuplicateError
 
-from p2p_analytics.currencies import UNKNOWN_CURRENCY, US_DOLLARS, count_decimals, describe_code
+from p2p_analytics.currencies import UNKNOWN_CURRENCY, US_DOLLARS, count_decimals, describe_code, name_currency
 from p2p_analytics.display import PRIVATE, STRICT, format_money, format_phone
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import refuse_failing_query, require
@@ -55,12 +55,18 @@ TITLE_SIZE: Final = 12  # font sizes in points
 AXIS_SIZE: Final = 9  # axis and tick labels, names of rows, and the legend
 PART_SIZE: Final = 9  # label on a part of a bar
 LABEL_SIZE: Final = 8  # label at the end of a bar, or the note under it
+QUIET_TEXT: Final[dict[str, Any]] = {"fontsize": AXIS_SIZE, "color": QUIET, **TEXT}
+NO_TICKS: Final[dict[str, dict[str, Any]]] = {
+    "x": {"length": 0, "bottom": False, "top": False},
+    "y": {"length": 0, "left": False, "right": False},
+}
 _PRIVATE_SIZE: Final = 7  # remark of privacy mode
 _KEY_COLUMNS: Final = 5
 _AXES: Final = 0.775  # width of axes before the layout, in widths of their figure
 _NAME_LETTER: Final = 0.074  # inches of a letter in the name of a row, on average
 _LABEL_LETTER: Final = 0.062
 _MOST_OF_WIDTH: Final = 0.75
+_FEWEST_BARS: Final = 6
 _MOST_TICKS: Final = 6
 _TICK_STEPS: Final = (1, 2, 2.5, 5, 10)
 _TICK_LETTER: Final = 0.078  # inches of a digit in the label of a tick
@@ -80,12 +86,12 @@ class Columns(Mapping[str, list[Any]]):
         if name not in self._made:
             if name not in self._frame.columns:
                 raise KeyError(name)
-            self._made[name] = _list_values(self._frame.get_column(name))
+            column = self._frame.get_column(name)
+            values, nulls = column.to_list(), column.is_null()
+            if nulls.any():
+                values = [None if absent else value for value, absent in zip(values, nulls.to_list(), strict=True)]
+            self._made[name] = values
         return self._made[name]
-
-    def head(self, rows: int) -> Columns:
-        """Return the columns of the first rows."""
-        return Columns(self._frame.head(rows))
 
     def __contains__(self, name: object) -> bool:
         return name in self._frame.columns
@@ -96,15 +102,13 @@ class Columns(Mapping[str, list[Any]]):
     def __len__(self) -> int:
         return len(self._frame.columns)
 
+    def list_rows(self) -> list[dict[str, Any]]:
+        """Return the rows with all columns."""
+        return [dict(zip(self, row, strict=True)) for row in zip(*self.values(), strict=True)]
+
 
 def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> Columns:
-    """Return the columns of a finished table.
-
-    Raises
-    ------
-    SchemaError
-        The table is not a frame, lacks a column, or has two columns with one name; or the query of a lazy table fails.
-    """
+    """Return the columns of a finished table; raise a SchemaError if it is not a frame with these columns."""
     instead = "the finished table that the analysis of the same name returns"
     try:
         with refuse_failing_query(table, what=what):
@@ -115,14 +119,6 @@ def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> Colum
         raise SchemaError(f"{what} needs a frame with distinct column names; pass {instead}.") from None
     require(frame.columns, needed, what=what, instead=instead)
     return Columns(frame)
-
-
-def _list_values(column: nw.Series[Any]) -> list[Any]:
-    """Return the values of a column, None for null."""
-    values, nulls = column.to_list(), column.is_null()
-    if not nulls.any():
-        return values
-    return [None if absent else value for value, absent in zip(values, nulls.to_list(), strict=True)]
 
 
 def prepare_axes(ax: Axes | None, *, height: float) -> Axes:
@@ -138,10 +134,7 @@ def prepare_axes(ax: Axes | None, *, height: float) -> Axes:
 
 @contextlib.contextmanager
 def without_pyplot(width: float = WIDTH) -> Iterator[None]:
-    """Create figures without pyplot inside the block, so they are neither displayed nor kept open.
-
-    ``width`` is the width of the figures in inches.
-    """
+    """Create figures of a width in inches without pyplot inside the block: they are not displayed, nor kept open."""
     token = _width_off_screen.set(width)
     try:
         yield
@@ -215,18 +208,47 @@ def set_title(ax: Axes, title: str, key: Sequence[tuple[str, Any]] = ()) -> None
             text.set(**style_text(text.get_text()))
 
 
-def style_value_axis(ax: Axes, axis: Axis, label: str, form: Callable[[float], str]) -> None:
+def style_value_axis(ax: Axes, axis: Axis, label: str, form: Callable[..., str]) -> None:
     """Style the axis of the numbers: few ticks with room for their labels, faint grid lines, no frame.
 
-    ``form`` is a module-level function or a partial of one, because a figure that holds any other cannot be pickled.
+    ``form`` takes a number and a position; it is a function of a module or a partial of one, because a figure that
+    holds any other cannot be pickled.
     """
     axis.set_major_locator(_RoomyLocator())
-    axis.set_major_formatter(FuncFormatter(functools.partial(_tick, form)))
-    axis.set_label_text(label, fontsize=AXIS_SIZE, color=QUIET, **TEXT)
+    axis.set_major_formatter(FuncFormatter(form))
+    axis.set_label_text(label, **QUIET_TEXT)
+    ticks = NO_TICKS["x" if axis is ax.xaxis else "y"]
+    axis.set_tick_params(**ticks, labelsize=AXIS_SIZE, labelfontfamily=FONT, labelcolor=QUIET)
+    draw_grid(ax, axis)
+
+
+def draw_grid(ax: Axes, axis: Axis) -> None:
+    """Draw faint grid lines of an axis, and no frame."""
     axis.grid(visible=True, color=QUIET, alpha=0.25, linewidth=0.6)
-    axis.set_tick_params(length=0, labelsize=AXIS_SIZE, labelfontfamily=FONT, labelcolor=QUIET)
     ax.set_axisbelow(True)
     ax.spines[:].set_visible(False)
+
+
+def label_places(ax: Axes, labels: Mapping[Any, str]) -> None:
+    """Label places on the horizontal axis."""
+    ax.set_xticks([*labels], [*labels.values()], **QUIET_TEXT)
+    ax.tick_params(axis="x", **NO_TICKS["x"])
+
+
+def center_bars(ax: Axes, bars: int) -> None:
+    """Limit the horizontal axis to bars at 0, 1 and so on; a single bar is not too wide."""
+    half = max(bars, _FEWEST_BARS) / 2 + 0.2
+    ax.set_xlim((bars - 1) / 2 - half, (bars - 1) / 2 + half)
+
+
+def measure_width(ax: Axes) -> float:
+    """Return the present width of axes in inches."""
+    return ax.bbox.width / ax.figure.dpi
+
+
+def measure_figure(ax: Axes) -> float:
+    """Return the width of the figure in inches that axes have before the layout."""
+    return measure_width(ax) / _AXES
 
 
 class _RoomyLocator(MaxNLocator):
@@ -241,8 +263,8 @@ class _RoomyLocator(MaxNLocator):
         if axis is axis.axes.xaxis:
             form = axis.get_major_formatter()
             letters = max(len(form(round(end))) for end in (vmin, vmax))  # most ticks are whole numbers
-            width = axis.axes.bbox.width / axis.axes.figure.dpi
-            self.set_params(nbins=min(max(int(width / (letters * _TICK_LETTER + _TICK_GAP)), 1), _MOST_TICKS))
+            room = measure_width(axis.axes) / (letters * _TICK_LETTER + _TICK_GAP)
+            self.set_params(nbins=min(max(int(room), 1), _MOST_TICKS))
         found: Sequence[float] = super().tick_values(vmin, vmax)
         return found
 
@@ -297,7 +319,7 @@ def label_rows(ax: Axes, names: Sequence[str], *, others: bool = False) -> None:
     if others:
         labels[-1].set_color(QUIET)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="y", **NO_TICKS["y"])
 
 
 def label_bar(ax: Axes, x: float, y: float, text: str, *, quiet: bool = False) -> None:
@@ -326,7 +348,7 @@ def make_room(ax: Axes, ends: Sequence[float], labels: Sequence[str], names: Seq
 
 def measure_axis(ax: Axes, names: Sequence[str]) -> float:
     """Return the width in inches that an axis has next to the names of the rows."""
-    return max(ax.bbox.width / ax.figure.dpi / _AXES - _measure(names) * _NAME_LETTER, 1.0)
+    return max(measure_figure(ax) - _measure(names) * _NAME_LETTER, 1.0)
 
 
 def _measure(texts: Iterable[str]) -> int:
@@ -336,13 +358,7 @@ def _measure(texts: Iterable[str]) -> int:
 
 
 def find_currency(data: Mapping[str, list[Any]], *, what: str) -> str:
-    """Return the currency of a table's amounts: US dollars without the column ``currency``, unknown for a null.
-
-    Raises
-    ------
-    SchemaError
-        The rows are in several currencies.
-    """
+    """Return the one currency of a table's amounts: US dollars without the column ``currency``, unknown for a null."""
     codes = sorted({code or UNKNOWN_CURRENCY for code in data.get("currency", [])})
     if len(codes) > 1:
         raise SchemaError(
@@ -355,31 +371,27 @@ def money_format(amounts: Iterable[float | None], currency: str) -> Callable[[fl
     """Return a format function for the amounts of one plot: without cents if all are whole, else with cents."""
     is_whole = all(amount is None or float(amount).is_integer() for amount in amounts)
     decimals = 0 if is_whole else count_decimals(currency) or 2
-    return lambda units: format_money(units, currency=currency, decimals=decimals)
+    return functools.partial(format_money, currency=currency, decimals=decimals)
 
 
-def tick_format(currency: str) -> Callable[[float], str]:
-    """Return a format function for the amounts of an axis, with cents only where one is not whole."""
-    return functools.partial(_format_tick, currency=currency)
+def style_money_axis(ax: Axes, axis: Axis, what: str, currency: str) -> None:
+    """Style an axis of amounts, with cents only where one is not whole; its label names their currency."""
+    form = functools.partial(_format_tick, currency=currency)
+    style_value_axis(ax, axis, f"{what}, {name_currency(currency)}", form)
 
 
-def _format_tick(units: float, currency: str) -> str:
-    is_whole = float(units).is_integer()
-    return format_money(units, currency=currency, decimals=0 if is_whole else count_decimals(currency) or 2)
+def _format_tick(units: float, _position: int | None = None, *, currency: str) -> str:
+    return money_format([units], currency)(units)
 
 
-def format_whole(number: float) -> str:
-    """Return the number of a tick, without decimals."""
-    return f"{number:,.0f}"
+def format_whole(number: float, _position: int | None = None) -> str:
+    """Return the number of a tick, without decimals, and without a sign: people who are gone are counted below zero."""
+    return f"{abs(number):,.0f}"
 
 
-def format_share(share: float) -> str:
+def format_share(share: float, _position: int | None = None) -> str:
     """Return the share of a tick in per cent."""
     return f"{share:.0%}"
-
-
-def _tick(form: Callable[[float], str], value: float, _position: int) -> str:
-    return form(value)
 
 
 def read_ink() -> str:
@@ -401,10 +413,8 @@ def ink_on(colour: str) -> str:
 
 def contrast(one: str, other: str) -> float:
     """Return the contrast ratio of two colours, from 1 to 21, as WCAG 2 defines it."""
-    dark, light = sorted(map(_luminance, (one, other)))
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]  # noqa: PLR2004 - sRGB
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    luminances = []
+    for colour in (one, other):
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]  # noqa: PLR2004 - sRGB
+        luminances.append(sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True)))
+    return (max(luminances) + 0.05) / (min(luminances) + 0.05)

@@ -143,7 +143,9 @@ def _clean(text: str) -> str:
 
 def _replace_undrawable(line: str) -> str:
     """Return the line with an ellipsis for letters that cannot be drawn; empty if no letter of it can."""
-    line = "".join(map(_simplify, line))
+    # The plain letters that characters of a decorative alphabet are equivalent to, if only they have glyphs.
+    forms = [(character, unicodedata.normalize("NFKC", character)) for character in line]
+    line = "".join(plain if is_in_own_font(plain) and not is_in_own_font(own) else own for own, plain in forms)
     undrawable = find_undrawable(line)
     is_letter = [character.isalpha() for character in line]
     if any(is_letter) and not any(map(str.isalpha, set(line) - undrawable)):
@@ -164,12 +166,6 @@ def _describe(line: str) -> str:
         return "(symbols)"
     script = next((script for script in scripts if script in _KANA), scripts[0])
     return f"({_SCRIPTS.get(script, script.capitalize())} script)"
-
-
-def _simplify(character: str) -> str:
-    """Return the plain letters that a character of a decorative alphabet is equivalent to, if only they have glyphs."""
-    plain = unicodedata.normalize("NFKC", character)
-    return plain if is_in_own_font(plain) and not is_in_own_font(character) else character
 
 
 def _shorten(line: str, longest: int) -> str:
