@@ -1,23 +1,5 @@
 """Errors of the sandbox: exceptions for its callers, and refusals that become responses with an HTTP status.
 
-::
-
-    SandboxError (P2PAnalyticsError)
-    ├── UnknownPersonError (ValueError)   no person of the town has that username or id
-    ├── SettingError (ValueError)         invalid setting or argument
-    └── RefusalError                      .status .code .headers: becomes the error envelope
-        ├── InvalidParameterError  MissingArgumentError  WrongHostError  TooLargeError
-        ├── NoTokenError  InvalidTokenError  ExpiredTokenError  MissingScopeError
-        ├── DeletedTokenError  RevokedTokenError
-        ├── UnknownClientError  UnapprovedClientError  UnknownScopeError  ResponseTypeError  ForgeryError
-        ├── NoRecipientError  NoteError  AmountError  AmountTooLargeError  SelfPaymentError  OutcomeAmountError
-        ├── NewUserAmountError (OutcomeAmountError)
-        ├── InsufficientFundsError  RoleError  StateError
-        ├── ClientNotFoundError  ClientSecretError  GrantTypeError  RefreshError  UnverifiedError
-        ├── OAuthError  ForeignCodeError  ExpiredCodeError  RedeemedCodeError
-        ├── RateLimitError  ControlError  MediaTypeError
-        └── NotFoundError  MethodError
-
 Codes are strings (document: "Errors"). The document lists no codes: codes that differ from the HTTP status are
 publicly known of the service.
 """
@@ -25,9 +7,14 @@ publicly known of the service.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from types import MappingProxyType
+from typing import ClassVar, Final
 
 from p2p_analytics.errors import P2PAnalyticsError
+
+_NO_TOKEN: Final = {"WWW-Authenticate": "Bearer"}
+_INVALID_TOKEN: Final = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
+_CLIENT: Final = {"WWW-Authenticate": 'Basic realm="oauth"'}
 
 
 class SandboxError(P2PAnalyticsError):
@@ -47,11 +34,13 @@ class RefusalError(SandboxError):
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "500"
+    default: ClassVar[str]  # the message where none is given
+    headers: Mapping[str, str] = MappingProxyType({})
 
-    def __init__(self, message: str, *, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.headers = dict(headers or {})
+    def __init__(self, message: str | None = None, *, headers: Mapping[str, str] | None = None) -> None:
+        self.message = self.default if message is None else message
+        self.headers = headers or self.headers
+        super().__init__(self.message)
 
 
 class InvalidParameterError(RefusalError):
@@ -100,36 +89,24 @@ class NoTokenError(RefusalError):
     """Request without an access token."""
 
     status, code = 401, "267"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "You did not pass a valid OAuth access token: add the access_token parameter.",
-            headers={"WWW-Authenticate": "Bearer"},
-        )
+    default = "You did not pass a valid OAuth access token: add the access_token parameter."
+    headers = _NO_TOKEN
 
 
 class InvalidTokenError(RefusalError):
     """Access token that was never issued."""
 
     status, code = 401, "261"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "You did not pass a valid OAuth access token.",
-            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
-        )
+    default = "You did not pass a valid OAuth access token."
+    headers = _INVALID_TOKEN
 
 
 class ExpiredTokenError(RefusalError):
     """Expired access token."""
 
     status, code = 401, "265"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Your OAuth access token has expired.",
-            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
-        )
+    default = "Your OAuth access token has expired."
+    headers = _INVALID_TOKEN
 
 
 class MissingScopeError(RefusalError):
@@ -145,24 +122,16 @@ class DeletedTokenError(RefusalError):
     """Access token that was replaced by a refresh, or belongs to a deleted application."""
 
     status, code = 401, "259"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Your OAuth access token was replaced or deleted.",
-            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
-        )
+    default = "Your OAuth access token was replaced or deleted."
+    headers = _INVALID_TOKEN
 
 
 class RevokedTokenError(RefusalError):
     """Access token that the user revoked, or that came from a code used twice."""
 
     status, code = 401, "262"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Your OAuth access token was revoked.",
-            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
-        )
+    default = "Your OAuth access token was revoked."
+    headers = _INVALID_TOKEN
 
 
 class ForgeryError(RefusalError):
@@ -247,56 +216,44 @@ class ClientNotFoundError(RefusalError):
     """Token exchange with an unknown client id."""
 
     status, code = 401, "244"
-
-    def __init__(self) -> None:
-        super().__init__("No application has this client_id.", headers={"WWW-Authenticate": 'Basic realm="oauth"'})
+    default = "No application has this client_id."
+    headers = _CLIENT
 
 
 class ClientSecretError(RefusalError):
     """Wrong client secret."""
 
     status, code = 401, "247"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "client_secret is not the secret of this application.", headers={"WWW-Authenticate": 'Basic realm="oauth"'}
-        )
+    default = "client_secret is not the secret of this application."
+    headers = _CLIENT
 
 
 class ForeignCodeError(OAuthError):
     """Code of another application."""
 
     code = "255"
-
-    def __init__(self) -> None:
-        super().__init__("This code belongs to another application.")
+    default = "This code belongs to another application."
 
 
 class ExpiredCodeError(OAuthError):
     """Expired code."""
 
     code = "256"
-
-    def __init__(self) -> None:
-        super().__init__("This code has expired: send the user to the authorization page again.")
+    default = "This code has expired: send the user to the authorization page again."
 
 
 class RedeemedCodeError(OAuthError):
     """Code that was used before, so it may have leaked."""
 
     code = "257"
-
-    def __init__(self) -> None:
-        super().__init__("This code was already redeemed, so the tokens made from it are revoked.")
+    default = "This code was already redeemed, so the tokens made from it are revoked."
 
 
 class RefreshError(RefusalError):
     """Refresh token that is unknown, replaced, revoked or of another application."""
 
     status, code = 400, "275"
-
-    def __init__(self) -> None:
-        super().__init__("This refresh token is not valid: send the user to the authorization page again.")
+    default = "This refresh token is not valid: send the user to the authorization page again."
 
 
 class GrantTypeError(RefusalError):
@@ -309,21 +266,17 @@ class NotFoundError(RefusalError):
     """Resource that does not exist or that the token's owner may not see; both look the same."""
 
     status, code = 404, "283"
-
-    def __init__(self, message: str = "Resource not found.") -> None:
-        super().__init__(message)
+    default = "Resource not found."
 
 
 class RateLimitError(RefusalError):
     """Too many requests of a user, application or address."""
 
     status, code = 429, "277"
+    default = "You have exceeded the rate limit: wait for the seconds of Retry-After."
 
     def __init__(self, seconds: int) -> None:
-        super().__init__(
-            "You have exceeded the rate limit: wait for the seconds of Retry-After.",
-            headers={"Retry-After": str(seconds)},
-        )
+        super().__init__(headers={"Retry-After": str(seconds)})
 
 
 class ControlError(RefusalError):
