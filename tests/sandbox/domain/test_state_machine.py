@@ -292,7 +292,7 @@ class Books(RuleBasedStateMachine):
         assert dict(connection.execute(query)) == {key: self.made[key][3] for key in back}
 
 
-@pytest.mark.parametrize(("runs", "least"), [(60, 1_000), pytest.param(600, 10_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("runs", "least"), [(25, 400), pytest.param(600, 10_000, marks=pytest.mark.soak)])
 def test_anything_in_any_order(runs: int, least: int) -> None:
     """After every step of every run the ledger agrees with the model to the cent."""
     Books.steps.clear()
@@ -300,7 +300,7 @@ def test_anything_in_any_order(runs: int, least: int) -> None:
         Books,
         settings=settings(
             max_examples=runs,
-            stateful_step_count=50,
+            stateful_step_count=40,
             deadline=None,
             database=None,
             derandomize="P2P_SEED" not in os.environ,

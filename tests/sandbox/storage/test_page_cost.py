@@ -29,14 +29,8 @@ STATUSES = ("settled", "pending", "failed", "expired", "cancelled")
 
 ACTIONS = ("", "pay", "charge")
 STATUS_FILTERS = (
-    "",
-    "settled",
-    "pending",
-    "expired",
-    "settled,pending",
-    "failed,expired,cancelled",
-    ",".join(STATUSES),
-)
+    "", "settled", "pending", "expired", "settled,pending", "failed,expired,cancelled", ",".join(STATUSES),
+)  # fmt: skip
 ACTORS = ("", str(ME), str(ME + 1), str(ME + 2), f"{ME},{ME + 1},{ME + 2},{ME + 3}")
 TIMES = ({}, {"before": "2020-09-20T00:00:00"}, {"after": "2020-09-14", "before": "2020-09-16T12:00:00Z"})
 CROWDS = {1: 60, 2: 32, 5: 12, 8: 8}  # most actors by the number of combinations of action and status
@@ -90,13 +84,12 @@ def test_the_cost_does_not_grow_with_the_history(stores: dict[int, Store]) -> No
 def test_the_counter_sees_growth(stores: dict[int, Store]) -> None:
     """By the same counter, a query with OR instead of the party table does grow with the history."""
     query = "SELECT payment_id FROM payments WHERE actor_id = ? OR target_user_id = ? ORDER BY created_us DESC LIMIT 51"
-    few, many = (_steps(stores[size], partial(_read, stores[size], query)) for size in SIZES)
+    few, many = (
+        _steps(stores[size], lambda size=size: stores[size].connection.execute(query, (ME, ME)).fetchall())
+        for size in SIZES
+    )
     assert few > 5_000
     assert many > 10 * few
-
-
-def _read(store: Store, query: str) -> list[object]:
-    return store.connection.execute(query, (ME, ME)).fetchall()
 
 
 def _page(store: Store, given: dict[str, str]) -> list[Payment]:
@@ -108,19 +101,13 @@ def _page(store: Store, given: dict[str, str]) -> list[Payment]:
 
 
 def _steps(store: Store, work: Callable[[], object]) -> int:
-    steps = 0
-
-    def count() -> int:
-        nonlocal steps
-        steps += 1
-        return 0
-
-    store.connection.set_progress_handler(count, 1)
+    steps: list[None] = []
+    store.connection.set_progress_handler(lambda: steps.append(None), 1)
     try:
         work()
     finally:
         store.connection.set_progress_handler(None, 0)
-    return steps
+    return len(steps)
 
 
 def _store(path: Path, size: int) -> Store:
