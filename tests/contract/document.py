@@ -16,6 +16,11 @@ BODIES, REFUSALS, OUTCOMES = (
     "sandbox/http/test_refusals.py",
     "sandbox/api/test_sandbox_outcomes.py",
 )
+MODEL, DIALECTS, ANSWERS = (
+    "sandbox/domain/test_state_machine.py",
+    "sandbox/http/test_dialects.py",
+    "contract/test_openapi_responses.py",
+)
 VISIBLE, ALLOW, ACCOUNT = (
     "sandbox/domain/test_visibility.py",
     "sandbox/pages/test_authorization.py",
@@ -71,18 +76,16 @@ DOCUMENT: Final[dict[str, list[tuple[str, str, str]]]] = {
     "Error envelope": [(HERE, "test_each_kind_of_error", "message, code")],
     "States and transitions": [
         (WRITES, "test_a_new_payment_or_charge", "new: 5 rows"),
-        (WRITES, "test_a_linked_bank_is_a_funding_source", "a funding source"),
-        (WRITES, "test_trust_goes_one_way_and_only_between_friends", "(trusted friend)"),
+        (MODEL, "test_anything_in_any_order", "a funding source (trust goes one way, between friends)"),
         (WRITES, "test_a_request_is_answered", "pending: approve, deny, cancel (deny and cancel: cancelled)"),
-        (WRITES, "test_the_wrong_party_is_refused", "the callers of approve, deny, cancel"),
-        (WRITES, "test_only_a_pending_payment_changes", "pending only"),
+        (ANSWERS, "test_refusals_of_a_request", "the callers of approve, deny, cancel; pending only"),
         (WRITES, "test_what_nobody_collects_expires", "pending: expiry, refund (payments, after 30 days)"),
     ],
     "Sandbox outcomes": [
         (OUTCOMES, "test_the_test_user_is_no_resident", "a fixed id, email and phone"),
         (OUTCOMES, "test_outcomes_of_the_test_user", "0.10, 0.20, -0.10"),
         (OUTCOMES, "test_outcomes_of_an_unregistered_address", "0.30, -0.20"),
-        (OUTCOMES, "test_other_amounts_to_the_test_user", "(other amounts are refused)"),
+        (DIALECTS, "test_other_amounts_to_the_test_user", "(other amounts are refused)"),
     ],
     "Endpoints": [
         (HERE, "test_paths_without_a_token_or_version", "relative to the base address; the token is required"),
@@ -126,7 +129,7 @@ DOCUMENT: Final[dict[str, list[tuple[str, str, str]]]] = {
         (WRITES, "test_strangers_to_a_request", "payment"),
         (BODIES, "test_no_token_no_write", "access_token"),
         (WRITES, "test_an_unknown_action", "action"),
-        (WRITES, "test_the_wrong_party_is_refused", "who takes which action"),
+        (ANSWERS, "test_refusals_of_a_request", "who takes which action"),
         (BODIES, "test_places_of_parameters_and_token", "(query, form, multipart or JSON)"),
     ],
     "GET /oauth/authorize": [(ALLOW, "test_allow", "a browser's redirect")],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,8 +11,6 @@ from contract.test_openapi import answer_schema_of, is_observed
 from jsonschema import Draft202012Validator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from p2p_analytics.sandbox import SandboxServer
 
 CALLBACK = "http://127.0.0.1/callback"
@@ -162,52 +159,20 @@ def test_answers_to_refused_requests(dialect_server: SandboxServer, description:
     assert body["error"]["code"] == (code if observed else str(code))
 
 
-def test_own_and_closed_payments(dialect_server: SandboxServer, description: Any) -> None:
+def test_refusals_of_a_request(dialect_server: SandboxServer, description: Any) -> None:
     """Paying oneself, resolving a closed or foreign payment, and approving without money have documented refusals."""
     me, other = dialect_server.people[:2]
     answer = send(dialect_server, "POST", "/payments", data={"user_id": me.user_id, "note": "x", "amount": "1"})
     assert str(check_answer(description, "/payments", "post", answer)["error"]["code"]) == "1356"
-    asked = {"user_id": me.user_id, "note": "x", "amount": "-900000"}
-    asked["access_token"] = dialect_server.token(other.username, "make_payments")
-    payment = requests.post(f"{dialect_server.base_url}/payments", data=asked, timeout=10).json()["data"]["payment"][
-        "id"
-    ]
-    for action, status, code in (
-        ("cancel", 403, "403"), ("approve", 409, "1319"), ("deny", 200, None), ("deny", 409, "409"),
+    writer = dialect_server.token(other.username, "make_payments")
+    asked = {"user_id": me.user_id, "note": "x", "amount": "-900000", "access_token": writer}
+    made = requests.post(f"{dialect_server.base_url}/payments", data=asked, timeout=10).json()["data"]["payment"]["id"]
+    for action, token, status, code in (
+        ("approve", writer, 403, "403"), ("deny", writer, 403, "403"), ("cancel", None, 403, "403"),
+        ("approve", None, 409, "1319"), ("deny", None, 200, None), ("deny", None, 409, "409"),
+        ("cancel", writer, 409, "409"),
     ):  # fmt: skip
-        answer = send(dialect_server, "PUT", f"/payments/{payment}", data={"action": action})
+        more = {"params": {"access_token": token}, "scopes": ()} if token else {}
+        answer = send(dialect_server, "PUT", f"/payments/{made}", data={"action": action}, **more)
         body = check_answer(description, "/payments/{payment_id}", "put", answer)
-        assert answer.status_code == status
-        assert code is None or str(body["error"]["code"]) == code
-
-
-def test_schemas_are_exact(dialect_server: SandboxServer, description: Any) -> None:
-    """A missing or additional field anywhere in an answer is invalid."""
-    newest = send(dialect_server, "GET", "/payments?limit=1").json()["data"][0]["id"]
-    for path, address in (
-        ("/me", "/me"), ("/payments", "/payments?limit=1"), ("/payments/{payment_id}", f"/payments/{newest}"),
-    ):  # fmt: skip
-        body, judge = send(dialect_server, "GET", address).json(), validator_of(description, path, "get", 200)
-        assert judge.is_valid(body)
-        for steps in find_places(body):
-            for change in ("remove", "add"):
-                other = copy.deepcopy(body)
-                parent = other
-                for step in steps[:-1]:
-                    parent = parent[step]
-                if change == "remove":
-                    del parent[steps[-1]]
-                else:
-                    parent[f"{steps[-1]}_"] = parent[steps[-1]]
-                assert not judge.is_valid(other), (steps, change)
-
-
-def find_places(part: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path to each field of each object in a body."""
-    if isinstance(part, dict):
-        for name, value in part.items():
-            yield (*above, name)
-            yield from find_places(value, (*above, name))
-    elif isinstance(part, list):
-        for number, value in enumerate(part):
-            yield from find_places(value, (*above, number))
+        assert (answer.status_code, code and str(body["error"]["code"])) == (status, code)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.export import write_workbook
 from p2p_analytics.frames.schema import PAYMENTS
 from support.frames import frame_from_rows
@@ -223,11 +223,3 @@ def test_a_workbook_of_payments_has_a_sheet_for_each_analysis(tmp_path: Path) ->
     assert late["age_days"] == 30
     about = {row["sheet"]: row["rows"] for row in read_sheet(tmp_path / "p.xlsx", "about")}
     assert (about["payments"], about["spend_by_friend"], about["activity"]) == (3, 1, 168)
-
-
-def test_ages_need_a_date(tmp_path: Path) -> None:
-    """A frame does not say when its data are from, and nothing reads the clock."""
-    with pytest.raises(ConfigurationError, match="need as_of="):
-        p2p.to_excel(frame_from_rows([make_payment(1, 1)], PAYMENTS), tmp_path / "p.xlsx")
-    with pytest.raises(SchemaError, match="to_excel needs the columns"):
-        p2p.to_excel(pd.DataFrame({"a": [1]}), tmp_path / "p.xlsx", as_of="2024-06-30")

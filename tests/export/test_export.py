@@ -10,8 +10,10 @@ import types
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -257,6 +259,13 @@ def test_parquet_of_another_engine_is_read(tmp_path: Path) -> None:
         read_parquet(tmp_path / "p.parquet")
 
 
+def test_a_relation_is_refused(tmp_path: Path) -> None:
+    """The error says how to make a pandas frame of it."""
+    relation = duckdb.connect().sql("SELECT 'secret' AS a")
+    with pytest.raises(SchemaError, match=r"frame, not of duckdb\.DuckDBPyRelation: pass frame\.df\(\)\.$"):
+        to_csv(relation, tmp_path / "f")
+
+
 @pytest.mark.parametrize(
     ("frame", "named"),
     [
@@ -271,10 +280,9 @@ def test_parquet_of_another_engine_is_read(tmp_path: Path) -> None:
         (pd.DataFrame({1: ["a"]}), "names"),
         (pd.DataFrame([["a", "b"]], columns=["x", "x"]), "names"),
         (pd.DataFrame(index=[1]), "names"),
-        (
-            types.SimpleNamespace(payments=pd.DataFrame()),
-            "a pandas frame, not of types.SimpleNamespace: pass history.payments",
-        ),
+        (types.SimpleNamespace(payments=pd.DataFrame()), "frame, not of types.SimpleNamespace: pass history.payments"),
+        (pl.DataFrame({"a": ["secret"]}), r"frame, not of polars\.DataFrame: pass frame\.to_pandas\(\)\.$"),
+        (pl.LazyFrame({"a": [1]}), r"frame, not of polars\.LazyFrame: pass frame\.collect\(\)\.to_pandas\(\)\.$"),
     ],
 )
 def test_what_files_cannot_hold_is_refused_by_name(tmp_path: Path, frame: pd.DataFrame, named: str) -> None:

@@ -50,15 +50,6 @@ def test_outcomes_of_an_unregistered_address(
     assert data["balance"] == Decimal("9.00") + Decimal(change)
 
 
-def test_other_amounts_to_the_test_user(people: Callable[..., Any]) -> None:
-    """Any other amount to the test user is refused with code 503."""
-    maya = people("maya-lindqvist", "9.00")
-    for amount in ("0.30", "-0.20", "1", "0.11"):
-        response = maya.post(user_id=TEST_ID, amount=amount)
-        assert (response.status_code, response.json()["error"]["code"]) == (400, "503")
-    assert maya.get_balance() == Decimal("9.00")
-
-
 def test_the_test_user_without_a_bank() -> None:
     """What the test user cannot pay is no settled charge: it waits, and the books stay right."""
     with SandboxServer(people=3, years=1) as own:

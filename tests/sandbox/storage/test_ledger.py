@@ -102,7 +102,7 @@ DAMAGE = {
         "UPDATE users SET balance_cents = balance_cents + 1 WHERE user_id = (SELECT max(user_id) FROM users)"
     ),
     "Account 77 belongs to no user": (
-        "INSERT INTO entries VALUES (NULL, NULL, 'x', 77, 5, 0); INSERT INTO entries VALUES (NULL, NULL, 'x', -1, -5, 0)"
+        "INSERT INTO entries VALUES (NULL, NULL, 'x', 77, 5, 0);INSERT INTO entries VALUES (NULL, NULL, 'x', -1, -5, 0)"
     ),
     "of it are in escrow": (
         "UPDATE payments SET status = 'settled' WHERE status = 'pending' AND action = 'pay';"
