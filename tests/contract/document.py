@@ -50,7 +50,7 @@ DOCUMENT: Final[dict[str, list[tuple[str, str, str]]]] = {
     ],
     "Current-user envelope (GET /me)": [
         (HERE, "test_fields_of_each_resource", "balance, user"),
-        (HERE, "test_the_balance_of_me", "a number"),
+        (WRITES, "test_a_new_payment_or_charge", "a number"),
         (HERE, "test_fields_of_optional_scopes", "null without access_balance"),
     ],
     "Payment (covers both payments and charges)": [

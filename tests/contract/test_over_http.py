@@ -245,13 +245,6 @@ def test_fee_and_refund(town: SandboxServer, listed: list[Any]) -> None:
     assert get(town, f"/payments/{van['id']}")["data"]["fee"] == {"amount": Decimal("2.10")}
 
 
-def test_the_balance_of_me(town: SandboxServer) -> None:
-    """`balance` is a number of currency units and increases with incoming money."""
-    before = get(town, "/me")["data"]["balance"]
-    town.deposit(MAYA, 125)
-    assert get(town, "/me")["data"]["balance"] - before == Decimal("1.25")
-
-
 # -- authorization ------------------------------------------------------------------------------------
 
 GRANTS = {
