@@ -342,8 +342,7 @@ def test_writing_replaces_a_link_and_not_what_it_points_to(tmp_path: Path) -> No
     (tmp_path / "elsewhere").write_text("mine")
     (tmp_path / "f").symlink_to(tmp_path / "elsewhere")
     to_csv(pd.DataFrame({"note": ["x"]}), tmp_path / "f")
-    assert (tmp_path / "elsewhere").read_text() == "mine"
-    assert not (tmp_path / "f").is_symlink()
+    assert ((tmp_path / "elsewhere").read_text(), (tmp_path / "f").is_symlink()) == ("mine", False)
 
 
 def test_a_path_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:

@@ -41,13 +41,11 @@ def table(tmp_path) -> Path:
     [
         lambda path: path.open("rb"),
         lambda path: path.open("rb", buffering=0),
-        lambda path: path.open(encoding="utf-8"),
         lambda path: path.open(encoding="latin-1"),
         lambda path: io.BytesIO(path.read_bytes()),
         lambda path: io.StringIO(path.read_bytes().decode(), newline=""),
         lambda path: gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(path.read_bytes()))),
     ],
-    ids=["binary", "unbuffered", "text", "text in another encoding", "bytes", "text in memory", "gzip"],
 )
 def test_an_open_file_gives_the_same_table(table: Path, open_file) -> None:
     """In text or binary mode, and it stays open."""

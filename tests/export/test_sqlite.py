@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,33 +53,18 @@ def read_rows(database: sqlite3.Connection, name: str) -> list[dict[str, Any]]:
     return [dict(zip(titles, row, strict=True)) for row in cursor]
 
 
-def list_expected(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame as plain values; instants are aware datetimes, and midnights without zone dates."""
-    is_date = {name for name in frame if str(frame[name].dtype) == "datetime64[us]"}
-    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    return [{name: value.date() if value and name in is_date else value for name, value in row.items()} for row in rows]
-
-
-def parse(row: dict[str, Any], like: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with its dates and instants parsed where the expected row has such."""
-    parsers = {date: date.fromisoformat, pd.Timestamp: datetime.fromisoformat}
-    return {
-        name: parsers[type(like[name])](value) if value is not None and type(like.get(name)) in parsers else value
-        for name, value in row.items()
-    }
-
-
 def assert_equal(found: list[dict[str, Any]], frame: pd.DataFrame) -> None:
     """Check names, order and values of rows; a number with decimals must be one in both."""
-    expected = list_expected(frame)
-    assert len(found) == len(expected)
-    for row, wanted in zip(found, expected, strict=True):
-        parsed = parse(row, wanted)
-        assert list(parsed) == list(wanted)
+    for row, wanted in zip(found, frame.astype(object).where(frame.notna(), None).to_dict("records"), strict=True):
+        assert list(row) == list(wanted)
+        parsed = {name: parse(value, wanted[name]) for name, value in row.items()}
         assert parsed == wanted
-        assert [
-            name for name, value in parsed.items() if isinstance(value, float) != isinstance(wanted[name], float)
-        ] == []
+        assert [name for name in parsed if isinstance(parsed[name], float) != isinstance(wanted[name], float)] == []
+
+
+def parse(value: Any, like: object) -> Any:
+    """Return a date or instant where one is expected."""
+    return pd.Timestamp(datetime.fromisoformat(value)) if isinstance(like, pd.Timestamp) else value
 
 
 def build_tables(payments: pd.DataFrame, tz: str = "UTC") -> dict[str, pd.DataFrame]:
@@ -127,15 +112,11 @@ def test_payments_read_back_equal(tmp_path: Path) -> None:
         assert list_tables(database) == ["payments"]
         assert_equal(read_rows(database, "payments"), payments)
         kinds = "SELECT typeof(payment_id), typeof(amount_cents), typeof(is_mine), typeof(share) FROM payments"
-        assert (
-            database.execute(f"{kinds} WHERE payment_id = '007'").fetchall()
-            == [("text", "integer", "integer", "real")] * 2
-        )
+        found = database.execute(f"{kinds} WHERE payment_id = '007'").fetchall()
+        assert found == [("text", "integer", "integer", "real")] * 2
         ordered = "SELECT date_created FROM payments WHERE date_created IS NOT NULL ORDER BY date_created"
-        assert database.execute(ordered).fetchall() == [
-            ("2024-05-31T18:30:00.000000Z",),
-            ("2024-05-31T18:30:00.000001Z",),
-        ]
+        instants = [instant for (instant,) in database.execute(ordered)]
+        assert instants == ["2024-05-31T18:30:00.000000Z", "2024-05-31T18:30:00.000001Z"]
     with open_database(tmp_path / "all.db") as database:
         found = read_rows(database, "payments")
         assert [row.pop("number") for row in found] == list(range(1, len(payments) - 2))
@@ -151,11 +132,8 @@ def test_people_and_references(tmp_path: Path) -> None:
     with open_database(tmp_path / "p.db") as database:
         people = read_rows(database, "people")
         assert people[0]["user_id"] == "nora-quill"
-        assert {name: value for name, value in people[1].items() if value is not None} == {
-            "user_id": "7",
-            "display_name": "Zoe",
-        }
-        assert len(people) == 2
+        known = {name: value for name, value in people[1].items() if value is not None}
+        assert (len(people), known) == (2, {"user_id": "7", "display_name": "Zoe"})
         with pytest.raises(sqlite3.IntegrityError):
             database.execute("PRAGMA foreign_keys = ON").connection.execute("DELETE FROM people WHERE user_id = '7'")
     doubled = pd.concat([history.people, history.people])
