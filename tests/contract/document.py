@@ -145,7 +145,7 @@ DOCUMENT: Final[dict[str, list[tuple[str, str, str]]]] = {
     "Client-side flow": [
         (ALLOW, "test_requests_that_are_not_served", "1 client_id"),
         (PAGES, "test_a_token_of_the_client_side_flow", "1 scope; 5 expires after 30 minutes"),
-        (PAGES, "test_a_redirect_override", "2 redirect_uri"),
+        (ALLOW, "test_allow", "2 redirect_uri"),
         (ALLOW, "test_the_consent_page_names_each_scope", "3 the user agrees"),
         (ALLOW, "test_allow", "4 access_token in the query of the redirect"),
     ],

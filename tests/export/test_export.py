@@ -108,7 +108,7 @@ INSTANTS = st.one_of(
 )  # fmt: skip
 ROW = st.tuples(st.one_of(st.none(), TEXT), TEXT, CENTS, INSTANTS, st.one_of(st.none(), st.booleans()))
 ANY_EXAMPLE = settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
 )
 
 

@@ -212,15 +212,17 @@ def test_what_recurs_is_judged_at_the_end_of_the_data(tmp_path: Path) -> None:
         for at in range(1, 5)
     ]
     history = replace(report_history(rent), fetched_at=datetime(2024, 4, 30, tzinfo=UTC))
-    for number, (source, end, state) in enumerate(
-        [(history, None, "active"), (history.payments, None, "late"), (history.payments, "2024-05-03", "active")]
+    for source, end, state in (
+        (history, None, "active"),
+        (history, "2024-05-20", "late"),
+        (history.payments, None, "late"),
     ):
-        file = tmp_path / f"{number}.sqlite"
+        file = tmp_path / f"{end}.sqlite"
         p2p.to_sqlite(source, file, as_of="2024-05-20", end=end)
         with open_database(file) as database:
             rows = read_rows(database, "recurring")
         assert [row["state"] for row in rows] == [state]
-    assert_equal(rows, p2p.recurring(history.payments, as_of="2024-05-03"))
+    assert_equal(rows, p2p.recurring(history.payments, as_of="2024-05-20"))
     with pytest.raises(ConfigurationError, match=r"^end='soon' is not an instant"):
         p2p.to_sqlite(history, tmp_path / "p.db", end="soon")
 

@@ -6,7 +6,6 @@ control route requires a header that a page could add only after a CORS prefligh
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, Protocol
@@ -126,12 +125,7 @@ async def _read_fields(request: Request, kinds: _Kinds) -> _Fields:
     kind, _ = bodies.media_type(request)
     if kind != "application/json" and (body or kind):
         raise MediaTypeError("A control route takes JSON: send Content-Type: application/json.")
-    try:
-        found = json.loads(body) if body else {}
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise InvalidParameterError("The body is not a JSON object.")
+    found = bodies.parse_object(body) if body else {}
     for name, value in found.items():
         if name not in kinds:
             raise InvalidParameterError(f"The fields of this route are {', '.join(kinds)}.")

@@ -57,7 +57,7 @@ def read_payment_list(parameters: Parameters) -> PaymentList:
         raise InvalidParameterError(
             f"actor, action and status make more than {MOST_COMBINATIONS} combinations; ask for fewer actors at a time."
         )
-    repeated = {name: value for name, value in given.items() if value is not None and name != "before"}
+    repeated = {name: value for name, value in given.items() if value is not None}
     return PaymentList(payment_filter, limit, {"limit": str(limit), **repeated})
 
 

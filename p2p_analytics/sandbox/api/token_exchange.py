@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import secrets
 from typing import Final
 from urllib.parse import unquote_plus
@@ -91,7 +90,11 @@ async def _read_parameters(request: Request) -> parameters.Parameters:
     """Return the parameters of query, body (form or JSON) and Authorization header; clients use each of these."""
     pairs = request.query_params.multi_items()
     if bodies.media_type(request)[0] == "application/json":
-        pairs += _parse_json(await request.body())
+        found = bodies.parse_object(await request.body())
+        given = {name: value for name, value in found.items() if name in _KNOWN and value is not None}
+        if any(not isinstance(value, str | int) or isinstance(value, bool) for value in given.values()):
+            raise InvalidParameterError("The fields of the JSON body must be text.")
+        pairs += bodies.require_text([(name, str(value)) for name, value in given.items()])
     else:
         pairs += (await bodies.read_form(request)).pairs()
     for header in request.headers.getlist("authorization"):
@@ -107,16 +110,3 @@ async def _read_parameters(request: Request) -> parameters.Parameters:
         # Some clients also send their id in the body.
         pairs += [pair for pair in zip(_NAMES, map(unquote_plus, (name, secret)), strict=True) if pair not in pairs]
     return parameters.Parameters(pairs)
-
-
-def _parse_json(body: bytes) -> list[tuple[str, str]]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise InvalidParameterError("The body is not a JSON object.")
-    given = {name: value for name, value in found.items() if name in _KNOWN and value is not None}
-    if any(not isinstance(value, str | int) or isinstance(value, bool) for value in given.values()):
-        raise InvalidParameterError("The fields of the JSON body must be text.")
-    return bodies.require_text([(name, str(value)) for name, value in given.items()])

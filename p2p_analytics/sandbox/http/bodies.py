@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import UploadFile
@@ -90,6 +90,17 @@ def parse_urlencoded(text: bytes) -> Pairs:
         )
     except ValueError:
         raise InvalidParameterError(_UNREADABLE) from None
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """Return a JSON object."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidParameterError("The body is not a JSON object.")
+    return found
 
 
 def require_text(pairs: Pairs) -> Pairs:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from p2p_analytics.sandbox import SandboxServer, SettingError
+from p2p_analytics.sandbox import SettingError
 from p2p_analytics.sandbox.domain.orders import Order, Recipient
 from p2p_analytics.sandbox.domain.payments import Transitions
 from p2p_analytics.sandbox.domain.test_user import TEST_USER
@@ -160,17 +160,6 @@ def test_money_in_and_out(store: Store) -> None:
         with pytest.raises(SettingError, match=r"\.$"):
             transitions.deposit(person.user_id, cents)
     assert ledger.audit(store.connection) == []
-
-
-def test_a_file_keeps_clock_and_ledger(tmp_path: Path) -> None:
-    """A reopened database has the same clock, balances and trusts."""
-    with SandboxServer(people=3, years=1, db=tmp_path / "town") as first:
-        first.advance(days=2)
-        first.deposit(first.viewer, 12)
-        moment, people = first.now, first.store.people()
-    assert first.now == moment
-    with SandboxServer(people=3, years=1, db=tmp_path / "town") as second:
-        assert (second.now, second.store.people(), second.audit()) == (moment, people, [])
 
 
 def test_two_processes_write_one_file(store: Store) -> None:
