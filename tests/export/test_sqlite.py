@@ -162,6 +162,7 @@ def test_what_is_not_there_says_why(tmp_path: Path) -> None:
     p2p.to_sqlite(payments, tmp_path / "p.db", as_of=AS_OF)
     with open_database(tmp_path / "p.db") as database:
         about = {row["name"]: row for row in read_rows(database, "about")}
+        assert [*about] == ["payments", "people", "friends", *ANALYSES]
         assert about["payments"] == {"name": "payments", "rows": 2, "about": "one row per payment"}
         assert about["time_to_settle"]["rows"] == 0
         assert about["monthly_flow"]["rows"] is None

@@ -106,6 +106,17 @@ def test_the_audience_is_private_unless_it_is_said(people: Callable[..., Any]) -
         assert maya.create(user_id=sam.id, **given)["payment"]["audience"] == expected
 
 
+def test_trust_goes_one_way_and_only_between_friends(people: Callable[..., Any], town: SandboxServer) -> None:
+    """A trusted friend does not have to trust back, and strangers cannot be trusted."""
+    maya, tom = people("maya-lindqvist", "9.00"), people("tom-ohara", "9.00")
+    town.trust("maya-lindqvist", "tom-ohara", trusted=False)
+    assert tom.create(user_id=maya.id, amount="-1.00")["payment"]["status"] == "pending"
+    assert maya.create(user_id=tom.id, amount="-1.00")["payment"]["status"] == "settled"
+    town.trust("maya-lindqvist", "tom-ohara")
+    with pytest.raises(SettingError, match="friends"):
+        town.trust("maya-lindqvist", "bean-and-leaf")
+
+
 # -- approve, deny, cancel --------------------------------------------------------------------------
 
 
