@@ -35,7 +35,7 @@ def ids(town: SandboxServer) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def listed(town: SandboxServer) -> list[Any]:
+def payments(town: SandboxServer) -> list[Any]:
     """Return all payments of maya, as listed."""
     found, query = [], {"limit": "50"}
     while query:
@@ -129,7 +129,7 @@ def test_a_client_uses_https_off_this_machine(town: SandboxServer, address: str)
 
 
 def test_fields_of_each_resource(
-    town: SandboxServer, ids: dict[str, str], listed: list[Any], settled_payment: Any
+    town: SandboxServer, ids: dict[str, str], payments: list[Any], settled_payment: Any
 ) -> None:
     """Each resource and each subset has exactly the document's fields."""
     me, user = get(town, "/me"), get(town, f"/users/{ids[SAM]}")
@@ -138,9 +138,9 @@ def test_fields_of_each_resource(
     friends = get(town, f"/users/{ids[MAYA]}/friends")
     assert (set(friends), set(friends["pagination"])) == ({"data", "pagination"}, {"next"})
     assert {frozenset(item) for item in friends["data"]} == {frozenset(FRIEND)}
-    assert {frozenset(item) for item in listed} == {frozenset(LISTED)}
-    assert {frozenset(item["target"]) for item in listed} == {frozenset(TARGET)}
-    users = [user for item in listed for user in (item["actor"], item["target"]["user"]) if user]
+    assert {frozenset(item) for item in payments} == {frozenset(LISTED)}
+    assert {frozenset(item["target"]) for item in payments} == {frozenset(TARGET)}
+    users = [user for item in payments for user in (item["actor"], item["target"]["user"]) if user]
     assert {frozenset(user) for user in users} == {frozenset(EMBEDDED)}
     assert set(settled_payment) == PAYMENT
 
@@ -202,13 +202,13 @@ def test_the_fields_of_a_payment(
     assert pending_charge["date_completed"] is None
 
 
-def test_every_word_and_form_occurs(town: SandboxServer, listed: list[Any]) -> None:
+def test_every_word_and_form_occurs(town: SandboxServer, payments: list[Any]) -> None:
     """Lists have all words, datetimes with Z, without and with a fraction, and a completion unless they are pending."""
-    assert {item["status"] for item in listed} == {"settled", "pending", "failed", "expired", "cancelled"}
-    assert {item["action"] for item in listed} == {"pay", "charge"}
-    assert {item["audience"] for item in listed} == {"public", "friends", "private"}
+    assert {item["status"] for item in payments} == {"settled", "pending", "failed", "expired", "cancelled"}
+    assert {item["action"] for item in payments} == {"pay", "charge"}
+    assert {item["audience"] for item in payments} == {"public", "friends", "private"}
     forms = set()
-    for item in listed:
+    for item in payments:
         assert (item["amount"] < 0) is (item["action"] == "charge")
         assert (item["date_completed"] is None) is (item["status"] == "pending")
         texts = [text for text in (item["date_created"], item["date_completed"]) if text]
@@ -216,14 +216,14 @@ def test_every_word_and_form_occurs(town: SandboxServer, listed: list[Any]) -> N
         (form,) = {(text.endswith("Z"), "." in text) for text in texts}  # each payment has one form
         forms.add(form)
     assert forms == {(True, False), (False, False), (False, True)}
-    media = {get(town, f"/payments/{item['id']}")["data"]["medium"] for item in listed[:10]}
+    media = {get(town, f"/payments/{item['id']}")["data"]["medium"] for item in payments[:10]}
     assert media <= {"ios", "android", "web", "api"}
 
 
-def test_targets(listed: list[Any]) -> None:
+def test_targets(payments: list[Any]) -> None:
     """A user target has a user and no address, others no user; a pending email shows as null, a phone stays."""
     seen = set()
-    for target, status in ((item["target"], item["status"]) for item in listed):
+    for target, status in ((item["target"], item["status"]) for item in payments):
         assert (target["user"] is not None) is (target["type"] == "user")
         seen.add((target["type"], status == "pending", target["email"], target["phone"]))
     assert {one[2:] for one in seen if one[0] == "user"} == {(None, None)}
@@ -232,16 +232,16 @@ def test_targets(listed: list[Any]) -> None:
     assert ("phone", True, None, "15555550142") in seen
 
 
-def test_fee_and_refund(town: SandboxServer, listed: list[Any]) -> None:
+def test_fee_and_refund(town: SandboxServer, payments: list[Any]) -> None:
     """A fee is an object with its amount; an expired payment's refund is a whole payment with a null refund."""
-    expired = next(item for item in listed if item["status"] == "expired")
+    expired = next(item for item in payments if item["status"] == "expired")
     refund = get(town, f"/payments/{expired['id']}")["data"]["refund"]
     assert set(refund) == PAYMENT
     assert (refund["refund"], refund["amount"], expired["amount"]) == (None, Decimal("44.00"), Decimal("44.00"))
     assert refund["target"]["user"] == expired["actor"]
-    assert refund["id"] not in {item["id"] for item in listed}
+    assert refund["id"] not in {item["id"] for item in payments}
     assert get(town, f"/payments/{refund['id']}")["data"] == refund
-    van = next(item for item in listed if item["note"].startswith("Moving van"))
+    van = next(item for item in payments if item["note"].startswith("Moving van"))
     assert get(town, f"/payments/{van['id']}")["data"]["fee"] == {"amount": Decimal("2.10")}
 
 

@@ -64,7 +64,7 @@ def token_of(server: SandboxServer, url: str) -> str:
 
 
 @contextlib.contextmanager
-def registered(server: SandboxServer, name: str) -> Iterator[Any]:
+def register(server: SandboxServer, name: str) -> Iterator[Any]:
     """Register an application for a while."""
     app = server.register_application(server.viewer, name=name, redirect_url="http://127.0.0.1/app")
     yield app
@@ -139,7 +139,7 @@ def test_medium_of_ones_own_application(both: dict[str, SandboxServer]) -> None:
     """A payment's medium is its application's name when it was made, whatever became of that; lists have none."""
     for name, medium in (("documented", "api"), ("observed", "Lunch & Co")):
         server = both[name]
-        with registered(server, "Lunch & Co") as app:
+        with register(server, "Lunch & Co") as app:
             token = token_of(server, server.authorize_url(*SCOPES, client_id=app.client_id))
             form = {"access_token": token, "email": "late@example.net", "amount": "0.30"}
             made = post(server, **form).json()["data"]["payment"]
@@ -174,7 +174,7 @@ UNKNOWN = ["access_profile access_payment_history", "access_feed,access_profile"
 def test_scopes_of_no_document(both: dict[str, SandboxServer], words: str, response_type: str) -> None:
     """As observed, unknown scope words are ignored: the token has the others, or none; by the document they are 246."""
     for name, server in both.items():
-        with registered(server, "Feed") as app:
+        with register(server, "Feed") as app:
             url = server.authorize_url(words, client_id=app.client_id, response_type=response_type)
             if name == "documented":
                 assert error_of(requests.get(url, timeout=10)) == (400, "246")
@@ -191,7 +191,7 @@ def test_scopes_of_no_document(both: dict[str, SandboxServer], words: str, respo
 def test_an_application_without_a_known_scope_can_be_revoked(both: dict[str, SandboxServer], open_tab: Any) -> None:
     """As observed, an application that has none of the document's scopes is listed among the allowed ones, and goes."""
     server = both["observed"]
-    with registered(server, "Feed only") as app:
+    with register(server, "Feed only") as app:
         url = server.authorize_url("access_feed", client_id=app.client_id)
         token, tab = token_of(server, url), open_tab(server)
         tab.open(url)
@@ -216,7 +216,7 @@ def test_a_scope_is_a_whole_word(both: dict[str, SandboxServer]) -> None:
 def test_the_user_of_an_exchange(both: dict[str, SandboxServer], scopes: tuple[str, ...]) -> None:
     """As observed, `user` is always there, with what its scopes show; by the document it needs access_profile."""
     for name, server in both.items():
-        with registered(server, "Mine") as app:
+        with register(server, "Mine") as app:
             url = server.authorize_url(*scopes, client_id=app.client_id, response_type="code")
             found = exchange(server, app, code=token_of(server, url))
             for one in (found, exchange(server, app, refresh_token=found["refresh_token"])):
