@@ -38,12 +38,8 @@ class AnalysedPayments(NamedTuple):
         By the name of the analysis. An analysis that raised an error, such as for several currencies, is missing.
     descriptions : dict of str to str
         The title of each analysis, and the error of a missing one.
-    moment : datetime, date or str
-        The instant from which ages are counted.
     zone : ZoneInfo
         The zone of dates, days and months.
-    is_strict : bool
-        Whether dates are months.
     """
 
     payments: pd.DataFrame
@@ -51,9 +47,15 @@ class AnalysedPayments(NamedTuple):
     people: pd.DataFrame | None
     tables: dict[str, pd.DataFrame]
     descriptions: dict[str, str]
-    moment: datetime | date | str
     zone: ZoneInfo
-    is_strict: bool
+
+    def list_with(
+        self, tables: dict[str, pd.DataFrame], notes: dict[str, str], *, title: str
+    ) -> dict[str, pd.DataFrame]:
+        """Return a table ``about`` with the rows and notes of all tables, then the given ones and the analyses."""
+        found, about = tables | self.tables, notes | self.descriptions
+        rows = pd.array([len(found[name]) if name in found else None for name in about], dtype="Int64")
+        return {"about": pd.DataFrame({title: [*about], "rows": rows, "about": [*about.values()]}), **found}
 
 
 def analyse(
@@ -98,4 +100,4 @@ def analyse(
         except SchemaError as error:
             descriptions[name] += f"; not here: {error}"
     people = None if is_frame else parts.people
-    return AnalysedPayments(payments, parts.friends, people, tables, descriptions, moment, zone, parts.strict)
+    return AnalysedPayments(payments, parts.friends, people, tables, descriptions, zone)

@@ -8,7 +8,7 @@ import mmap
 import os
 import re
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -123,9 +123,26 @@ def read_csv(
         The file cannot be read.
     """
     private = settings.privacy(privacy)
-    with _open_source(path, private=bool(private)) as (file, content, name):
+    with _open_source(path, private=bool(private)) as (content, name):
+        _require_csv(content, name)
         header, unquoted = _sniff_header(content, name)
-        table = _parse_cells(file, header, name)
+        try:
+            table = pyarrow.csv.read_csv(
+                pa.BufferReader(content),
+                read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES),
+                # In a table of one column an empty line is a null.
+                parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(header) > 1),
+                convert_options=pyarrow.csv.ConvertOptions(
+                    column_types={column: type_of_name(column) or pa.string() for column in header},
+                    null_values=[""],
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            if "UTF8" in str(error):
+                raise _encoding_error(name) from None
+            raise
         _require_exact_digits(header, table.columns, content, name)
     columns = [
         column.cast(type_without_values(name))
@@ -148,27 +165,6 @@ def read_csv(
     return Mask(strict=private == settings.STRICT).frame(frame) if private else frame
 
 
-def _parse_cells(file: IO[bytes], header: list[str], path: Path | str) -> pa.Table:
-    """Return the cells of a CSV file in the types that their names determine, else as text."""
-    try:
-        return pyarrow.csv.read_csv(
-            file,
-            read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES),
-            # In a table of one column an empty line is a null.
-            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(header) > 1),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types={name: type_of_name(name) or pa.string() for name in header},
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
-        )
-    except pa.ArrowInvalid as error:
-        if "UTF8" in str(error):
-            raise _encoding_error(path) from None
-        raise
-
-
 def _prepare_cells(column: pa.ChunkedArray, *, raw: bool) -> Callable[[int], pa.Array]:
     """Return a function that formats the cells from a row on; repeated values are formatted once."""
     first = column.slice(0, _ROWS_AT_ONCE)
@@ -182,8 +178,11 @@ def _prepare_cells(column: pa.ChunkedArray, *, raw: bool) -> Callable[[int], pa.
 
 def _format_cells(column: pa.Array, *, raw: bool) -> pa.Array:
     """Return a column as CSV cells: null stays null, text is quoted and its formulas are defused."""
-    if pa.types.is_timestamp(column.type):
-        return _format_instants(column)
+    if pa.types.is_timestamp(column.type):  # strftime takes forty times as long
+        exact = column.cast(pa.timestamp("us"))
+        whole = exact.cast(pa.timestamp("s"), safe=False)
+        text = pc.if_else(pc.equal(whole.cast(exact.type), exact), whole.cast(pa.string()), exact.cast(pa.string()))
+        return _join(pc.utf8_replace_slice(text, start=10, stop=11, replacement="T"), "Z")
     if pa.types.is_floating(column.type):  # Arrow writes 5.0 as 5, which would be read as a whole number
         text = column.cast(pa.string())
         return pc.if_else(pc.match_substring_regex(text, r"^-?\d+$"), _join(text, ".0"), text)
@@ -191,14 +190,6 @@ def _format_cells(column: pa.Array, *, raw: bool) -> pa.Array:
         return column.cast(pa.string())
     safe = column if raw else defuse_formulas(column)
     return _join('"', pc.replace_substring(safe, '"', '""'), '"')
-
-
-def _format_instants(instants: pa.Array) -> pa.Array:
-    """Return instants in the document's form; strftime takes forty times as long."""
-    exact = instants.cast(pa.timestamp("us"))
-    whole = exact.cast(pa.timestamp("s"), safe=False)
-    text = pc.if_else(pc.equal(whole.cast(exact.type), exact), whole.cast(pa.string()), exact.cast(pa.string()))
-    return _join(pc.utf8_replace_slice(text, start=10, stop=11, replacement="T"), "Z")
 
 
 def _join(*parts: Any) -> pa.Array:  # noqa: ANN401 - arrays and scalars, as Arrow takes them
@@ -234,7 +225,6 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 def _sniff_header(content: mmap.mmap | bytes, path: Path | str) -> tuple[list[str], set[str]]:
     """Return the header of a CSV file, and its columns with an unquoted first value, which have their type inferred."""
-    _require_csv(content, path)
     begin = len(_BYTE_ORDER_MARK) if content[: len(_BYTE_ORDER_MARK)] == _BYTE_ORDER_MARK else 0
     cells = _CELL.finditer(content, begin)
     first_line = []
@@ -258,51 +248,31 @@ def _sniff_header(content: mmap.mmap | bytes, path: Path | str) -> tuple[list[st
     return header, unquoted
 
 
-class _Source(NamedTuple):
-    """The content of a table, and its name in errors.
-
-    Attributes
-    ----------
-    file : binary file
-        At its start.
-    content : bytes or mmap
-        The same bytes; a mapped file is closed with the last reference to it.
-    name : Path or str
-    """
-
-    file: IO[bytes]
-    content: mmap.mmap | bytes
-    name: Path | str
-
-
 @contextlib.contextmanager
-def _open_source(source: str | os.PathLike[str] | IO[str] | IO[bytes], *, private: bool) -> Iterator[_Source]:
-    """Open a table, and raise this package's errors for failures to read it; private ones quote no cell.
+def _open_source(
+    source: str | os.PathLike[str] | IO[str] | IO[bytes], *, private: bool
+) -> Iterator[tuple[mmap.mmap | bytes, Path | str]]:
+    """Yield the content of a table and its name; errors of reading it are this package's, private ones quote no cell.
 
-    Raises
-    ------
-    SchemaError
-        It is empty, or no table.
-    ConfigurationError
-        It cannot be read, or has been read in part as text, so its first bytes are lost.
+    A mapped file is closed with the last reference to it.
     """
-    if hasattr(source, "read"):
-        given = getattr(source, "name", None)  # such as <stdin>
-        name = given if isinstance(given, str) and given else "<open file>"
-        with refuse_unreadable(name, private=private):
+    with contextlib.ExitStack() as stack:
+        content: mmap.mmap | bytes
+        name: Path | str
+        if hasattr(source, "read"):
+            given = getattr(source, "name", None)  # such as <stdin>
+            name = given if isinstance(given, str) and given else "<open file>"
+            stack.enter_context(refuse_unreadable(name, private=private))
             content = _read_bytes(source, name)
-            _require_content(len(content), name)
-            yield _Source(io.BytesIO(content), content, name)
-        return
-    path = to_path(source)
-    with open_table(path, private=private) as file:
-        _require_content(os.fstat(file.fileno()).st_size, path)
-        yield _Source(file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path)
-
-
-def _require_content(size: int, name: Path | str) -> None:
-    if not size:
-        raise SchemaError(f"{name} is empty: it lacks the line that names the columns.")
+        else:
+            name = to_path(source)
+            file = stack.enter_context(open_table(name, private=private))
+            # An empty file cannot be mapped.
+            size = os.fstat(file.fileno()).st_size
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+        if not len(content):
+            raise SchemaError(f"{name} is empty: it lacks the line that names the columns.")
+        yield content, name
 
 
 def _read_bytes(file: Any, name: str) -> bytes:  # noqa: ANN401 - any object with a method read

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 import re
 from datetime import date, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import xlsxwriter
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping
     from zoneinfo import ZoneInfo
+
+    import pandas as pd
 
     from p2p_analytics.history import History
 
@@ -85,16 +85,10 @@ def to_excel(
         path has another ending, or the file cannot be written.
     """
     found = analyse(source, as_of=as_of, end=end, tz=tz, what="to_excel")
-    tables = {"payments": found.payments}
-    notes = {"payments": "one row per payment"}
+    tables, notes = {"payments": found.payments}, {"payments": "one row per payment"}
     if found.people is not None:
-        tables["people"] = found.people
-        notes["people"] = "one row per person seen"
-    tables |= found.tables
-    notes |= found.descriptions
-    rows = pd.array([len(tables[name]) if name in tables else None for name in notes], dtype="Int64")
-    about = pd.DataFrame({"sheet": list(notes), "rows": rows, "about": list(notes.values())})
-    write_workbook({"about": about, **tables}, path, tz=found.zone)
+        tables["people"], notes["people"] = found.people, "one row per person seen"
+    write_workbook(found.list_with(tables, notes, title="sheet"), path, tz=found.zone)
 
 
 def write_workbook(
@@ -178,7 +172,11 @@ def _write_sheet(book: Any, name: str, table: pa.Table, zone: ZoneInfo) -> None:
     sheet.freeze_panes(1, 0)
     sheet.autofilter(0, 0, len(table), len(columns) - 1)
     for at, column in enumerate(columns):
-        sheet.set_column(at, at, _find_width(column, table.column(at)))
+        # The width that shows most cells, in characters, beside the button of the filter.
+        cells = table.column(at)
+        longest = pc.max(pc.utf8_length(cells.slice(0, _SEEN_ROWS))).as_py() if pa.types.is_string(cells.type) else None
+        width = max(len(column.title) + 3, len(column.form) if longest is None else longest)
+        sheet.set_column(at, at, min(max(width, _WIDTHS[0]), _WIDTHS[1]))
         sheet.write_string(0, at, _shorten(column.title), bold)
     write = {
         bool: sheet.write_boolean, int: sheet.write_number, float: sheet.write_number, str: sheet.write_string,
@@ -204,56 +202,35 @@ class _Column(NamedTuple):
 
 def _find_column(name: str, kind: str | None, dtype: pa.DataType, zone: ZoneInfo) -> _Column:
     """Return how a column is written; ``kind`` is the one of the catalogue, for the table of an analysis."""
+
+    def convert_instant(instant: datetime) -> datetime | str:
+        local = to_zone(instant, zone)
+        if local.tzinfo is not zone:  # outside of the calendar there
+            return instant.isoformat(" ")
+        local = local.replace(tzinfo=None)
+        return local if local.date() >= _FIRST_DAY else local.isoformat(" ")
+
     # NumPy's integers with nulls are floats.
-    money = {"int64": _convert_cents, "double": lambda cents: _convert_float(cents / 100)}
+    money: dict[str, Callable[[Any], float | str]] = {
+        "int64": lambda cents: cents / 100 if abs(cents) <= _LARGEST_EXACT else format_cents(cents),
+        "double": lambda cents: _convert_float(cents / 100),
+    }
     if name.endswith(_CENTS) and str(dtype) in money:
         return _Column(name.removesuffix(_CENTS), _MONEY, money[str(dtype)])
     if pa.types.is_timestamp(dtype):
-        return _Column(f"{name} ({zone})", "yyyy-mm-dd hh:mm:ss", partial(_convert_instant, zone=zone))
+        return _Column(f"{name} ({zone})", "yyyy-mm-dd hh:mm:ss", convert_instant)
     forms: dict[str, tuple[str, Callable[[Any], Any]]] = {
-        "date32[day]": ("yyyy-mm-dd", _convert_date),
+        "date32[day]": ("yyyy-mm-dd", lambda day: day if day >= _FIRST_DAY else day.isoformat()),
         "bool": ("General", bool),
-        "int64": ("0", _convert_whole),
+        "int64": ("0", lambda number: number if abs(number) <= _LARGEST_EXACT else str(number)),
         "double": (_SHARE if kind in {SHARE, SHARE_OF_MONEY} else _MONEY, _convert_float),
         "string": (_TEXT, _shorten),
     }
     return _Column(name, *forms[str(dtype)])
 
 
-def _convert_cents(cents: int) -> float | str:
-    return cents / 100 if abs(cents) <= _LARGEST_EXACT else format_cents(cents)
-
-
-def _convert_whole(number: int) -> int | str:
-    return number if abs(number) <= _LARGEST_EXACT else str(number)
-
-
 def _convert_float(number: float) -> float | str:
     return number if math.isfinite(number) else str(number)
-
-
-def _convert_instant(instant: datetime, zone: ZoneInfo) -> datetime | str:
-    local = to_zone(instant, zone)
-    if local.tzinfo is not zone:  # outside of the calendar there
-        return instant.isoformat(" ")
-    local = local.replace(tzinfo=None)
-    return local if local.date() >= _FIRST_DAY else local.isoformat(" ")
-
-
-def _convert_date(day: date) -> date | str:
-    return day if day >= _FIRST_DAY else day.isoformat()
-
-
-def _find_width(column: _Column, cells: pa.ChunkedArray) -> int:
-    """Return the width that shows most cells, in characters."""
-    least, most = _WIDTHS
-    widest = len(column.title) + 3  # the button of the filter
-    if pa.types.is_string(cells.type):
-        lengths = pc.utf8_length(cells.slice(0, _SEEN_ROWS))
-        widest = max(widest, pc.max(lengths).as_py() or 0)
-    else:
-        widest = max(widest, len(column.form))
-    return min(max(widest, least), most)
 
 
 def _shorten(text: str) -> str:

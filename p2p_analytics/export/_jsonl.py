@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import pyarrow as pa
@@ -44,18 +44,12 @@ def to_jsonl(source: History | pd.DataFrame, path: str | os.PathLike[str]) -> No
     ConfigurationError
         The file cannot be written.
     """
-    frame = find_payments(source)
-    with atomic_file(path) as file:
-        _write(frame, file)
-
-
-def _write(frame: pd.DataFrame, file: IO[bytes]) -> None:
-    """Write a frame to an open file; nothing if a column cannot be written without loss."""
-    table = table_of(frame)
+    table = table_of(find_payments(source))
     for name in table.column_names:
         column = table[name]
         if pa.types.is_floating(column.type) and not pc.all(pc.is_finite(column), min_count=0).as_py():
             raise SchemaError(f"The column {name!r} holds infinity, which JSON cannot: replace it first.")
     encoder = msgspec.json.Encoder()
-    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
-        file.write(encoder.encode_lines(batch.to_pylist()))
+    with atomic_file(path) as file:
+        for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+            file.write(encoder.encode_lines(batch.to_pylist()))

@@ -22,7 +22,7 @@ from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
     from datetime import date, datetime
     from zoneinfo import ZoneInfo
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from p2p_analytics.history import History
 
     _Row = Mapping[str, Any]
+    _Rule = Mapping[str, str]
 
 _NEEDED: Final = (
     "payment_id", "status", "note", "date_created", "date_completed", "direction", "counterparty_id",
@@ -117,8 +118,7 @@ def to_beancount(
     SchemaError
         The frame or the table of accounts lacks a column.
     """
-    ledger = _build_ledger(source, _AccountTable(accounts), own, find_zone(tz))
-    _write(_format_beancount(ledger), path)
+    _write(_format_beancount(_build_ledger(source, _AccountTable(accounts), own, find_zone(tz))), path)
 
 
 def to_hledger(
@@ -133,8 +133,7 @@ def to_hledger(
 
     Transactions, parameters and errors are as in `to_beancount`; the id is the transaction's code.
     """
-    ledger = _build_ledger(source, _AccountTable(accounts), own, find_zone(tz))
-    _write(_format_hledger(ledger), path)
+    _write(_format_hledger(_build_ledger(source, _AccountTable(accounts), own, find_zone(tz))), path)
 
 
 def _write(lines: Iterator[str], path: str | os.PathLike[str]) -> None:
@@ -157,23 +156,26 @@ def _build_ledger(source: History | pd.DataFrame, accounts: _AccountTable, own: 
         for row, moved in zip(rows, movements, strict=True)
     ]
     entries.sort(key=lambda entry: (entry.day, entry.payment_id))
-    openings = _find_openings(rows, movements)
-    opened = [
-        _open(names[account], opening, currency, zone)
-        for (account, currency), opening in openings.items()
-        if opening.cents
-    ]
     remarks = [
         f"{name} is the currency {code[:_LONGEST_CODE]!r}, which is no name of a commodity."
         for code, name in commodities.items()
         if name != code
     ]
-    remarks += [
-        _describe_difference(names[account], opening.stated, currency, zone)
-        for (account, currency), opening in openings.items()
-        if opening.stated
-    ]
-    return _Ledger(sorted([*opened, *entries], key=lambda entry: entry.day), remarks)
+    openings: list[_Entry] = []
+    for (account_id, currency), balances in _find_balances(rows, movements).items():
+        account = names[account_id]
+        if balances.opening:
+            postings = (_Posting(account, balances.opening), _Posting(_OPENING, -balances.opening))
+            day = to_zone(balances.first, zone).date()
+            openings.append(_Entry(day, "", "", "Opening balance", currency, postings))
+        if balances.counted != balances.stated:
+            remarks.append(
+                f"{account}: the statements state {format_cents(balances.stated)} {currency} on "
+                f"{to_zone(balances.last, zone).date()}, and the rows until then lead to "
+                f"{format_cents(balances.counted)}: rows are missing or not settled, or the account has several "
+                "balances."
+            )
+    return _Ledger(sorted([*openings, *entries], key=lambda entry: entry.day), remarks)
 
 
 def _list_rows(source: History | pd.DataFrame) -> list[dict[str, Any]]:
@@ -191,7 +193,7 @@ def _list_rows(source: History | pd.DataFrame) -> list[dict[str, Any]]:
             raise SchemaError(
                 f"The settled payment {row['payment_id']!r} has no date, which a ledger needs: fill it or drop the row."
             )
-        row["currency"] = _find_currency(row)
+        row["currency"] = row["currency"] or (US_DOLLARS if row["source"] in {SOURCE_API, None} else UNKNOWN_CURRENCY)
     return rows
 
 
@@ -215,24 +217,6 @@ def _build_entry(
         parts=tuple((name, row[f"{name}_cents"]) for name in ("tip", "tax") if row[f"{name}_cents"]),
         funding_source=_clean(row["funding_source"]),
     )
-
-
-def _open(own: str, opening: _Opening, currency: str, zone: ZoneInfo) -> _Entry:
-    postings = (_Posting(own, opening.cents), _Posting(_OPENING, -opening.cents))
-    return _Entry(to_zone(opening.at, zone).date(), "", "", "Opening balance", currency, postings)
-
-
-def _describe_difference(own: str, stated: _Stated, currency: str, zone: ZoneInfo) -> str:
-    at, cents, counted = stated
-    return (
-        f"{own}: the statements state {format_cents(cents)} {currency} on {to_zone(at, zone).date()}, and the rows "
-        f"until then lead to {format_cents(counted)}: rows are missing or not settled, or the account has several "
-        "balances."
-    )
-
-
-def _find_currency(row: Mapping[str, Any]) -> str:
-    return row["currency"] or (US_DOLLARS if row["source"] in {SOURCE_API, None} else UNKNOWN_CURRENCY)
 
 
 def _clean(text: str | None) -> str:
@@ -272,7 +256,8 @@ def _quote(text: str) -> str:
 def _format_hledger(ledger: _Ledger) -> Iterator[str]:
     yield from (f"; {remark}" for remark in ledger.remarks)
     currencies = sorted({entry.currency for entry in ledger.entries})
-    yield from (f"commodity 1000.00 {_quote_commodity(currency)}" for currency in currencies)
+    commodities = {name: name if name.isalpha() else f'"{name}"' for name in currencies}
+    yield from (f"commodity 1000.00 {commodity}" for commodity in commodities.values())
     accounts = sorted({posting.account for entry in ledger.entries for posting in entry.postings})
     yield from (f"account {account}" for account in accounts)
     for entry in ledger.entries:
@@ -284,16 +269,12 @@ def _format_hledger(ledger: _Ledger) -> Iterator[str]:
         person, note = (text.replace(";", ",").replace("|", "/") for text in (entry.person, entry.note))
         code = entry.payment_id.replace(")", "").replace("(", "").replace(";", "")
         yield f"{entry.day} * ({code}) {person} | {note}".rstrip()
-        commodity = _quote_commodity(entry.currency)
+        commodity = commodities[entry.currency]
         yield from (f"    ; {name}: {format_cents(cents)} {commodity}" for name, cents in entry.parts)
         if entry.funding_source:
             # In a comment, a word before a colon begins a tag, such as a date, and a comma ends it.
             yield f"    ; funding_source: {entry.funding_source.replace(':', ' ').replace(',', ' ')}"
         yield from (f"    {account}  {format_cents(cents)} {commodity}" for account, cents in entry.postings)
-
-
-def _quote_commodity(name: str) -> str:
-    return name if name.isalpha() else f'"{name}"'
 
 
 def _describe_unknown(entry: _Entry) -> str:
@@ -322,29 +303,39 @@ class _AccountTable:
     """The lines of a table of accounts, followed by the default lines."""
 
     def __init__(self, accounts: pd.DataFrame | None) -> None:
-        rules = [] if accounts is None else _read_rules(accounts)
-        self._rules: tuple[Mapping[str, str], ...] = (*rules, *_DEFAULTS)
+        self._rules = [*([] if accounts is None else _read_rules(accounts)), *_DEFAULTS]
 
     def find_other(self, row: _Row) -> str:
         """Return the account on the other side of a row."""
-        bank = _find_bank(row) if row["kind"] == KIND_TRANSFER else None
-        return next(rule["account"] for rule in self._rules if _is_match(rule, row, bank))
+        return self._find(row, _find_bank(row) if row["kind"] == KIND_TRANSFER else None)
 
     def find_source(self, row: _Row) -> str:
         """Return the account of the bank or card that paid a row: the account of a transfer from there."""
         transfer = {**row, "kind": KIND_TRANSFER, "direction": "in", "counterparty_id": None, "counterparty_name": None}
-        bank = row["funding_source"]
-        return next(
-            rule["account"]
-            for rule in self._rules
-            if (rule.get("kind") == KIND_TRANSFER or "funding_source" in rule) and _is_match(rule, transfer, bank)
+        return self._find(
+            transfer,
+            row["funding_source"],
+            lambda rule: rule.get("kind") == KIND_TRANSFER or "funding_source" in rule,
         )
 
     def find_fee(self, row: _Row) -> str:
         """Return the account of the fee of a row."""
         fee = {**row, "kind": _KIND_FEE, "direction": "out"}
+        return self._find(fee, None, lambda rule: rule.get("kind") == _KIND_FEE)
+
+    def _find(self, row: _Row, bank: str | None, is_about: Callable[[_Rule], bool] = lambda _rule: True) -> str:
+        """Return the account of the first line that is about these rows and matches this one."""
+        values = {**row, "funding_source": bank}
+        people = {row["counterparty_id"], row["counterparty_name"]}
         return next(
-            rule["account"] for rule in self._rules if rule.get("kind") == _KIND_FEE and _is_match(rule, fee, None)
+            rule["account"]
+            for rule in self._rules
+            if is_about(rule)
+            and all(
+                value in people if name == "person" else value == values[name]
+                for name, value in rule.items()
+                if name != "account"
+            )
         )
 
 
@@ -355,33 +346,20 @@ def _find_bank(row: _Row) -> str | None:
     return next((side for side in named if is_bank_or_card(side)), named[0] if named else None)
 
 
-def _is_match(rule: Mapping[str, str], row: _Row, bank: str | None) -> bool:
-    for name in _CONDITIONS:
-        if name not in rule:
-            continue
-        if name == "person":
-            found = rule[name] in {row["counterparty_id"], row["counterparty_name"]}
-        else:
-            found = rule[name] == (bank if name == "funding_source" else row[name])
-        if not found:
-            return False
-    return True
-
-
-def _read_rules(accounts: pd.DataFrame) -> list[Mapping[str, str]]:
+def _read_rules(accounts: pd.DataFrame) -> list[_Rule]:
     if not hasattr(accounts, "columns"):
         raise SchemaError(f"accounts is a pandas frame with a column account, not {name_type(accounts)}.")
     require(accounts.columns, ["account"], what="The table of accounts", instead="one with account and person")
     if unknown := [str(name) for name in accounts.columns if name not in {"account", *_CONDITIONS}]:
         known = ", ".join(_CONDITIONS)
         raise SchemaError(f"The table of accounts has the column {unknown[0]!r}: its columns are account, {known}.")
-    rules = [
+    rules: list[_Rule] = [
         {str(name): value for name, value in row.items() if isinstance(value, str)}
         for row in accounts.to_dict("records")
     ]
     for rule in rules:
         _check_account(rule.get("account"), what="The table of accounts")
-    return list(rules)
+    return rules
 
 
 # By how much each settled row changed the account holder's balance, and where that began.
@@ -389,22 +367,17 @@ def _read_rules(accounts: pd.DataFrame) -> list[Mapping[str, str]]:
 _GROSS_TYPES: Final = ("payment", "charge")  # in statements of businesses, the fee of these is beside the amount
 
 
-class _Opening(NamedTuple):
-    """The balance of an account and currency before its first row, and the last one that statements state.
+class _Balances(NamedTuple):
+    """Balances of an account and currency for which statements state any.
 
-    ``stated`` is None where the balance after the last of these rows is the stated one.
+    ``opening`` is the one before its ``first`` row, ``stated`` the last stated one, and ``counted`` the one that the
+    rows lead to at that instant.
     """
 
-    at: datetime
-    cents: int
-    stated: _Stated | None
-
-
-class _Stated(NamedTuple):
-    """A stated balance that does not follow from the rows, which lead to ``counted`` cents."""
-
-    at: datetime
-    cents: int
+    first: datetime
+    opening: int
+    last: datetime
+    stated: int
     counted: int
 
 
@@ -454,18 +427,18 @@ def _list_files(rows: Sequence[_Row]) -> Iterator[list[int]]:
         yield by_line[::-1] if dates[0] > dates[-1] else by_line
 
 
-def _find_openings(rows: Sequence[_Row], movements: Sequence[int | None]) -> dict[tuple[str | None, str], _Opening]:
-    """Return the opening balance of each account and currency for which statements state a balance.
+def _find_balances(rows: Sequence[_Row], movements: Sequence[int | None]) -> dict[tuple[str | None, str], _Balances]:
+    """Return the balances of each account and currency for which statements state any.
 
-    It is the balance before the first row, and follows from the first stated balance. Accounts with a row of unknown
-    amount before that one are left out.
+    The opening balance follows from the first stated one. Accounts with a row of unknown amount before that are left
+    out.
     """
     # The oldest rows first; rows of one second in the order of their file.
     places = {at: place for file in _list_files(rows) for place, at in enumerate(file)}
     accounts: dict[tuple[str | None, str], list[int]] = {}
     for at in sorted(range(len(rows)), key=lambda at: (rows[at]["moment"], places.get(at, 0))):
         accounts.setdefault((rows[at]["account_id"], rows[at]["currency"]), []).append(at)
-    openings = {}
+    found = {}
     for key, account in accounts.items():
         known = [place for place, at in enumerate(account) if rows[at]["balance_cents"] is not None]
         if not known:
@@ -475,10 +448,10 @@ def _find_openings(rows: Sequence[_Row], movements: Sequence[int | None]) -> dic
             continue
         first, last = rows[account[known[0]]], rows[account[known[-1]]]
         opening = first["balance_cents"] - _add(until[: known[0] + 1])
-        counted = opening + _add(until)
-        stated = _Stated(last["moment"], last["balance_cents"], counted) if counted != last["balance_cents"] else None
-        openings[key] = _Opening(rows[account[0]]["moment"], opening, stated)
-    return openings
+        found[key] = _Balances(
+            rows[account[0]]["moment"], opening, last["moment"], last["balance_cents"], opening + _add(until)
+        )
+    return found
 
 
 def _add(movements: Iterable[int | None]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 import pyarrow as pa
@@ -19,7 +19,7 @@ from p2p_analytics.frames.schema import PEOPLE, set_dtypes
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import date, datetime
     from zoneinfo import ZoneInfo
 
@@ -37,7 +37,12 @@ _SIDES: Final = {
     "actor_id": ("actor_username", "actor_display_name"),
     "target_user_id": ("target_user_username", "target_user_display_name"),
 }
-_INDEXED: Final = ("payment_id", "date_created", *_SIDES)
+_LINKS: Final = (
+    *(f"CREATE INDEX payments_{column} ON payments({column})" for column in ("payment_id", "date_created", *_SIDES)),
+    # The option names the table with double quotes, because Datasette looks for these.
+    'CREATE VIRTUAL TABLE payments_fts USING fts5(note, content="payments", content_rowid="number")',
+    "INSERT INTO payments_fts(payments_fts) VALUES ('rebuild')",
+)
 
 
 def to_sqlite(
@@ -62,11 +67,8 @@ def to_sqlite(
         PAYMENTS alone need ``as_of``; the people are the ones that they name, and no person is a friend.
     path : str or os.PathLike
         The file; an existing one is replaced as a whole.
-    as_of : datetime, date or str, optional
-        The instant from which the ages of open requests are counted, by default the date of the history's data.
-    end : datetime, date or str, optional
-        The instant at which the payments end, by default the end of the history's data. What recurs is judged there if
-        ``as_of`` is later.
+    as_of, end : datetime, date or str, optional
+        As in `to_excel`.
     tz : str or ZoneInfo
         The zone of days and months; a private history is in UTC.
 
@@ -83,13 +85,9 @@ def to_sqlite(
         "people": _add_people(found.people, found.payments),
         "payments": found.payments,
         "friends": found.friends,
-        **found.tables,
     }
-    about = {"payments": "one row per payment", "people": "one row per person", "friends": "one row per friend"}
-    about |= found.descriptions
-    rows = pd.array([len(tables[name]) if name in tables else None for name in about], dtype="Int64")
-    listed = pd.DataFrame({"name": [*about], "rows": rows, "about": [*about.values()]})
-    _write({"about": listed, **tables}, path, linked=True)
+    notes = {"payments": "one row per payment", "people": "one row per person", "friends": "one row per friend"}
+    _write(found.list_with(tables, notes, title="name"), path, linked=True)
 
 
 def write_database(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[str]) -> None:
@@ -134,7 +132,17 @@ def _write(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[str], *, 
     with atomic_path(path) as temporary:
         try:
             with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as database:
-                _fill(database, ready, linked=linked)
+                # The file is new and replaces another one only when it is complete, so it needs no journal. Sorting
+                # stays in memory, because temporary files could be read.
+                for setting in ("journal_mode = OFF", "synchronous = OFF", "temp_store = MEMORY", "foreign_keys = ON"):
+                    database.execute(f"PRAGMA {setting}")
+                database.execute("BEGIN")
+                for name, table in ready.items():
+                    _fill(database, name, table, linked=linked)
+                if linked:
+                    for statement in _LINKS:
+                        database.execute(statement)
+                database.execute("COMMIT")
         except sqlite3.Error as error:
             raise ConfigurationError(f"Cannot write {path}: {str(error).rstrip('.')}.") from None
 
@@ -153,49 +161,27 @@ def _require_names(names: Iterable[object], refused: re.Pattern[str], *, what: s
         seen[key] = name
 
 
-def _fill(database: sqlite3.Connection, tables: Mapping[str, pa.Table], *, linked: bool) -> None:
-    # The file is new and replaces another one only when it is complete, so it needs no journal. Sorting stays
-    # in memory, because temporary files could be read.
-    for setting in ("journal_mode = OFF", "synchronous = OFF", "temp_store = MEMORY", "foreign_keys = ON"):
-        database.execute(f"PRAGMA {setting}")
-    database.execute("BEGIN")
-    for name, table in tables.items():
-        columns = [f"{_NUMBER} INTEGER PRIMARY KEY"] if linked and name == _PAYMENTS else []
-        columns += [_declare(name, field, linked=linked) for field in table.schema]
-        declared = ",\n  ".join(columns)
-        database.execute(f"CREATE TABLE {_quote(name)} (\n  {declared}\n)")
-        places = ", ".join(["?"] * len(table.column_names))
-        insert = f"INSERT INTO {_quote(name)} ({', '.join(map(_quote, table.column_names))}) VALUES ({places})"  # noqa: S608 - quoted names
-        database.executemany(insert, _list_rows(table))
-    if linked:
-        for column in _INDEXED:
-            database.execute(f"CREATE INDEX payments_{column} ON payments({column})")
-        # The option names the table with double quotes, because Datasette looks for these.
-        search = 'CREATE VIRTUAL TABLE payments_fts USING fts5(note, content="payments", content_rowid="number")'
-        database.execute(search)
-        database.execute("INSERT INTO payments_fts(payments_fts) VALUES ('rebuild')")
-    database.execute("COMMIT")
-
-
-def _declare(table: str, field: pa.Field, *, linked: bool) -> str:
-    """Return the declaration of a column."""
-    words = [_quote(field.name), _TYPES.get(str(field.type), "TEXT")]
-    if linked and table == "people" and field.name == "user_id":
-        words.append("PRIMARY KEY")
-    if linked and table == _PAYMENTS and field.name in _SIDES:
-        words.append("REFERENCES people(user_id)")
-    return " ".join(words)
+def _fill(database: sqlite3.Connection, name: str, table: pa.Table, *, linked: bool) -> None:
+    """Create a table and insert its rows."""
+    declared = [f"{_NUMBER} INTEGER PRIMARY KEY"] if linked and name == _PAYMENTS else []
+    for field in table.schema:
+        words = [_quote(field.name), _TYPES.get(str(field.type), "TEXT")]
+        if linked and (name, field.name) == ("people", "user_id"):
+            words.append("PRIMARY KEY")
+        if linked and name == _PAYMENTS and field.name in _SIDES:
+            words.append("REFERENCES people(user_id)")
+        declared.append(" ".join(words))
+    joined = ",\n  ".join(declared)
+    database.execute(f"CREATE TABLE {_quote(name)} (\n  {joined}\n)")
+    places = ", ".join(["?"] * len(table.column_names))
+    insert = f"INSERT INTO {_quote(name)} ({', '.join(map(_quote, table.column_names))}) VALUES ({places})"  # noqa: S608 - quoted names
+    ready = pa.table([_to_storage(column) for column in table.columns], names=table.column_names)
+    for batch in ready.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        database.executemany(insert, zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
 def _quote(name: str) -> str:
     return '"{}"'.format(name.replace('"', '""'))
-
-
-def _list_rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table as SQLite takes them."""
-    ready = pa.table([_to_storage(column) for column in table.columns], names=table.column_names)
-    for batch in ready.to_batches(max_chunksize=_ROWS_AT_ONCE):
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def _to_storage(column: pa.ChunkedArray) -> pa.ChunkedArray:

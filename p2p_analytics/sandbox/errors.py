@@ -1,23 +1,5 @@
 """Errors of the sandbox: exceptions for its callers, and refusals that become responses with an HTTP status.
 
-::
-
-    SandboxError (P2PAnalyticsError)
-    ├── UnknownPersonError (ValueError)   no person of the town has that username or id
-    ├── SettingError (ValueError)         invalid setting or argument
-    └── RefusalError                      .status .code .headers: becomes the error envelope
-        ├── InvalidParameterError  MissingArgumentError  WrongHostError  TooLargeError
-        ├── NoTokenError  InvalidTokenError  ExpiredTokenError  MissingScopeError
-        ├── DeletedTokenError  RevokedTokenError
-        ├── UnknownClientError  UnapprovedClientError  UnknownScopeError  ResponseTypeError  ForgeryError
-        ├── NoRecipientError  NoteError  AmountError  AmountTooLargeError  SelfPaymentError  OutcomeAmountError
-        ├── NewUserAmountError (OutcomeAmountError)
-        ├── InsufficientFundsError  RoleError  StateError
-        ├── ClientNotFoundError  ClientSecretError  GrantTypeError  RefreshError  UnverifiedError
-        ├── OAuthError  ForeignCodeError  ExpiredCodeError  RedeemedCodeError
-        ├── RateLimitError  ControlError  MediaTypeError
-        └── NotFoundError  MethodError
-
 Codes are strings (document: "Errors"). The document lists no codes: codes that differ from the HTTP status are
 publicly known of the service.
 """
@@ -25,9 +7,14 @@ publicly known of the service.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from types import MappingProxyType
+from typing import ClassVar, Final
 
 from p2p_analytics.errors import P2PAnalyticsError
+
+_NO_TOKEN: Final = {"WWW-Authenticate": "Bearer"}
+_INVALID_TOKEN: Final = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
+_CLIENT: Final = {"WWW-Authenticate": 'Basic realm="oauth"'}
 
 
 class SandboxError(P2PAnalyticsError):
@@ -47,304 +34,209 @@ class RefusalError(SandboxError):
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "500"
+    default: ClassVar[str]  # the message where none is given
+    headers: Mapping[str, str] = MappingProxyType({})
 
-    def __init__(self, message: str, *, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.headers = dict(headers or {})
+    def __init_subclass__(cls, *, code: str, status: int | None = None) -> None:
+        """Declare the HTTP status, by default the one of the base class, and the code."""
+        cls.status, cls.code = status or cls.status, code
+
+    def __init__(self, message: str | None = None, *, headers: Mapping[str, str] | None = None) -> None:
+        self.message = self.default if message is None else message
+        self.headers = headers or self.headers
+        super().__init__(self.message)
 
 
-class InvalidParameterError(RefusalError):
+class InvalidParameterError(RefusalError, status=400, code="400"):
     """Parameter without the documented form."""
 
-    status, code = 400, "400"
 
-
-class WrongHostError(RefusalError):
+class WrongHostError(RefusalError, status=400, code="400"):
     """Host header with another host, as after DNS rebinding."""
 
-    status, code = 400, "400"
 
-
-class MissingArgumentError(RefusalError):
+class MissingArgumentError(RefusalError, status=400, code="241"):
     """Required parameter is missing."""
 
-    status, code = 400, "241"
 
-
-class UnknownClientError(RefusalError):
+class UnknownClientError(RefusalError, status=400, code="250"):
     """Client id of no application."""
 
-    status, code = 400, "250"
 
-
-class UnapprovedClientError(RefusalError):
+class UnapprovedClientError(RefusalError, status=400, code="245"):
     """Application without a valid redirect URL on file."""
 
-    status, code = 400, "245"
 
-
-class UnknownScopeError(RefusalError):
+class UnknownScopeError(RefusalError, status=400, code="246"):
     """Requested scope that the document does not list."""
 
-    status, code = 400, "246"
 
-
-class ResponseTypeError(RefusalError):
+class ResponseTypeError(RefusalError, status=400, code="249"):
     """Unsupported response type."""
 
-    status, code = 400, "249"
 
-
-class NoTokenError(RefusalError):
+class NoTokenError(RefusalError, status=401, code="267"):
     """Request without an access token."""
 
-    status, code = 401, "267"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "You did not pass a valid OAuth access token: add the access_token parameter.",
-            headers={"WWW-Authenticate": "Bearer"},
-        )
+    default = "You did not pass a valid OAuth access token: add the access_token parameter."
+    headers = _NO_TOKEN
 
 
-class InvalidTokenError(RefusalError):
+class InvalidTokenError(RefusalError, status=401, code="261"):
     """Access token that was never issued."""
 
-    status, code = 401, "261"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "You did not pass a valid OAuth access token.",
-            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
-        )
+    default = "You did not pass a valid OAuth access token."
+    headers = _INVALID_TOKEN
 
 
-class ExpiredTokenError(RefusalError):
+class ExpiredTokenError(RefusalError, status=401, code="265"):
     """Expired access token."""
 
-    status, code = 401, "265"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Your OAuth access token has expired.",
-            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
-        )
+    default = "Your OAuth access token has expired."
+    headers = _INVALID_TOKEN
 
 
-class MissingScopeError(RefusalError):
+class MissingScopeError(RefusalError, status=403, code="260"):
     """Access token without the scope that the endpoint requires."""
-
-    status, code = 403, "260"
 
     def __init__(self, scope: str) -> None:
         super().__init__(f"This needs an access token with the scope {scope}: authorize the application for it.")
 
 
-class DeletedTokenError(RefusalError):
+class DeletedTokenError(RefusalError, status=401, code="259"):
     """Access token that was replaced by a refresh, or belongs to a deleted application."""
 
-    status, code = 401, "259"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Your OAuth access token was replaced or deleted.",
-            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
-        )
+    default = "Your OAuth access token was replaced or deleted."
+    headers = _INVALID_TOKEN
 
 
-class RevokedTokenError(RefusalError):
+class RevokedTokenError(RefusalError, status=401, code="262"):
     """Access token that the user revoked, or that came from a code used twice."""
 
-    status, code = 401, "262"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Your OAuth access token was revoked.",
-            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
-        )
+    default = "Your OAuth access token was revoked."
+    headers = _INVALID_TOKEN
 
 
-class ForgeryError(RefusalError):
+class ForgeryError(RefusalError, status=403, code="240"):
     """Form that does not belong to a page shown to this browser."""
 
-    status, code = 403, "240"
 
-
-class NoRecipientError(RefusalError):
+class NoRecipientError(RefusalError, status=400, code="1343"):
     """Recipient that is neither the id of a user, nor an email address, nor a US phone number."""
 
-    status, code = 400, "1343"
 
-
-class NoteError(RefusalError):
+class NoteError(RefusalError, status=400, code="1355"):
     """Note that is missing, too long or not storable."""
 
-    status, code = 400, "1355"
 
-
-class AmountError(RefusalError):
+class AmountError(RefusalError, status=400, code="1323"):
     """Amount that is zero or not a number of whole cents."""
 
-    status, code = 400, "1323"
 
-
-class AmountTooLargeError(RefusalError):
+class AmountTooLargeError(RefusalError, status=400, code="1357"):
     """Amount above the limit of one payment."""
 
-    status, code = 400, "1357"
 
-
-class SelfPaymentError(RefusalError):
+class SelfPaymentError(RefusalError, status=400, code="1356"):
     """Payment or charge to the caller."""
 
-    status, code = 400, "1356"
 
-
-class OutcomeAmountError(RefusalError):
+class OutcomeAmountError(RefusalError, status=400, code="503"):
     """Amount to the fixed test user that is not in the document's table."""
 
-    status, code = 400, "503"
 
-
-class NewUserAmountError(OutcomeAmountError):
+class NewUserAmountError(OutcomeAmountError, code="502"):
     """Amount to the fixed test user that the document's table lists for unregistered addresses."""
 
-    code = "502"
 
-
-class InsufficientFundsError(RefusalError):
+class InsufficientFundsError(RefusalError, status=409, code="1319"):
     """Request that the balance does not cover; it stays pending."""
 
-    status, code = 409, "1319"
 
-
-class RoleError(RefusalError):
+class RoleError(RefusalError, status=403, code="403"):
     """Action on a visible payment that only the other party may take."""
 
-    status, code = 403, "403"
 
-
-class UnverifiedError(RefusalError):
+class UnverifiedError(RefusalError, status=403, code="403"):
     """Registration of an application by a user without a verified identity."""
 
-    status, code = 403, "403"
 
-
-class StateError(RefusalError):
+class StateError(RefusalError, status=409, code="409"):
     """Action that requires a pending payment, on one that is not pending."""
 
-    status, code = 409, "409"
 
-
-class OAuthError(RefusalError):
+class OAuthError(RefusalError, status=400, code="240"):
     """Refusal of the token exchange without a separate error code."""
 
-    status, code = 400, "240"
 
-
-class ClientNotFoundError(RefusalError):
+class ClientNotFoundError(RefusalError, status=401, code="244"):
     """Token exchange with an unknown client id."""
 
-    status, code = 401, "244"
-
-    def __init__(self) -> None:
-        super().__init__("No application has this client_id.", headers={"WWW-Authenticate": 'Basic realm="oauth"'})
+    default = "No application has this client_id."
+    headers = _CLIENT
 
 
-class ClientSecretError(RefusalError):
+class ClientSecretError(RefusalError, status=401, code="247"):
     """Wrong client secret."""
 
-    status, code = 401, "247"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "client_secret is not the secret of this application.", headers={"WWW-Authenticate": 'Basic realm="oauth"'}
-        )
+    default = "client_secret is not the secret of this application."
+    headers = _CLIENT
 
 
-class ForeignCodeError(OAuthError):
+class ForeignCodeError(OAuthError, code="255"):
     """Code of another application."""
 
-    code = "255"
-
-    def __init__(self) -> None:
-        super().__init__("This code belongs to another application.")
+    default = "This code belongs to another application."
 
 
-class ExpiredCodeError(OAuthError):
+class ExpiredCodeError(OAuthError, code="256"):
     """Expired code."""
 
-    code = "256"
-
-    def __init__(self) -> None:
-        super().__init__("This code has expired: send the user to the authorization page again.")
+    default = "This code has expired: send the user to the authorization page again."
 
 
-class RedeemedCodeError(OAuthError):
+class RedeemedCodeError(OAuthError, code="257"):
     """Code that was used before, so it may have leaked."""
 
-    code = "257"
-
-    def __init__(self) -> None:
-        super().__init__("This code was already redeemed, so the tokens made from it are revoked.")
+    default = "This code was already redeemed, so the tokens made from it are revoked."
 
 
-class RefreshError(RefusalError):
+class RefreshError(RefusalError, status=400, code="275"):
     """Refresh token that is unknown, replaced, revoked or of another application."""
 
-    status, code = 400, "275"
-
-    def __init__(self) -> None:
-        super().__init__("This refresh token is not valid: send the user to the authorization page again.")
+    default = "This refresh token is not valid: send the user to the authorization page again."
 
 
-class GrantTypeError(RefusalError):
+class GrantTypeError(RefusalError, status=400, code="276"):
     """Unsupported grant type."""
 
-    status, code = 400, "276"
 
-
-class NotFoundError(RefusalError):
+class NotFoundError(RefusalError, status=404, code="283"):
     """Resource that does not exist or that the token's owner may not see; both look the same."""
 
-    status, code = 404, "283"
-
-    def __init__(self, message: str = "Resource not found.") -> None:
-        super().__init__(message)
+    default = "Resource not found."
 
 
-class RateLimitError(RefusalError):
+class RateLimitError(RefusalError, status=429, code="277"):
     """Too many requests of a user, application or address."""
 
-    status, code = 429, "277"
+    default = "You have exceeded the rate limit: wait for the seconds of Retry-After."
 
     def __init__(self, seconds: int) -> None:
-        super().__init__(
-            "You have exceeded the rate limit: wait for the seconds of Retry-After.",
-            headers={"Retry-After": str(seconds)},
-        )
+        super().__init__(headers={"Retry-After": str(seconds)})
 
 
-class ControlError(RefusalError):
+class ControlError(RefusalError, status=403, code="403"):
     """Request to a control route without the header that web pages cannot send."""
 
-    status, code = 403, "403"
 
-
-class MediaTypeError(RefusalError):
+class MediaTypeError(RefusalError, status=415, code="415"):
     """Body of a control route with a media type other than JSON."""
 
-    status, code = 415, "415"
 
-
-class MethodError(RefusalError):
+class MethodError(RefusalError, status=405, code="405"):
     """Method that the path does not support."""
 
-    status, code = 405, "405"
 
-
-class TooLargeError(RefusalError):
+class TooLargeError(RefusalError, status=413, code="413"):
     """Request body that is larger than any documented request."""
-
-    status, code = 413, "413"

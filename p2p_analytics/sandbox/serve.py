@@ -6,61 +6,35 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from p2p_analytics.sandbox.server import SandboxServer
-from p2p_analytics.sandbox.town import build
 
 
-def serve(  # noqa: PLR0913 - each is one option of the command
-    port: int = 8400,
-    *,
-    db: str | Path | None = None,
-    seed: int = build.SEED,
-    people: int | None = None,
-    years: int | None = None,
-    latency: float = 0.0,
-    dialect: str = "documented",
-    strict_redirect: bool = False,
-    rate_limit: tuple[int, float] | None = None,
-    faults: str = "",
-    rate_limit_status: int = 429,
-) -> None:
-    """Run a sandbox in the foreground until Ctrl-C or SIGTERM.
+def serve(port: int = 8400, **settings: Any) -> None:  # noqa: ANN401 - as SandboxServer declares them
+    """Run a sandbox in the foreground until Ctrl-C or SIGTERM; the settings are the ones of `SandboxServer`.
 
     Prints the base URL, a few usernames, the client id, the authorization address, and the command that signs in.
     """
-    sandbox = SandboxServer(
-        seed,
-        people=people,
-        years=years,
-        port=port,
-        db=db,
-        latency=latency,
-        dialect=dialect,
-        strict_redirect=strict_redirect,
-        rate_limit=rate_limit,
-        faults=faults,
-        rate_limit_status=rate_limit_status,
-    )
-    with _interrupt_on_signals(), contextlib.suppress(KeyboardInterrupt), sandbox as server:
-        print(_welcome(server), flush=True)  # noqa: T201 - the command's output
+    with (
+        _interrupt_on_signals(),
+        contextlib.suppress(KeyboardInterrupt),
+        SandboxServer(port=port, **settings) as server,
+    ):
+        names = ", ".join(one.username for one in server.people[:5])
+        print(  # noqa: T201 - the command's output
+            f"Base URL     {server.base_url}\n"
+            f"People       {names} ({len(server.people)} in all)\n"
+            f"Client id    {server.client_id}\n"
+            f"For a token  open {server.authorize_url()}\n"
+            "             and read access_token in the address you are sent to; nothing needs to answer there\n"
+            f"To sign in   p2p-analytics login --base-url {server.base_url} --client-id {server.client_id}\n"
+            f"Your own app open {server.base_url}/account/developer to register it\n"
+            "Stop with Ctrl-C.",
+            flush=True,
+        )
         threading.Event().wait()
-
-
-def _welcome(server: SandboxServer) -> str:
-    names = ", ".join(one.username for one in server.people[:5])
-    return (
-        f"Base URL     {server.base_url}\n"
-        f"People       {names} ({len(server.people)} in all)\n"
-        f"Client id    {server.client_id}\n"
-        f"For a token  open {server.authorize_url()}\n"
-        "             and read access_token in the address you are sent to; nothing needs to answer there\n"
-        f"To sign in   p2p-analytics login --base-url {server.base_url} --client-id {server.client_id}\n"
-        f"Your own app open {server.base_url}/account/developer to register it\n"
-        "Stop with Ctrl-C."
-    )
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from p2p_analytics.sandbox.domain.test_user import TEST_USER
 from p2p_analytics.sandbox.domain.tokens import Tokens
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.faults.settings import AdjustableSettings, RequestSettings
-from p2p_analytics.sandbox.http.dialects import dialect_named
+from p2p_analytics.sandbox.http.dialects import Dialect, observed_dialect
 from p2p_analytics.sandbox.runtime.middleware import RequestMiddleware
 from p2p_analytics.sandbox.runtime.request_log import RequestLog
 from p2p_analytics.sandbox.runtime.temporary import temporary_folder
@@ -299,13 +299,13 @@ class SandboxServer(TownControls, AdjustableSettings):
         return Plan(self.seed, *self._size, self._start, self._with_series)
 
     def _application(self) -> RequestMiddleware:
-        dialect = dialect_named(self._dialect, application=_DEMO.name, rate_limit_status=self._rate_limit_status)
+        observed = observed_dialect(_DEMO.name, self._rate_limit_status)
         return create_app(
             self.store,
             self._tokens,
             self.base_url,
             request_log=self.requests,
-            dialect=dialect,
+            dialect=observed if self._dialect == observed.name else Dialect(),
             strict_redirect=self._strict_redirect,
             request_settings=self._request_settings,
             controlled=self,

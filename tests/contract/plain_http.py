@@ -1,4 +1,4 @@
-"""Requests in the form of the interface document, without the toolkit's vocabulary or client."""
+"""Fields, and requests in the form, of the interface document, without the toolkit's vocabulary or client."""
 
 from __future__ import annotations
 
@@ -13,9 +13,18 @@ if TYPE_CHECKING:
 
 
 EVERY = ("access_profile", "access_email", "access_phone", "access_balance", "access_friends", "make_payments")
-
-
 MAYA, SAM = "maya-lindqvist", "sam-rivera"
+FIELDS = {
+    "User": (
+        "id username first_name last_name display_name date_joined profile_picture_url about email phone is_friend "
+        "friends_count"
+    ),
+    "Friend": "username about last_name display_name first_name profile_picture_url id",
+    "EmbeddedUser": "username first_name last_name display_name about profile_picture_url id date_joined",
+    "Payment": "id status note amount action date_created date_completed audience target actor fee refund medium",
+    "ListedPayment": "status date_completed target audience actor note amount action date_created id",
+    "Target": "type email phone user",
+}
 
 
 class Answer(NamedTuple):
@@ -32,11 +41,8 @@ def send(town: SandboxServer, method: str, path: str, token: str | None, **field
     place = {"params" if method == "GET" else "data": given}
     response = requests.request(method, town.base_url + path, timeout=10, allow_redirects=False, **place)
     is_json = response.headers["Content-Type"].startswith("application/json")
-    return Answer(
-        response.status_code,
-        response.headers,
-        json.loads(response.content, parse_float=Decimal) if is_json else response.text,
-    )
+    body = json.loads(response.content, parse_float=Decimal) if is_json else response.text
+    return Answer(response.status_code, response.headers, body)
 
 
 def get(town: SandboxServer, path: str, who: str = MAYA, **query: str) -> Any:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
 from contract.plain_http import EVERY, MAYA, get, send
 
 from p2p_analytics.sandbox import SandboxServer
-from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-town = sandbox_fixture(people=9, years=1)
 
 
 @pytest.fixture(scope="module")
@@ -70,11 +67,3 @@ def test_a_token_of_the_client_side_flow(space: str) -> None:
         assert send(own, "GET", "/me", token).status == 200
         time[0] += 1
         assert send(own, "GET", "/me", token).status == 401
-
-
-def test_a_redirect_override(town: SandboxServer) -> None:
-    """`redirect_uri` replaces the registered URL, with another path."""
-    elsewhere = "http://127.0.0.1/back/7?for=maya"
-    start = f"{town.base_url}/oauth/authorize?client_id={town.client_id}&scope=access_profile"
-    landed = town.sign_in(f"{start}&redirect_uri={quote(elsewhere, safe='')}", MAYA)
-    assert landed.startswith(f"{elsewhere}&access_token=")

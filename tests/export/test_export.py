@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import os
 import re
 import stat
@@ -11,8 +10,10 @@ import types
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -39,6 +40,7 @@ NASTY = [
     "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f1fa\U0001f1f8", "\u202eabc", "x" * 5000,
 ]  # fmt: skip
 
+FILES = ((to_csv, read_csv), (to_parquet, read_parquet))
 FAR = pd.Series(np.array(["0000-12-31", "2024-05-31", "10000-01-01"], dtype="datetime64[us]"))
 
 
@@ -59,15 +61,11 @@ def test_csv_gives_back_nasty_text(tmp_path: Path) -> None:
     frame = payments(payment_id=[f"{i:020d}" for i in range(len(NASTY))], note=NASTY)
     to_csv(frame, tmp_path / "p.csv")
     assert_frame_equal(read_csv(tmp_path / "p.csv"), frame)
-
-
-@pytest.mark.parametrize("text", NASTY, ids=ascii)
-def test_csv_gives_back_one_cell(tmp_path: Path, text: str) -> None:
-    """One cell alone, with a null before and after it, survives in a column of any name, defused and raw."""
-    frame = pd.DataFrame({"band": pd.Series([None, text, None], dtype="str")})
-    for raw in (False, True):
-        to_csv(frame, tmp_path / "p.csv", raw=raw)
-        assert_frame_equal(read_csv(tmp_path / "p.csv", raw=raw), frame)
+    for text in NASTY:  # one cell between nulls, in a column of any name
+        frame = pd.DataFrame({"band": pd.Series([None, text, None], dtype="str")})
+        for raw in (False, True):
+            to_csv(frame, tmp_path / "p.csv", raw=raw)
+            assert_frame_equal(read_csv(tmp_path / "p.csv", raw=raw), frame)
 
 
 def test_csv_text_is_what_the_rules_say(tmp_path: Path) -> None:
@@ -91,23 +89,15 @@ def test_csv_text_is_what_the_rules_say(tmp_path: Path) -> None:
     )
 
 
-def test_csv_raw_leaves_text_alone(tmp_path: Path) -> None:
-    """With raw=True the cells are the texts themselves, for programs."""
-    to_csv(pd.DataFrame({"note": ["=1", "'x"]}), tmp_path / "p.csv", raw=True)
-    assert cells(tmp_path / "p.csv") == [["note"], ["=1"], ["'x"]]
-
-
-def test_negative_numbers_are_not_defused(tmp_path: Path) -> None:
-    """A minus before a number is a number: spreadsheets must go on adding it up."""
-    to_csv(pd.DataFrame({"flow_cents": [-5], "net": [-0.05]}), tmp_path / "p.csv")
-    assert cells(tmp_path / "p.csv")[1] == ["-5", "-0.05"]
-
-
-def test_column_names_are_defused_too(tmp_path: Path) -> None:
-    """A name is a cell of text as well."""
-    frame = pd.DataFrame({"=HYPERLINK(1)": pd.Series(["x"], dtype="str")})
+def test_what_is_defused(tmp_path: Path) -> None:
+    """Column names are, numbers are not, so that spreadsheets go on adding them up, and nothing is with raw=True."""
+    frame = pd.DataFrame(
+        {"=HYPERLINK(1)": ["=1", "'x"], "flow_cents": pd.array([-5, 6], dtype="Int64"), "net": [-0.05, 1]}
+    )
+    to_csv(frame, tmp_path / "p.csv", raw=True)
+    assert cells(tmp_path / "p.csv") == [[*frame], ["=1", "-5", "-0.05"], ["'x", "6", "1.0"]]
     to_csv(frame, tmp_path / "p.csv")
-    assert cells(tmp_path / "p.csv")[0] == ["'=HYPERLINK(1)"]
+    assert cells(tmp_path / "p.csv")[:2] == [["'=HYPERLINK(1)", "flow_cents", "net"], ["'=1", "-5", "-0.05"]]
     assert_frame_equal(read_csv(tmp_path / "p.csv"), frame)
 
 
@@ -118,7 +108,7 @@ INSTANTS = st.one_of(
 )  # fmt: skip
 ROW = st.tuples(st.one_of(st.none(), TEXT), TEXT, CENTS, INSTANTS, st.one_of(st.none(), st.booleans()))
 ANY_EXAMPLE = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
 )
 
 
@@ -141,11 +131,9 @@ def test_any_frame_comes_back(tmp_path: Path, rows: list[tuple[object, ...]]) ->
     to_csv(frame, tmp_path / "p.csv")
     known = [column for column in frame if column != "is_friend" or frame[column].notna().any()]
     assert_frame_equal(read_csv(tmp_path / "p.csv")[known], frame[known])
-    for row in cells(tmp_path / "p.csv")[1:]:
-        for text in row[:2]:
-            assert not text.lstrip(" \u00a0\ufeff").startswith(TRIGGERS), text
-            for line in re.split("[\r\n]", text):
-                assert not line.lstrip(" \u00a0\ufeff").startswith(TRIGGERS), text
+    for text in (text for row in cells(tmp_path / "p.csv")[1:] for text in row[:2]):
+        for line in re.split("[\r\n]", text):
+            assert not line.lstrip(" \u00a0\ufeff").startswith(TRIGGERS), text
 
 
 @ANY_EXAMPLE
@@ -162,7 +150,7 @@ def test_any_float_comes_back_exactly(tmp_path: Path, values: list[float]) -> No
 def test_schema_dtypes_hold_whatever_the_data(tmp_path: Path, columns: dict[str, str], rows: int) -> None:
     """No rows, or nothing but nulls, come back with the schema's columns and dtypes."""
     frame = frame_from_columns({}, columns, rows)
-    for write, read in ((to_csv, read_csv), (to_parquet, read_parquet)):
+    for write, read in FILES:
         write(frame, tmp_path / "f")
         assert_frame_equal(read(tmp_path / "f"), frame)
 
@@ -174,19 +162,18 @@ def test_problems_come_back(tmp_path: Path) -> None:
     odd = {"code": "unexpected", "line": 7, "payment_id": "007", "field": "status", "value": "1", "problem": "odd"}
     own = pd.DataFrame({"line": ["M4"], "cents": [1.5], "first_day": np.array(["2024-05-01"], "datetime64[us]")})
     for frame in (*(frame_from_rows(rows, schema.PROBLEMS) for rows in ([gap, odd], [odd])), own):
-        for write, read in ((to_csv, read_csv), (to_parquet, read_parquet)):
+        for write, read in FILES:
             write(frame, tmp_path / "f")
             assert_frame_equal(read(tmp_path / "f"), frame)
 
 
-@pytest.mark.parametrize("write", [to_csv, to_parquet])
-def test_an_index_with_a_name_is_not_lost(tmp_path: Path, write: Callable[..., None]) -> None:
+def test_an_index_with_a_name_is_not_lost(tmp_path: Path) -> None:
     """A group key in the index cannot be written: the error asks to make it a column."""
     table = pd.DataFrame({"person": ["Noor", "Theo"], "flow_cents": [1, 2]}).groupby("person").sum()
-    with pytest.raises(SchemaError, match=r"reset_index\(\)"):
-        write(table, tmp_path / "f")
+    for write in (to_csv, to_parquet):
+        with pytest.raises(SchemaError, match=r"reset_index\(\)"):
+            write(table, tmp_path / "f")
     assert not (tmp_path / "f").exists()
-    write(table.reset_index(), tmp_path / "f")
 
 
 def test_analysis_tables_come_back_nullable(tmp_path: Path) -> None:
@@ -205,20 +192,15 @@ def test_analysis_tables_come_back_nullable(tmp_path: Path) -> None:
     assert_frame_equal(read_csv(tmp_path / "t.csv"), frame.astype({"payments": "Int64", "is_friend": "boolean"}))
 
 
-def test_categoricals_come_back_as_text(tmp_path: Path) -> None:
-    """A categorical's values are kept, its categories are not: both kinds of file hold plain text."""
-    frame = pd.DataFrame({"status": pd.Categorical(["settled", None, "pending"])})
-    for write, read in ((to_csv, read_csv), (to_parquet, read_parquet)):
+def test_categories_and_zones_are_not_kept(tmp_path: Path) -> None:
+    """A categorical comes back as text, and an instant in UTC."""
+    words = ["settled", None]
+    local = pd.Series(pd.to_datetime(["2024-05-31T18:30:00Z", None])).dt.tz_convert("America/New_York")
+    frame = pd.DataFrame({"status": pd.Categorical(words), "date_created": local})
+    expected = pd.DataFrame({"status": pd.Series(words), "date_created": local.dt.tz_convert("UTC").dt.as_unit("us")})
+    for write, read in FILES:
         write(frame, tmp_path / "f")
-        assert_frame_equal(read(tmp_path / "f"), pd.DataFrame({"status": pd.Series(["settled", None, "pending"])}))
-
-
-def test_other_zones_are_written_in_utc(tmp_path: Path) -> None:
-    """The instant is kept, the zone it was shown in is not."""
-    local = pd.Series(pd.to_datetime(["2024-05-31T18:30:00Z"])).dt.tz_convert("America/New_York")
-    for write, read in ((to_csv, read_csv), (to_parquet, read_parquet)):
-        write(pd.DataFrame({"date_created": local}), tmp_path / "f")
-        assert read(tmp_path / "f")["date_created"].tolist() == [pd.Timestamp("2024-05-31T18:30:00Z")]
+        assert_frame_equal(read(tmp_path / "f"), expected)
 
 
 def test_csv_saved_again_by_a_spreadsheet(tmp_path: Path) -> None:
@@ -277,6 +259,13 @@ def test_parquet_of_another_engine_is_read(tmp_path: Path) -> None:
         read_parquet(tmp_path / "p.parquet")
 
 
+def test_a_relation_is_refused(tmp_path: Path) -> None:
+    """The error says how to make a pandas frame of it."""
+    relation = duckdb.connect().sql("SELECT 'secret' AS a")
+    with pytest.raises(SchemaError, match=r"frame, not of duckdb\.DuckDBPyRelation: pass frame\.df\(\)\.$"):
+        to_csv(relation, tmp_path / "f")
+
+
 @pytest.mark.parametrize(
     ("frame", "named"),
     [
@@ -291,10 +280,9 @@ def test_parquet_of_another_engine_is_read(tmp_path: Path) -> None:
         (pd.DataFrame({1: ["a"]}), "names"),
         (pd.DataFrame([["a", "b"]], columns=["x", "x"]), "names"),
         (pd.DataFrame(index=[1]), "names"),
-        (
-            types.SimpleNamespace(payments=pd.DataFrame()),
-            "a pandas frame, not of types.SimpleNamespace: pass history.payments",
-        ),
+        (types.SimpleNamespace(payments=pd.DataFrame()), "frame, not of types.SimpleNamespace: pass history.payments"),
+        (pl.DataFrame({"a": ["secret"]}), r"frame, not of polars\.DataFrame: pass frame\.to_pandas\(\)\.$"),
+        (pl.LazyFrame({"a": [1]}), r"frame, not of polars\.LazyFrame: pass frame\.collect\(\)\.to_pandas\(\)\.$"),
     ],
 )
 def test_what_files_cannot_hold_is_refused_by_name(tmp_path: Path, frame: pd.DataFrame, named: str) -> None:
@@ -305,16 +293,13 @@ def test_what_files_cannot_hold_is_refused_by_name(tmp_path: Path, frame: pd.Dat
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"a,a\n1,2\n", b",b\n1,2\n", b"a,b\n1\n", b"note\n\xff\n", b"amount_cents\nx\n"]
-)
-def test_what_is_no_table_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
     """An empty file, names twice or missing, a short row, no UTF-8, or a word for cents: one sentence with the path."""
-    (tmp_path / "p.csv").write_bytes(content)
-    with pytest.raises(SchemaError, match=r"p\.csv"):
-        read_csv(tmp_path / "p.csv")
-    with pytest.raises(SchemaError, match=r"p\.csv"):
-        read_parquet(tmp_path / "p.csv")
+    for content in (b"", b"a,a\n1,2\n", b",b\n1,2\n", b"a,b\n1\n", b"note\n\xff\n", b"amount_cents\nx\n"):
+        (tmp_path / "p.csv").write_bytes(content)
+        for read in (read_csv, read_parquet):
+            with pytest.raises(SchemaError, match=r"p\.csv"):
+                read(tmp_path / "p.csv")
 
 
 def test_what_is_no_text_is_not_quoted(tmp_path: Path) -> None:
@@ -326,9 +311,7 @@ def test_what_is_no_text_is_not_quoted(tmp_path: Path) -> None:
             read_csv(tmp_path / "p.csv")
         sentence = str(caught.value).removeprefix(str(tmp_path))
         assert sentence.startswith("/p.csv cannot be read as a table: ")
-        assert sentence.isprintable()
-        assert "\ufffd" not in sentence
-        assert len(sentence) < 250
+        assert (sentence.isprintable(), "\ufffd" in sentence, len(sentence) < 250) == (True, False, True)
 
 
 @pytest.mark.parametrize("write", [to_csv, to_parquet])
@@ -359,30 +342,17 @@ def test_writing_replaces_a_link_and_not_what_it_points_to(tmp_path: Path) -> No
     (tmp_path / "elsewhere").write_text("mine")
     (tmp_path / "f").symlink_to(tmp_path / "elsewhere")
     to_csv(pd.DataFrame({"note": ["x"]}), tmp_path / "f")
-    assert (tmp_path / "elsewhere").read_text() == "mine"
-    assert not (tmp_path / "f").is_symlink()
+    assert ((tmp_path / "elsewhere").read_text(), (tmp_path / "f").is_symlink()) == ("mine", False)
 
 
-@pytest.mark.parametrize("name", ["missing/f", ".", "file/f", "a\0b", "x" * 300])
-def test_a_path_that_cannot_be_used_is_one_sentence(tmp_path: Path, name: str) -> None:
+def test_a_path_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
     """No such folder, a folder itself, a file as a folder, NUL, too long a name: ConfigurationError, both ways."""
     (tmp_path / "file").touch()
-    for call in (lambda path: to_csv(pd.DataFrame({"note": ["x"]}), path), read_csv, read_parquet):
-        with pytest.raises(ConfigurationError) as caught:
-            call(tmp_path / name)
-        assert "\n" not in str(caught.value)
-        assert str(caught.value).endswith(".")
+    for name in ("missing/f", ".", "file/f", "a\0b", "x" * 300):
+        for call in (lambda path: to_csv(pd.DataFrame({"note": ["x"]}), path), read_csv, read_parquet):
+            with pytest.raises(ConfigurationError, match=r"\A[^\n]*\.\Z"):
+                call(tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_python_reads_the_same_cells(tmp_path: Path) -> None:
-    """The file is plain CSV: Python's own reader and pandas' see the same rows and cells."""
-    frame = payments(payment_id=["1", "2"], note=["a\r\nb", 'c,"d"'])
-    to_csv(frame, tmp_path / "p.csv")
-    note = frame.columns.get_loc("note")
-    assert [row[note] for row in cells(tmp_path / "p.csv")[1:]] == ["a\r\nb", 'c,"d"']
-    other = pd.read_csv(io.BytesIO((tmp_path / "p.csv").read_bytes()), dtype="str")
-    assert other["note"].tolist() == ["a\r\nb", 'c,"d"']
 
 
 def test_a_csv_file_is_the_same_however_often_its_cells_repeat(tmp_path: Path) -> None:

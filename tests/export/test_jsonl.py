@@ -32,10 +32,18 @@ def test_each_row_is_an_object(tmp_path: Path) -> None:
     assert [list(row) for row in read] == [list(PAYMENTS)] * 2
 
 
-def test_a_frame_may_have_a_column_of_payments(tmp_path: Path) -> None:
-    """The table of an analysis is written as it is, also with a column named like the payments of a history."""
-    p2p.to_jsonl(pd.DataFrame({"month": ["2024-05"], "payments": [3]}), tmp_path / "t.jsonl")
-    assert (tmp_path / "t.jsonl").read_text("utf-8") == '{"month":"2024-05","payments":3}\n'
+def test_other_frames(tmp_path: Path) -> None:
+    """A frame may have a column named like the payments of a history, NaN is null, and no rows give an empty file."""
+    for frame, content in (
+        (pd.DataFrame({"month": ["2024-05"], "payments": [3]}), '{"month":"2024-05","payments":3}\n'),
+        (pd.DataFrame({"share": [0.5, float("nan")]}), '{"share":0.5}\n{"share":null}\n'),
+        (frame_from_rows([], {**PAYMENTS, "file": "str"}), ""),
+    ):
+        p2p.to_jsonl(frame, tmp_path / "t.jsonl")
+        assert (tmp_path / "t.jsonl").read_text("utf-8") == content
+    with pytest.raises(SchemaError, match="'share' holds infinity"):
+        p2p.to_jsonl(pd.DataFrame({"share": [float("inf")]}), tmp_path / "q.jsonl")
+    assert not (tmp_path / "q.jsonl").exists()
 
 
 def test_hostile_texts_come_back(tmp_path: Path) -> None:
@@ -44,21 +52,3 @@ def test_hostile_texts_come_back(tmp_path: Path) -> None:
     p2p.to_jsonl(pd.DataFrame({"note": pd.Series(texts, dtype="str")}), tmp_path / "p.jsonl")
     lines = (tmp_path / "p.jsonl").read_bytes().split(b"\n")
     assert [json.loads(line)["note"] for line in lines[:-1]] == texts
-
-
-def test_a_history_gives_its_payments_and_no_rows_an_empty_file(tmp_path: Path) -> None:
-    """The rows of a frame of statements keep their columns; a frame without rows gives a file without lines."""
-    frame = frame_from_rows([{"payment_id": "1", "file": "may.csv"}], {**PAYMENTS, "file": "str"})
-    p2p.to_jsonl(frame, tmp_path / "p.jsonl")
-    assert json.loads((tmp_path / "p.jsonl").read_bytes())["file"] == "may.csv"
-    p2p.to_jsonl(frame.head(0), tmp_path / "p.jsonl")
-    assert (tmp_path / "p.jsonl").read_bytes() == b""
-
-
-def test_infinity_is_refused(tmp_path: Path) -> None:
-    """JSON has no infinity; NaN is null, as everywhere."""
-    p2p.to_jsonl(pd.DataFrame({"share": [0.5, float("nan")]}), tmp_path / "p.jsonl")
-    assert (tmp_path / "p.jsonl").read_bytes() == b'{"share":0.5}\n{"share":null}\n'
-    with pytest.raises(SchemaError, match="'share' holds infinity"):
-        p2p.to_jsonl(pd.DataFrame({"share": [float("inf")]}), tmp_path / "q.jsonl")
-    assert not (tmp_path / "q.jsonl").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from support.frames import frame_from_rows
 from support.hostile_texts import TEXTS
-from support.statements.ledgers import ask_hledger, load_beancount, make_row, needs_hledger
+from support.statements.ledgers import ask_hledger, load_beancount, make_row
 
 SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
 
@@ -32,47 +33,40 @@ ROWS = [
 ]
 # By hand: the settled amounts of ROWS.
 BALANCES = {
-    ("Assets:P2P", "USD"): "-742.51",
-    ("Assets:P2P", "GBP"): "-9.99",
-    ("Assets:P2P", "XXX"): "-0.10",
-    ("Expenses:People", "USD"): "12.51",
-    ("Expenses:People", "XXX"): "0.07",
-    ("Expenses:Fees", "XXX"): "0.03",
-    ("Income:People", "USD"): "-20.00",
-    ("Assets:Transfers", "USD"): "750.00",
-    ("Expenses:Merchants", "GBP"): "9.99",
-}
+    ("Assets:P2P", "USD"): "-742.51", ("Assets:P2P", "GBP"): "-9.99", ("Assets:P2P", "XXX"): "-0.10",
+    ("Expenses:People", "USD"): "12.51", ("Expenses:People", "XXX"): "0.07", ("Expenses:Fees", "XXX"): "0.03",
+    ("Income:People", "USD"): "-20.00", ("Assets:Transfers", "USD"): "750.00", ("Expenses:Merchants", "GBP"): "9.99",
+}  # fmt: skip
 
 
-def expect(balances: dict[tuple[str, str], str]) -> dict[tuple[str, str], Decimal]:
-    """Return balances as decimals."""
-    return {key: Decimal(amount) for key, amount in balances.items()}
+def check(source: Any, folder: Path, expected: dict[tuple[str, str], Any], **arguments: Any) -> str:
+    """Check the balances of both kinds of ledgers of rows or a history, and return the text for beancount."""
+    source = frame_from_rows(source, {**PAYMENTS, **STATEMENT}) if isinstance(source, list) else source
+    decimals = {key: Decimal(amount) for key, amount in expected.items()}
+    p2p.to_beancount(source, folder / "p.beancount", **arguments)
+    assert load_beancount(folder / "p.beancount")[1] == decimals
+    if shutil.which("hledger"):
+        p2p.to_hledger(source, folder / "p.journal", **arguments)
+        assert ask_hledger(folder / "p.journal") == decimals
+    return (folder / "p.beancount").read_text("utf-8")
 
 
-def test_beancount_accepts_the_ledger(tmp_path: Path) -> None:
-    """Each settled row is a transaction on the day of its completion, with its id and the balances counted by hand."""
-    p2p.to_beancount(frame_from_rows(ROWS, PAYMENTS), tmp_path / "p.beancount")
-    entries, balances = load_beancount(tmp_path / "p.beancount")
-    assert balances == expect(BALANCES)
-    told = [entry for entry in entries if isinstance(entry, data.Transaction)]
-    assert [(str(one.date), one.meta["payment_id"]) for one in told] == [
-        ("2024-05-02", "2024-05-02"),
-        ("2024-05-03", "2024-05-03"),
-        ("2024-05-05", "2024-05-05"),
-        ("2024-05-06", "2024-05-06"),
-        ("2024-05-08", "2024-05-08"),
-        ("2024-06-01", "2024-05-31"),
-    ]
-    assert (told[0].payee, told[0].narration) == ('Zoë \\ "Z" Quill', "rent; May | half")
-    assert "; 2024-05-07 payment 2024-05-07: its amount is not known" in (tmp_path / "p.beancount").read_text("utf-8")
+def list_transactions(path: Path) -> list[Any]:
+    """Return the transactions of a ledger for beancount."""
+    return [entry for entry in load_beancount(path)[0] if isinstance(entry, data.Transaction)]
 
 
-@needs_hledger
-def test_hledger_accepts_the_journal(tmp_path: Path) -> None:
-    """The journal has the same balances; in a zone west of UTC the last row belongs to the day before."""
+def test_each_settled_row_is_a_transaction(tmp_path: Path) -> None:
+    """It is on the day of its completion, with its id; in a zone west of UTC the last row belongs to the day before."""
     frame = frame_from_rows(ROWS, PAYMENTS)
+    text = check(frame, tmp_path, BALANCES)
+    told = list_transactions(tmp_path / "p.beancount")
+    assert [(str(one.date), one.meta["payment_id"]) for one in told] == [
+        *((f"2024-05-0{day}", f"2024-05-0{day}") for day in (2, 3, 5, 6, 8)), ("2024-06-01", "2024-05-31"),
+    ]  # fmt: skip
+    assert (told[0].payee, told[0].narration) == ('Zoë \\ "Z" Quill', "rent; May | half")
+    assert "; 2024-05-07 payment 2024-05-07: its amount is not known" in text
     p2p.to_hledger(frame, tmp_path / "p.journal", tz="America/New_York")
-    assert ask_hledger(tmp_path / "p.journal") == expect(BALANCES)
     text = (tmp_path / "p.journal").read_text("utf-8")
     assert "2024-05-31 * (2024-05-31) Tom | tea" in text
     assert '2024-05-02 * (2024-05-02) Zoë \\ "Z" Quill | rent, May / half' in text
@@ -85,37 +79,22 @@ def test_the_table_of_accounts_decides(tmp_path: Path) -> None:
          "account": ["Expenses:Rent", "Expenses:Ann", "Assets:Bank:Checking"]}
     )  # fmt: skip
     rows = [*ROWS, make_row(-300, "2024-05-09", counterparty_id=None, counterparty_name="Ann")]
-    p2p.to_beancount(frame_from_rows(rows, PAYMENTS), tmp_path / "p.beancount", accounts=accounts, own="Assets:Wallet")
-    _, balances = load_beancount(tmp_path / "p.beancount")
-    assert balances == expect(
-        {
-            ("Assets:Wallet", "USD"): "-745.51",
-            ("Assets:Wallet", "GBP"): "-9.99",
-            ("Assets:Wallet", "XXX"): "-0.10",
-            ("Expenses:Rent", "USD"): "12.51",
-            ("Expenses:Rent", "XXX"): "0.07",
-            ("Expenses:Fees", "XXX"): "0.03",
-            ("Expenses:Rent", "GBP"): "9.99",
-            ("Expenses:Ann", "USD"): "3.00",
-            ("Income:People", "USD"): "-20.00",
-            ("Assets:Bank:Checking", "USD"): "750.00",
-        }
-    )
+    expected = {
+        ("Assets:Wallet", "USD"): "-745.51", ("Assets:Wallet", "GBP"): "-9.99", ("Assets:Wallet", "XXX"): "-0.10",
+        ("Expenses:Rent", "USD"): "12.51", ("Expenses:Rent", "XXX"): "0.07", ("Expenses:Fees", "XXX"): "0.03",
+        ("Expenses:Rent", "GBP"): "9.99", ("Expenses:Ann", "USD"): "3.00", ("Income:People", "USD"): "-20.00",
+        ("Assets:Bank:Checking", "USD"): "750.00",
+    }  # fmt: skip
+    check(frame_from_rows(rows, PAYMENTS), tmp_path, expected, accounts=accounts, own="Assets:Wallet")
 
 
 def test_several_accounts_have_balances_of_their_own(tmp_path: Path) -> None:
     """Each account id is an account below one's own, also where the names differ in signs only, or there is none."""
     ids = ["@ada-b", "ada b", "émil", "日本", None]
     rows = [make_row(-(10**at), f"2024-01-0{at + 1}", account_id=name) for at, name in enumerate(ids)]
-    p2p.to_beancount(frame_from_rows(rows, PAYMENTS), tmp_path / "p.beancount")
-    _, balances = load_beancount(tmp_path / "p.beancount")
-    assert {name: str(amount) for (name, _), amount in balances.items() if name.startswith("Assets")} == {
-        "Assets:P2P:Ada-b": "-0.01",
-        "Assets:P2P:Ada-b-2": "-0.10",
-        "Assets:P2P:Emil": "-1.00",
-        "Assets:P2P:Account": "-10.00",
-        "Assets:P2P:Unknown": "-100.00",
-    }
+    names = {"Ada-b": "0.01", "Ada-b-2": "0.10", "Emil": "1.00", "Account": "10.00", "Unknown": "100.00"}
+    expected = {(f"Assets:P2P:{name}", "USD"): f"-{amount}" for name, amount in names.items()}
+    check(frame_from_rows(rows, PAYMENTS), tmp_path, expected | {("Expenses:People", "USD"): "111.11"})
 
 
 def test_the_table_names_banks_and_fees(tmp_path: Path) -> None:
@@ -137,18 +116,11 @@ def test_the_table_names_banks_and_fees(tmp_path: Path) -> None:
             {"funding_source": bank, "account": "Assets:Bank"},
         ]
     )
-    p2p.to_beancount(frame_from_rows(rows, {**PAYMENTS, **STATEMENT}), tmp_path / "p.beancount", accounts=accounts)
-    _, balances = load_beancount(tmp_path / "p.beancount")
-    assert balances == expect(
-        {
-            ("Assets:P2P", "USD"): "29.60",
-            ("Liabilities:Card", "USD"): "-110.00",
-            ("Assets:Bank", "USD"): "19.75",
-            ("Assets:Transfers", "USD"): "-7.00",
-            ("Expenses:Tom", "USD"): "65.60",
-            ("Expenses:Bank:Fees", "USD"): "2.05",
-        }
-    )
+    expected = {
+        ("Assets:P2P", "USD"): "29.60", ("Liabilities:Card", "USD"): "-110.00", ("Assets:Bank", "USD"): "19.75",
+        ("Assets:Transfers", "USD"): "-7.00", ("Expenses:Tom", "USD"): "65.60", ("Expenses:Bank:Fees", "USD"): "2.05",
+    }  # fmt: skip
+    check(rows, tmp_path, expected, accounts=accounts)
 
 
 # By hand: the balances of the samples; one's own is the closing balance of the file, which the next line has where the
@@ -172,13 +144,8 @@ SAMPLE_BALANCES = {
 def test_ones_own_account_is_the_balance_of_the_service(sample: str, tmp_path: Path) -> None:
     """It goes from the opening to the closing balance: without what a card paid, and with the fee of each row apart."""
     history = p2p.read_statements(SAMPLES / f"{sample}.csv").history()
-    p2p.to_beancount(history, tmp_path / "p.beancount")
-    expected = {(name, "USD"): Decimal(amount) for name, amount in SAMPLE_BALANCES[sample].items()}
-    assert load_beancount(tmp_path / "p.beancount")[1] == expected
-    assert "\n; " not in (tmp_path / "p.beancount").read_text("utf-8")
-    if shutil.which("hledger"):
-        p2p.to_hledger(history, tmp_path / "p.journal")
-        assert ask_hledger(tmp_path / "p.journal") == expected
+    expected = {(name, "USD"): amount for name, amount in SAMPLE_BALANCES[sample].items()}
+    assert "\n; " not in check(history, tmp_path, expected)
 
 
 def test_the_balances_of_a_file_decide_where_a_fee_is(tmp_path: Path) -> None:
@@ -190,17 +157,12 @@ def test_the_balances_of_a_file_decide_where_a_fee_is(tmp_path: Path) -> None:
         make_row(400, "2025-01-04", type="Interest", line=2, kind="reward", balance_cents=10930),
     ]
     frame = frame_from_rows([row | {"file": "a.csv"} for row in rows], {**PAYMENTS, **STATEMENT})
-    p2p.to_beancount(frame, tmp_path / "p.beancount")
-    assert load_beancount(tmp_path / "p.beancount")[1] == expect(
-        {
-            ("Assets:P2P", "USD"): "109.30",
-            ("Assets:Transfers", "USD"): "4.00",
-            ("Expenses:Fees", "USD"): "1.20",
-            ("Income:People", "USD"): "-60.50",
-            ("Income:Rewards", "USD"): "-4.00",
-            ("Equity:Opening-Balances", "USD"): "-50.00",
-        }
-    )
+    expected = {
+        ("Assets:P2P", "USD"): "109.30", ("Assets:Transfers", "USD"): "4.00", ("Expenses:Fees", "USD"): "1.20",
+        ("Income:People", "USD"): "-60.50", ("Income:Rewards", "USD"): "-4.00",
+        ("Equity:Opening-Balances", "USD"): "-50.00",
+    }  # fmt: skip
+    check(frame, tmp_path, expected)
     p2p.to_beancount(frame.iloc[[1, 3]], tmp_path / "p.beancount")
     assert (
         "; Assets:P2P: the statements state 109.30 USD on 2025-01-04, and the rows until then lead to 84.00: rows are "
@@ -213,7 +175,7 @@ def test_tips_and_taxes_stay_inside_the_amount(tmp_path: Path) -> None:
     rows = [make_row(-3225, "2025-01-01", kind="merchant", tip_cents=200, tax_cents=31)]
     frame = frame_from_rows(rows, {**PAYMENTS, **STATEMENT})
     p2p.to_beancount(frame, tmp_path / "p.beancount")
-    (entry,) = [one for one in load_beancount(tmp_path / "p.beancount")[0] if isinstance(one, data.Transaction)]
+    (entry,) = list_transactions(tmp_path / "p.beancount")
     assert (str(entry.meta["tip"]), str(entry.meta["tax"])) == ("2.00 USD", "0.31 USD")
     assert [str(posting.units) for posting in entry.postings] == ["-32.25 USD", "32.25 USD"]
     p2p.to_hledger(frame, tmp_path / "p.journal")
@@ -244,23 +206,14 @@ def test_transfers_name_their_bank(tmp_path: Path) -> None:
     assert lines.count("    ; funding_source: Bank  of  Sand") == 1
 
 
-@pytest.mark.parametrize("name", ["p.beancount", pytest.param("p.journal", marks=needs_hledger)])
-def test_hostile_texts_stay_texts(name: str, tmp_path: Path) -> None:
+def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
     """No name, note or id becomes a directive, an account or an amount."""
     more = ('" "', '"\n2024-01-01 open Assets:Evil', "; Assets:Evil  5 USD", ") x", "(y", "* z", "!", "|", "\\", '\\"')
     rows = [
         make_row(-100, "2024-01-01", payment_id=f"{at}{text}", note=text, counterparty_name=text, funding_source=text)
         for at, text in enumerate((*TEXTS, *more, "date:2024-13-45", "a, date2:x"))
     ]
-    frame = frame_from_rows(rows, {**PAYMENTS, **STATEMENT})
-    if name == "p.beancount":
-        p2p.to_beancount(frame, tmp_path / name)
-        balances = load_beancount(tmp_path / name)[1]
-    else:
-        p2p.to_hledger(frame, tmp_path / name)
-        balances = ask_hledger(tmp_path / name)
-    total = Decimal(len(rows))
-    assert balances == {("Assets:Transfers", "USD"): -total, ("Expenses:People", "USD"): total}
+    check(rows, tmp_path, {("Assets:Transfers", "USD"): -len(rows), ("Expenses:People", "USD"): len(rows)})
 
 
 @pytest.mark.parametrize("write", [p2p.to_beancount, p2p.to_hledger])
@@ -293,3 +246,73 @@ def test_a_frame_without_rows(tmp_path: Path) -> None:
     """It gives a ledger without transactions."""
     p2p.to_beancount(frame_from_rows([], PAYMENTS), tmp_path / "p.beancount")
     assert load_beancount(tmp_path / "p.beancount") == ([], {})
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_masked_ledger_has_the_accounts_of_the_original(tmp_path: Path, *, strict: bool) -> None:
+    """What one's own balance paid stays on it, what a card paid does not; balances, masked one by one, decide nothing.
+
+    The balance of 0 beside the third row would say that the row moved nothing.
+    """
+    transfer = {"kind": "transfer", "counterparty_id": None, "counterparty_name": None, "balance_cents": 0}
+    rows = [
+        make_row(-1000, "2025-01-01", funding_source="Venmo balance"),
+        make_row(-2000, "2025-01-01", payment_id="2", funding_source="Visa *1559", balance_cents=0),
+        make_row(-3000, "2025-01-01", payment_id="3", **transfer, funding_source="Venmo balance", destination="Sand"),
+        make_row(4000, "2025-01-01", payment_id="4", **transfer, funding_source="Sand", destination="Venmo balance"),
+    ]
+    frame = frame_from_rows([row | {"file": "a.csv", "line": 9} for row in rows], {**PAYMENTS, **STATEMENT})
+    history = p2p.read_statements(SAMPLES / "gen_d_2024.csv").history()
+    private = replace(history, payments=frame).masked(strict=strict)
+    p2p.to_beancount(private, tmp_path / "p.beancount")
+    postings = sorted(
+        tuple((posting.account, posting.units.number > 0) for posting in entry.postings)
+        for entry in list_transactions(tmp_path / "p.beancount")
+    )
+    assert postings == [
+        (("Assets:P2P", False), ("Assets:Transfers", True)),
+        (("Assets:P2P", False), ("Expenses:People", True)),
+        (("Assets:P2P", True), ("Assets:Transfers", False)),
+        (("Assets:Transfers", False), ("Expenses:People", True)),
+    ]
+
+
+def test_each_currency_is_a_commodity(tmp_path: Path) -> None:
+    """Amounts of different words are never added; words that ledgers do not take get names, which remarks explain."""
+    codes = ["USD", "USDC", "PYUSD", "CA$", "CA", "usd", "$", "XXX", None, "1INCH", "NULL", "US\nD 1", "X" * 30, "T1"]
+    rows = [
+        make_row(-(2**at), "2025-01-01", payment_id=f"{at}", currency=code, tip_cents=1)
+        for at, code in enumerate(codes)
+    ]
+    # Words that are no name end in the first six digits of the SHA-256 of their UTF-8.
+    names = ["USD", "USDC", "PYUSD", "CA-DA44C5", "CA", "USD-D60FBD", "XXX-09FC96", "XXX", "XXX", "XXX-1INCH-7A19D7"]
+    names += ["XXX-NULL-FB3290", "USD1-417ACE", "X" * 16 + "-40037B", "T1"]
+    expected = dict.fromkeys(names, Decimal(0))
+    for at, name in enumerate(names):
+        expected[name] += Decimal(2**at) / 100
+    both = {("Expenses:People", name): amount for name, amount in expected.items()}
+    check(rows, tmp_path, both | {("Assets:P2P", name): -amount for name, amount in expected.items()})
+    for path in tmp_path.iterdir():
+        remarks = [line for line in path.read_text("utf-8").splitlines() if line.startswith("; ")]
+        assert len(remarks) == 7
+        assert "; CA-DA44C5 is the currency 'CA$', which is no name of a commodity." in remarks
+        assert "; USD1-417ACE is the currency 'US\\nD 1', which is no name of a commodity." in remarks
+
+
+def test_two_currencies_with_one_name_are_refused(tmp_path: Path) -> None:
+    """The first six digits of two hashes are equal: the amounts would be added up."""
+    rows = [make_row(-100, "2025-01-01", payment_id=code, currency=code) for code in ("£₿~", "¥=₼")]
+    with pytest.raises(SchemaError, match=r"£₿~ and ¥=₼ have the same name in a ledger, XXX-AEC4F8: write one"):
+        p2p.to_beancount(frame_from_rows(rows, {**PAYMENTS, **STATEMENT}), tmp_path / "p.beancount")
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("tz", ["Asia/Tokyo", "America/New_York", "UTC"])
+def test_days_at_the_ends_of_the_calendar(tz: str, tmp_path: Path) -> None:
+    """A day that the zone would put outside of the calendar is that in UTC."""
+    rows = [
+        make_row(-100, "0001-01-01", date_completed="0001-01-01T00:00:01Z"),
+        make_row(-200, "9999-12-31", date_completed="9999-12-31T23:59:59Z"),
+    ]
+    check(rows, tmp_path, {("Assets:P2P", "USD"): "-3.00", ("Expenses:People", "USD"): "3.00"}, tz=tz)
+    assert [str(one.date) for one in list_transactions(tmp_path / "p.beancount")] == ["0001-01-01", "9999-12-31"]

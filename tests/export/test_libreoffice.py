@@ -70,13 +70,11 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ["book.fods", "table.fods"])
-def test_no_formula_is_live(name: str, copies: Path) -> None:
+def test_no_formula_is_live(copies: Path) -> None:
     """No cell of any sheet has a formula, and none is a link."""
-    text = (copies / name).read_text("utf-8")
-    assert "calc" in text
-    assert "table:formula" not in text
-    assert "text:a " not in text
+    for name in ("book.fods", "table.fods"):
+        text = (copies / name).read_text("utf-8")
+        assert ["calc" in text, "table:formula" in text, "text:a " in text] == [True, False, False]
 
 
 def test_a_workbook_has_dates_and_sums(copies: Path) -> None:

@@ -8,7 +8,7 @@ import http.client
 import logging
 import socket
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
@@ -17,7 +17,7 @@ import requests
 from p2p_analytics.sandbox import SandboxServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 
 class Records(logging.Handler):
@@ -118,26 +118,21 @@ def raw(server: SandboxServer, token: str) -> None:
                 pass
 
 
-@pytest.fixture(params=[False, True], ids=["", "asyncio in debug mode"])
-def debug(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Let asyncio log every callback that it runs, with its arguments, or not; say which."""
-    if request.param:
-        monkeypatch.setenv("PYTHONASYNCIODEBUG", "1")
-        start = asyncio.BaseEventLoop.__init__
-
-        def slow(loop: asyncio.BaseEventLoop) -> None:
-            start(loop)
-            loop.slow_callback_duration = 0.0
-
-        monkeypatch.setattr(asyncio.BaseEventLoop, "__init__", slow)
-    return bool(request.param)
-
-
 @pytest.mark.parametrize(
-    "faults", ["", "500:0.1,cut:0.1,lost:0.1,reset:0.1,garbage:0.1,next-repeats:0.1"], ids=["good", "faulty"]
+    ("debug", "faults"), [(False, ""), (True, "500:0.1,cut:0.1,lost:0.1,reset:0.1,garbage:0.1,next-repeats:0.1")]
 )
-def test_no_record_holds_a_token(records: Records, faults: str, *, debug: bool) -> None:
-    """With the root logger at level 1 and every logger enabled, no record of the service holds a token or secret."""
+def test_no_record_holds_a_token(
+    records: Records, monkeypatch: pytest.MonkeyPatch, faults: str, *, debug: bool
+) -> None:
+    """With the root logger at level 1 and every logger enabled, no record of the service holds a token or secret.
+
+    In debug mode, asyncio logs every callback that it runs, with its arguments.
+    """
+    if debug:
+        monkeypatch.setenv("PYTHONASYNCIODEBUG", "1")
+        monkeypatch.setattr(
+            asyncio.BaseEventLoop, "slow_callback_duration", property(lambda _loop: 0.0, lambda *_: None), raising=False
+        )
     with SandboxServer(people=3, years=1) as server:
         secrets = use(server)
         server.faults = faults
@@ -151,26 +146,19 @@ def test_no_record_holds_a_token(records: Records, faults: str, *, debug: bool) 
             assert not [text for text in records.texts if form in text]
 
 
-def test_a_handshake_is_an_ordinary_request(ask: Callable[..., Any], caplog: pytest.LogCaptureFixture) -> None:
+def test_a_handshake_is_an_ordinary_request(caplog: pytest.LogCaptureFixture) -> None:
     """There are no websockets: a request to upgrade passes the same checks and has the same answer as any other."""
+    upgrade = {
+        "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "eA==",
+    }  # fmt: skip
     with SandboxServer(people=3, years=1) as server:
-        me = ask(on=server)
-        upgrade = {
-            "Upgrade": "websocket",
-            "Connection": "Upgrade",
-            "Sec-WebSocket-Version": "13",
-            "Sec-WebSocket-Key": "eA==",
-        }
-        answers = [
-            requests.get(f"{server.base_url}/me", params={"access_token": me.token}, headers=headers, timeout=10)
-            for headers in ({}, upgrade)
-        ]
+        address, query = f"{server.base_url}/me", {"access_token": server.token(server.viewer)}
+        answers = [requests.get(address, params=query, headers=headers, timeout=10) for headers in ({}, upgrade)]
         assert [one.status_code for one in answers] == [200, 200]
         assert answers[0].content == answers[1].content
-        assert [record for record in caplog.records if record.name.startswith("uvicorn")] == []
-        elsewhere = requests.get(f"{server.base_url}/me", headers={**upgrade, "Host": "example.net"}, timeout=10)
-        assert elsewhere.status_code == 400
+        assert requests.get(address, headers={**upgrade, "Host": "example.net"}, timeout=10).status_code == 400
         assert len(server.requests) == 3
+    assert [record for record in caplog.records if record.name.startswith("uvicorn")] == []
 
 
 def test_a_process_that_debugs_its_http(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

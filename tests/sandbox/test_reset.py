@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -76,7 +77,7 @@ def test_reset_restores_the_first_start(ask: Asking) -> None:
 
 
 def test_reset_with_another_seed(tmp_path: Path) -> None:
-    """A reset with a seed builds the town of that seed, stores it in the file, and its ledger accepts new entries."""
+    """A reset with a seed builds the town of that seed, stores it in the file, and its ledger is append-only."""
     path = tmp_path / "town.sqlite"
     with SandboxServer(8, people=5, years=1) as eight, SandboxServer(7, people=5, years=1, db=path) as own:
         use(own)
@@ -85,6 +86,12 @@ def test_reset_with_another_seed(tmp_path: Path) -> None:
         assert own.seed == 8
         use(own)
         assert own.audit() == []
+        for statement in (
+            "UPDATE entries SET cents = 1", "DELETE FROM entries",
+            "INSERT OR REPLACE INTO entries SELECT * FROM entries LIMIT 1",
+        ):  # fmt: skip
+            with pytest.raises(sqlite3.IntegrityError, match="entries are never"), own.store.writing() as connection:
+                connection.execute(statement)
     with SandboxServer(8, people=5, years=1, db=path) as again:
         assert again.state()["counts"]["applications"] == 2
     with pytest.raises(SettingError, match="another town"), SandboxServer(7, people=5, years=1, db=path):
@@ -118,20 +125,6 @@ def test_settings_stay_and_counters_restart(ask: Asking) -> None:
         assert (own.latency, own.faults, own.rate_limit) == (0.001, "503 ok", (1, 600))
 
 
-def test_the_books_stay_append_only() -> None:
-    """The ledger entries of a new town cannot be changed, removed or replaced, as those of the first one."""
-    with SandboxServer(people=3, years=1) as own:
-        own.reset()
-        own.deposit(own.viewer, 100)
-        for statement in (
-            "UPDATE entries SET cents = 1", "DELETE FROM entries",
-            "INSERT OR REPLACE INTO entries SELECT * FROM entries LIMIT 1",
-        ):  # fmt: skip
-            with pytest.raises(sqlite3.IntegrityError, match="entries are never"), own.store.writing() as connection:
-                connection.execute(statement)
-        assert own.audit() == []
-
-
 @pytest.mark.parametrize("part", ["town.plan.town.build", "storage.ledger.open_books", "server._open_oauth_store"])
 def test_a_failed_reset_keeps_the_old_town(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     """If the new town cannot be built or stored completely, the old one stays complete and is served."""
@@ -153,146 +146,105 @@ def test_a_failed_reset_keeps_the_old_town(monkeypatch: pytest.MonkeyPatch, part
         own.reset()
 
 
-def test_a_reset_that_gives_up_lets_requests_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reset_that_gives_up_lets_requests_in(ask: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reset that is blocked by the event loop or by a long request raises an error, and requests work afterwards."""
     monkeypatch.setattr(readers_writer_lock, "_LONGEST_WAIT", 0.05)
-    with SandboxServer(people=3, years=1) as own:
+    with SandboxServer(people=3, years=1) as own, ThreadPoolExecutor(1) as pool:
         moved = threading.Event()
         own._loop.call_soon_threadsafe(moved.wait, 10)
-        for _ in range(2):
-            with pytest.raises(SettingError, match="busy"):
-                own.reset()
+        with pytest.raises(SettingError, match="busy"):
+            own.reset()
         moved.set()
-        assert requests.get(f"{own.base_url}/me", timeout=5).status_code == 401
-        form = {"access_token": own.token(own.viewer, "make_payments"), "email": "a@example.net", "amount": "-1"}
-        statuses: list[int] = []
-        posting = threading.Thread(
-            target=lambda: statuses.append(
-                requests.post(f"{own.base_url}/payments", data={**form, "note": "x"}, timeout=5).status_code
-            )
-        )
+        me, writer = ask(on=own), ask(own.viewer, "make_payments", on=own)
+        assert me.get("/me").status_code == 200
         with own.store.writing():
-            posting.start()
+            posting = pool.submit(writer.post, email="a@example.net", amount="-1")
             wait_until(lambda: own._middleware.lock._readers)
             with pytest.raises(SettingError, match="busy"):
                 own.reset()
-            assert requests.get(f"{own.base_url}/me", timeout=5).status_code == 401
-        posting.join(5)
-        assert statuses == [200]
+            assert me.get("/me").status_code == 200
+        assert posting.result(5).status_code == 200
         monkeypatch.undo()
         own.reset()
-        assert requests.get(f"{own.base_url}/me", timeout=5).status_code == 401
+        assert me.get("/me").status_code == 401
 
 
 def test_a_reset_during_the_stop_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the sandbox stops while the new town is built, nothing is changed and the error has one sentence."""
     built, stopped = threading.Event(), threading.Event()
-    caught: list[BaseException] = []
 
     def build(plan: Plan) -> object:
         built.set()
         stopped.wait(10)
         return town.build(plan.seed, people=3, years=1)
 
-    def reset() -> None:
-        try:
-            own.reset()
-        except SettingError as error:
-            caught.append(error)
-
-    with SandboxServer(people=3, years=1) as own:
-        monkeypatch.setattr(Plan, "build", build)
-        resetting = threading.Thread(target=reset)
-        resetting.start()
-        built.wait(10)
-    stopped.set()
-    resetting.join(10)
-    assert [str(error) for error in caught] == ["The sandbox is stopping or busy, so nothing was changed; try again."]
+    with ThreadPoolExecutor(1) as pool:
+        with SandboxServer(people=3, years=1) as own:
+            monkeypatch.setattr(Plan, "build", build)
+            resetting = pool.submit(own.reset)
+            built.wait(10)
+        stopped.set()
+        with pytest.raises(
+            SettingError, match=r"^The sandbox is stopping or busy, so nothing was changed; try again\.$"
+        ):
+            resetting.result(10)
 
 
-def page_of(server: SandboxServer, token: str, session: requests.Session) -> tuple[int, Any]:
-    """Return the status of the newest page, with its data or its error code."""
-    query = {"access_token": token, "limit": "20"}
-    answer = session.get(f"{server.base_url}/payments", params=query, timeout=10)
-    body = answer.json()
-    return answer.status_code, body["error"]["code"] if "error" in body else body["data"]
-
-
-def while_resetting(server: SandboxServer, work: Callable[[requests.Session], None], rounds: int = 12) -> None:
-    """Repeat `work` in three threads while resets switch between two towns."""
+def while_resetting(server: SandboxServer, *works: Callable[[], None]) -> None:
+    """Repeat works in threads while resets switch between two towns."""
     stop = threading.Event()
 
-    def repeat() -> None:
-        with requests.Session() as session:
-            while not stop.is_set():
-                work(session)
+    def repeat(work: Callable[[], None]) -> None:
+        while not stop.is_set():
+            work()
 
-    threads = [threading.Thread(target=repeat) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    try:
-        for seed in [8, 7] * (rounds // 2):
-            server.reset(seed)
-            assert server.audit() == []
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join(20)
+    with ThreadPoolExecutor(3) as pool:
+        working = [pool.submit(repeat, work) for work in works]
+        try:
+            for seed in (8, 7) * 4:
+                server.reset(seed)
+                assert server.audit() == []
+        finally:
+            stop.set()
+        for one in working:
+            one.result(20)
 
 
-def test_a_request_sees_one_town_or_the_other() -> None:
-    """During resets, each page is that of the token's own town, or the token is unknown; both cases occur."""
+def test_requests_during_resets_see_one_town(ask: Asking) -> None:
+    """Each page, write and state during resets is of one whole town; a token of the other town is unknown."""
     with SandboxServer(8, people=6, years=1) as eight, SandboxServer(7, people=6, years=1) as own:
-        with requests.Session() as session:
-            right = {one.seed: page_of(one, one.token(one.viewer), session)[1] for one in (own, eight)}
+        right = {one.seed: ask(on=one).get("/payments").json()["data"] for one in (own, eight)}
         assert right[7] != right[8]
-        found: list[tuple[bool, object]] = []
+        reads: set[int] = set()
+        writes: set[int] = set()
+        address, header = own.base_url.replace("/v1", "/sandbox/state"), {"X-Sandbox-Control": "1"}
 
-        def read(session: requests.Session) -> None:
+        def read() -> None:
             with own._middleware.lock.exclusive(own._loop):  # a token and its town, with no reset in between
                 seed, token = own.seed, own.token(own.viewer)
             for _ in range(3):
-                status, data = page_of(own, token, session)
-                found.append((data == right[seed] if status == 200 else (status, data) == (401, "261"), status))
+                response = ask(on=own, token=token).get("/payments")
+                reads.add(response.status_code)
+                expected = right[seed] if response.status_code == 200 else "261"
+                assert response.json().get("data", response.json().get("error", {}).get("code")) == expected
 
-        while_resetting(own, read)
-    assert all(fits for fits, _ in found)
-    assert {status for _, status in found} == {200, 401}
-
-
-def test_the_state_is_of_one_town_or_the_other() -> None:
-    """During resets, Python and HTTP return the state of a whole town each time."""
-    with SandboxServer(7, people=6, years=1) as own:
-        found: list[tuple[int, int]] = []
-
-        def look(session: requests.Session) -> None:
-            address, header = own.base_url.replace("/v1", "/sandbox/state"), {"X-Sandbox-Control": "1"}
-            for state in (own.state(), session.get(address, headers=header, timeout=10).json()):
-                found.append((state["counts"]["users"], state["counts"]["applications"]))
-                assert state["audit"] == []
-
-        while_resetting(own, look)
-    assert set(found) == {(7, 1)}
-
-
-def test_a_write_is_of_one_town_or_the_other() -> None:
-    """During resets, each payment is made by a person of its own town, or the token is unknown."""
-    with SandboxServer(7, people=6, years=1) as own:
-        seen: set[int] = set()
-
-        def write(session: requests.Session) -> None:
+        def write() -> None:
             with own._middleware.lock.exclusive(own._loop):
                 token = own.token(own.viewer, "make_payments")
             for _ in range(3):
-                fields = {"access_token": token, "email": "x@example.net", "amount": "-1", "note": "now"}
-                seen.add(session.post(f"{own.base_url}/payments", data=fields, timeout=10).status_code)
+                writes.add(ask(on=own, token=token).post(email="x@example.net", amount="-1").status_code)
 
-        while_resetting(own, write)
-        assert own.audit() == []
-    assert seen == {200, 401}
+        def look() -> None:
+            for state in (own.state(), requests.get(address, headers=header, timeout=10).json()):
+                counts = state["counts"]
+                assert (counts["users"], counts["applications"], state["audit"]) == (7, 1, [])
+
+        while_resetting(own, look, read, read)
+        while_resetting(own, look, write)
+    assert (reads, writes) == ({200, 401}, {200, 401})
 
 
-@pytest.mark.parametrize("rounds", [4, pytest.param(100, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=pytest.mark.soak)])
 def test_no_half_town_after_a_kill(tmp_path: Path, rounds: int) -> None:
     """If the process is killed during a reset, the file holds one of the two towns completely."""
     path = tmp_path / "town.sqlite"

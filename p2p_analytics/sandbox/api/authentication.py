@@ -53,15 +53,9 @@ def _peer(scope: types.Scope) -> str | None:
 
     A client that reaches a loopback address is on this machine, even if its socket is bound to another address.
     """
-    ends = [end[0] for end in (scope.get("client"), scope.get("server")) if end]
-    if any(map(_is_loopback, ends)):
-        return "localhost"
+    for end in (scope.get("client"), scope.get("server")):
+        with contextlib.suppress(ValueError):  # a name is no address
+            address = ipaddress.ip_address(end[0] if end else "")
+            if (getattr(address, "ipv4_mapped", None) or address).is_loopback:
+                return "localhost"
     return scope["client"][0] if scope.get("client") else None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host == "localhost"
-    return (getattr(address, "ipv4_mapped", None) or address).is_loopback

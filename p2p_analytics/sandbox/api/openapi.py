@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from p2p_analytics.sandbox import errors
 from p2p_analytics.sandbox.api import json_schemas
@@ -91,68 +92,77 @@ _FRIENDS_QUERY: Final = (
     _in_query("after", "Only user ids greater than this.", _BOUND),
     _LIMIT,
 )
-_MORE: Final[dict[int, tuple[str, Schema]]] = {
-    401: ("WWW-Authenticate", {"type": "string"}),
-    429: ("Retry-After", {"type": "integer", "minimum": 0}),
+_MORE: Final[dict[int, dict[str, Schema]]] = {
+    401: {"WWW-Authenticate": {"type": "string"}},
+    429: {"Retry-After": {"type": "integer", "minimum": 0}},
 }
 
 
 def describe(base_url: str, dialect: Dialect) -> dict[str, Any]:
     """Return the OpenAPI document of the service at `base_url`, as a JSON object."""
-    operations = _Operations(dialect)
-    user, payment = _in_path("user_id", *_user_path(dialect)), _in_path("payment_id", "The id of a payment.")
-    paths = {
-        ME.path: {
-            "get": operations.describe(ME, "Read the profile of the token's user.", json_schemas.data(json_schemas.ME))
-        },
-        USER.at("{user_id}"): {
-            "get": operations.describe(USER, "Read a user's profile.", json_schemas.data(ref("User")), _FIND, [user]),
-        },
-        FRIENDS.at("{user_id}"): {
-            "get": operations.describe(
-                FRIENDS, "List a user's friends by id.", json_schemas.page("Friend"), _FIND, [user, *_FRIENDS_QUERY]
-            ),
-        },
-        PAYMENTS.path: {
-            "get": operations.describe(
-                PAYMENTS,
-                "List the payments of the token's user, newest first.",
-                json_schemas.page("ListedPayment"),
-                (),
-                _PAYMENTS_QUERY,
-            ),
-            "post": operations.describe(
-                CREATE_PAYMENT,
-                "Pay, or with a negative amount charge, a user, an email address or a US phone number.",
-                json_schemas.data(json_schemas.CREATED),
-                (*_CREATE, errors.NewUserAmountError) if dialect.separates_new_users else _CREATE,
-                body=json_schemas.payment_body,
-            ),
-        },
-        PAYMENT.at("{payment_id}"): {
-            "get": operations.describe(
-                PAYMENT,
-                "Read a payment that the token's user may see.",
-                json_schemas.data(ref("Payment")),
-                _FIND,
-                [payment],
-            ),
-            "put": operations.describe(
-                RESOLVE_PAYMENT,
-                "Approve or deny a received request, or cancel a payment or request of your own.",
-                json_schemas.data(ref("Payment")),
-                _RESOLVE,
-                [payment],
-                body=json_schemas.resolution_body,
-            ),
-        },
-        EXCHANGE_PATH: {"post": operations.describe_exchange()},
+    user_id = ("The id of a user.", json_schemas.ID)
+    if dialect.takes_usernames:
+        either = {"type": "string", "anyOf": [json_schemas.ID, json_schemas.USERNAME]}
+        user_id = ("The id or the username of a user.", either)
+    user, payment = _in_path("user_id", *user_id), _in_path("payment_id", "The id of a payment.", json_schemas.ID)
+    create = (*_CREATE, errors.NewUserAmountError) if dialect.separates_new_users else _CREATE
+    operations = (
+        _Operation(ME, "Read the profile of the token's user.", json_schemas.data(json_schemas.ME)),
+        _Operation(USER, "Read a user's profile.", json_schemas.data(ref("User")), _FIND, (user,)),
+        _Operation(
+            FRIENDS, "List a user's friends by id.", json_schemas.page("Friend"), _FIND, (user, *_FRIENDS_QUERY)
+        ),
+        _Operation(
+            PAYMENTS,
+            "List the payments of the token's user, newest first.",
+            json_schemas.page("ListedPayment"),
+            parameters=_PAYMENTS_QUERY,
+        ),
+        _Operation(
+            CREATE_PAYMENT,
+            "Pay, or with a negative amount charge, a user, an email address or a US phone number.",
+            json_schemas.data(json_schemas.CREATED),
+            create,
+            body=json_schemas.payment_body,
+        ),
+        _Operation(
+            PAYMENT,
+            "Read a payment that the token's user may see.",
+            json_schemas.data(ref("Payment")),
+            _FIND,
+            (payment,),
+        ),
+        _Operation(
+            RESOLVE_PAYMENT,
+            "Approve or deny a received request, or cancel a payment or request of your own.",
+            json_schemas.data(ref("Payment")),
+            _RESOLVE,
+            (payment,),
+            json_schemas.resolution_body,
+        ),
+    )
+    paths: dict[str, Any] = {}
+    for operation in operations:
+        path = operation.endpoint.path.replace("{payment}", "{payment_id}")
+        paths.setdefault(path, {})[operation.endpoint.method.lower()] = operation.describe(dialect)
+    paths[EXCHANGE_PATH] = {
+        "post": {
+            "operationId": "post_oauth_access_token",
+            "summary": "Exchange a code or a refresh token for tokens that last 60 days.",
+            "description": "client_id and client_secret may be in a Basic Authorization header instead.",
+            "security": [],
+            "requestBody": _body(functools.partial(json_schemas.exchange_body, GRANTS)),
+            "responses": _responses(dialect, json_schemas.tokens(dialect), _EXCHANGE, headers=NO_STORE),
+        }
     }
     about = (
         f"The local service, in the dialect {dialect.name!r}. HEAD is supported wherever GET is. "
         "Blank and unknown parameters are ignored. A parameter given twice is refused, except for a repeated token. "
         f"The pages for a browser are at {AUTHORIZE.path} and /account."
     )
+    addresses = {"authorizationUrl": base_url + AUTHORIZE.path}
+    exchange = dict.fromkeys(("tokenUrl", "refreshUrl"), base_url + EXCHANGE_PATH)
+    scopes = {"scopes": {scope.value: words for scope, words in PLAIN_WORDS.items()}}
     return {
         "openapi": "3.1.0",
         "info": {"title": "The sandbox", "version": VERSION_PATH.removeprefix("/v"), "description": about},
@@ -160,78 +170,69 @@ def describe(base_url: str, dialect: Dialect) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": json_schemas.response_schemas(dialect),
-            "securitySchemes": _security_schemes(base_url),
+            "securitySchemes": {
+                "oauth": {
+                    "type": "oauth2",
+                    "description": "As a Bearer Authorization header.",
+                    "flows": {
+                        "implicit": {**addresses, **scopes},
+                        "authorizationCode": {**addresses, **exchange, **scopes},
+                    },
+                },
+                TOKEN_PARAMETER: {
+                    "type": "apiKey",
+                    "in": "query",
+                    "name": TOKEN_PARAMETER,
+                    "description": "The same token as a parameter; in a POST or PUT it may be a field of the body.",
+                },
+            },
         },
     }
 
 
-class _Operations:
-    """Operation objects in one dialect."""
+class _Operation(NamedTuple):
+    """A documented endpoint, with what the vocabulary does not contain about it."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
+    endpoint: Endpoint
+    summary: str
+    answer: Schema
+    refusals: _Refusals = ()
+    parameters: tuple[Schema, ...] = ()
+    body: Callable[..., Schema] | None = None
 
-    def describe(  # noqa: PLR0913 - each is one part of an operation
-        self,
-        endpoint: Endpoint,
-        summary: str,
-        answer: Schema,
-        refusals: _Refusals = (),
-        parameters: Iterable[Schema] = (),
-        *,
-        body: Callable[..., Schema] | None = None,
-    ) -> Schema:
-        """Return the operation of a documented endpoint."""
-        assert endpoint.scope is not None  # noqa: S101 - only the pages have none
+    def describe(self, dialect: Dialect) -> Schema:
+        """Return the operation object."""
+        endpoint = self.endpoint
         optional = ", ".join(endpoint.optional_scopes)
         return {
             "operationId": endpoint.method.lower() + re.sub(r"\W+", "_", endpoint.path).rstrip("_"),
-            "summary": summary,
+            "summary": self.summary,
             **({"description": f"Optional scopes: {optional}."} if optional else {}),
-            "security": [{"oauth": [endpoint.scope.value]}, {TOKEN_PARAMETER: [endpoint.scope.value]}],
-            "parameters": list(parameters),
-            **({} if body is None else {"requestBody": _body(body)}),
-            "responses": self._responses(answer, (*_ALWAYS, *_TOKEN, *refusals)),
+            "security": [{scheme: [str(endpoint.scope)]} for scheme in ("oauth", TOKEN_PARAMETER)],
+            "parameters": list(self.parameters),
+            **({} if self.body is None else {"requestBody": _body(self.body)}),
+            "responses": _responses(dialect, self.answer, (*_TOKEN, *self.refusals)),
         }
 
-    def describe_exchange(self) -> Schema:
-        """Return the operation of the server-side flow, which the document names but does not show."""
-        return {
-            "operationId": "post_oauth_access_token",
-            "summary": "Exchange a code or a refresh token for tokens that last 60 days.",
-            "description": "client_id and client_secret may be in a Basic Authorization header instead.",
-            "security": [],
-            "requestBody": _body(functools.partial(json_schemas.exchange_body, GRANTS)),
-            "responses": self._responses(json_schemas.tokens(self._dialect), (*_ALWAYS, *_EXCHANGE), headers=NO_STORE),
-        }
 
-    def _responses(
-        self, answer: Schema, refusals: Iterable[type[errors.RefusalError]], *, headers: dict[str, str] = DATA_HEADERS
-    ) -> Schema:
-        codes_by_status: dict[int, list[tuple[str, str]]] = {}
-        also: _Refusals = (*refusals, errors.RateLimitError)
-        for one in also:
-            meaning = (inspect.getdoc(one) or "").partition("\n")[0]
-            codes_by_status.setdefault(self._dialect.status(one.status, one.code), []).append((one.code, meaning))
-        responses = {"200": _response("Success.", answer, headers)}
-        for status, codes in sorted(codes_by_status.items()):
-            names = dict.fromkeys(self._dialect.code(code) for code, _ in codes)
-            meaning = " ".join(f"{self._dialect.code(code)}: {text}" for code, text in codes)
-            responses[str(status)] = _response(meaning, json_schemas.error(names), DATA_HEADERS, more=_MORE.get(status))
-        return responses
+def _responses(
+    dialect: Dialect, answer: Schema, refusals: _Refusals, *, headers: dict[str, str] = DATA_HEADERS
+) -> Schema:
+    codes_by_status: dict[int, list[tuple[str | int, str]]] = {}
+    every: _Refusals = (*_ALWAYS, *refusals, errors.RateLimitError)
+    for one in every:
+        meaning = (inspect.getdoc(one) or "").partition("\n")[0]
+        codes_by_status.setdefault(dialect.status(one.status, one.code), []).append((dialect.code(one.code), meaning))
+    responses = {"200": _response("Success.", answer, headers)}
+    for status, codes in sorted(codes_by_status.items()):
+        meaning = " ".join(f"{code}: {text}" for code, text in codes)
+        schema = json_schemas.error(dict.fromkeys(code for code, _ in codes))
+        responses[str(status)] = _response(meaning, schema, DATA_HEADERS, more=_MORE.get(status, {}))
+    return responses
 
 
-def _in_path(name: str, description: str, schema: Schema = json_schemas.ID) -> Schema:
+def _in_path(name: str, description: str, schema: Schema) -> Schema:
     return {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
-
-
-def _user_path(dialect: Dialect) -> tuple[str, Schema]:
-    if dialect.takes_usernames:
-        return "The id or the username of a user.", {
-            "type": "string",
-            "anyOf": [json_schemas.ID, json_schemas.USERNAME],
-        }
-    return "The id of a user.", json_schemas.ID
 
 
 def _body(schema: Callable[..., Schema]) -> Schema:
@@ -244,31 +245,8 @@ def _body(schema: Callable[..., Schema]) -> Schema:
 
 
 def _response(
-    description: str, schema: Schema, headers: dict[str, str], *, more: tuple[str, Schema] | None = None
+    description: str, schema: Schema, headers: dict[str, str], *, more: Mapping[str, Schema] = MappingProxyType({})
 ) -> Schema:
-    schemas = {name: {"const": value} for name, value in headers.items()} | dict([more] if more else [])
+    schemas = {**{name: {"const": value} for name, value in headers.items()}, **more}
     described = {name: {"required": True, "schema": one} for name, one in schemas.items()}
     return {"description": description, "headers": described, "content": {"application/json": {"schema": schema}}}
-
-
-def _security_schemes(base_url: str) -> Schema:
-    scopes = {scope.value: words for scope, words in PLAIN_WORDS.items()}
-    authorize, exchange = base_url + AUTHORIZE.path, base_url + EXCHANGE_PATH
-    return {
-        "oauth": {
-            "type": "oauth2",
-            "description": "As a Bearer Authorization header.",
-            "flows": {
-                "implicit": {"authorizationUrl": authorize, "scopes": scopes},
-                "authorizationCode": {
-                    "authorizationUrl": authorize, "tokenUrl": exchange, "refreshUrl": exchange, "scopes": scopes,
-                },
-            },
-        },
-        TOKEN_PARAMETER: {
-            "type": "apiKey",
-            "in": "query",
-            "name": TOKEN_PARAMETER,
-            "description": "The same token as a parameter; in a POST or PUT it may be a field of the body.",
-        },
-    }  # fmt: skip

@@ -32,19 +32,23 @@ class ReadEndpoints:
     async def me(self, request: Request) -> Response:
         """GET /me."""
         caller, _ = self._enter(request, Scope.PROFILE)
+        return data_response(self.profile(caller))
+
+    def profile(self, caller: Caller) -> serialize.Json:
+        """Return balance and user as in /me; balance, email and phone are null without their scopes."""
         with self._store.reading():
             person = self._store.people_by_id([caller.user_id])[caller.user_id]
             # The sample of /me says false where the field's description says null.
             user = self._user(caller, person, is_friend=False)
-        return data_response(serialize.me(user, person.balance_cents if Scope.BALANCE in caller.scopes else None))
+        return serialize.me(user, person.balance_cents if Scope.BALANCE in caller.scopes else None)
 
     async def user(self, request: Request) -> Response:
         """GET /users/:user_id."""
         caller, _ = self._enter(request, Scope.PROFILE)
         with self._store.reading():
             person = self._person(request.path_params["user_id"])
-            own = person.user_id == caller.user_id
-            is_friend = None if own else self._store.are_friends(caller.user_id, person.user_id)
+            is_own = person.user_id == caller.user_id
+            is_friend = None if is_own else self._store.are_friends(caller.user_id, person.user_id)
             return data_response(self._user(caller, person, is_friend=is_friend))
 
     async def friends(self, request: Request) -> Response:

@@ -34,7 +34,21 @@ PHONE: Final = re.compile(r"(?:[+ ]?1[ .-]?)?\(?([2-9]\d\d)\)?[ .-]{0,2}(\d{3})[
 
 def read_order(parameters: Parameters) -> Order:
     """Read the parameters of POST /payments."""
-    recipient, cents, note = _read_recipient(parameters), _read_cents(parameters), _read_note(parameters)
+    recipient = _read_recipient(parameters)
+    try:
+        cents = to_cents(parameters.require("amount"))
+    except MoneyError:
+        raise AmountError("amount must be a decimal number of whole cents, such as 12.30 or -12.30.") from None
+    if cents == 0:
+        raise AmountError("amount must not be zero: positive pays, negative charges.")
+    if abs(cents) > LARGEST_PAYMENT_CENTS:
+        raise AmountTooLargeError(f"amount must not be larger than {format_cents(LARGEST_PAYMENT_CENTS)}.")
+    if parameters.get("note") is None:
+        raise NoteError("A note is required: give the purpose of the payment.")
+    # Verbatim, with leading and trailing spaces: a client may search for its payment by the note.
+    note = parameters.get_verbatim("note")
+    if len(note) > LONGEST_NOTE:
+        raise NoteError(f"The note is longer than {LONGEST_NOTE} characters.")
     audience = parameters.get("audience")
     return Order(
         recipient, cents, note, Audience.PRIVATE if audience is None else _read_word("audience", audience, Audience)
@@ -64,28 +78,6 @@ def _read_recipient(parameters: Parameters) -> Recipient:
             raise NoRecipientError("phone is not a US phone number: give ten digits, with or without a leading 1.")
         return Recipient(TargetType.PHONE, "1" + "".join(digits.groups()))
     raise NoRecipientError("There is no recipient: give a user_id, an email or a phone.")
-
-
-def _read_cents(parameters: Parameters) -> int:
-    try:
-        cents = to_cents(parameters.require("amount"))
-    except MoneyError:
-        raise AmountError("amount must be a decimal number of whole cents, such as 12.30 or -12.30.") from None
-    if cents == 0:
-        raise AmountError("amount must not be zero: positive pays, negative charges.")
-    if abs(cents) > LARGEST_PAYMENT_CENTS:
-        raise AmountTooLargeError(f"amount must not be larger than {format_cents(LARGEST_PAYMENT_CENTS)}.")
-    return cents
-
-
-def _read_note(parameters: Parameters) -> str:
-    # Verbatim, with leading and trailing spaces: a client may search for its payment by the note.
-    if parameters.get("note") is None:
-        raise NoteError("A note is required: give the purpose of the payment.")
-    note = parameters.get_verbatim("note")
-    if len(note) > LONGEST_NOTE:
-        raise NoteError(f"The note is longer than {LONGEST_NOTE} characters.")
-    return note
 
 
 def _read_word(name: str, text: str, kind: type[_Word]) -> _Word:

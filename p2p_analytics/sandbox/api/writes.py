@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -92,7 +91,12 @@ class GroupCommit:
         try:
             with self._store.writing() as connection:
                 for one in batch:
-                    one.outcome = _attempt(connection, one.work)
+                    try:
+                        one.outcome = one.work()
+                    except Exception as error:
+                        if not connection.in_transaction:  # SQLite rolled the batch back, as on a full disk
+                            raise
+                        one.outcome = error
         except Exception as error:  # noqa: BLE001 - raised in `write` of each
             for one in batch:
                 one.outcome = error
@@ -104,12 +108,3 @@ class _Write:
 
     work: Callable[[], Outcome]
     outcome: Outcome | Exception | None = None
-
-
-def _attempt(connection: sqlite3.Connection, work: Callable[[], Outcome]) -> Outcome | Exception:
-    try:
-        return work()
-    except Exception as error:
-        if not connection.in_transaction:  # SQLite rolled the batch back, as on a full disk
-            raise
-        return error

@@ -46,9 +46,15 @@ class ApplicationDraft:
         rules: dict[str, tuple[Callable[[str], bool], str]] = {
             "name": (_is_text, "Give a name of at most 80 visible characters."),
             "description": (_is_text, "Describe the application in at most 300 visible characters."),
-            "redirect_url": (_is_redirect_url, "The redirect URL must have the form http(s)://host/path, or be empty."),
+            "redirect_url": (
+                lambda url: (
+                    not url
+                    or (redirects.parse_origin(url) is not None and "/" in url.partition("://")[2].partition("?")[0])
+                ),
+                "The redirect URL must have the form http(s)://host/path, or be empty.",
+            ),
             "site_url": (
-                _is_site_url,
+                lambda host: redirects.parse_host(host) is not None,
                 "The site URL must be a host such as app.example or localhost:8000, without a scheme.",
             ),
         }
@@ -97,11 +103,3 @@ def renew_secret(oauth_store: OAuthStore, client_id: str) -> Application:
 def _is_text(text: str) -> bool:
     # Bidirectional control characters are not printable: a name must not change the direction of the page's text.
     return bool(text.strip(_JOINERS)) and all(char.isprintable() or char in _JOINERS for char in text)
-
-
-def _is_redirect_url(text: str) -> bool:
-    return not text or (redirects.parse_origin(text) is not None and "/" in text.partition("://")[2].partition("?")[0])
-
-
-def _is_site_url(text: str) -> bool:
-    return redirects.parse_host(text) is not None

@@ -72,15 +72,10 @@ class Transitions:
         """
         with self._store.writing() as connection:
             now_us = self._begin(connection)
-            recipient = order.recipient  # an id must be the id of a user; an email or phone need not
-            query = {
-                TargetType.USER: "SELECT user_id FROM users WHERE user_id = ?",
-                TargetType.EMAIL: "SELECT user_id FROM users WHERE email = ?",
-                TargetType.PHONE: "SELECT user_id FROM users WHERE phone = ?",
-            }[recipient.kind]
-            wanted = int(recipient.text) if recipient.kind is TargetType.USER else recipient.text
-            row = connection.execute(query, (wanted,)).fetchone()
-            if row is None and recipient.kind is TargetType.USER:
+            kind, text = order.recipient  # an id must be the id of a user; an email or phone need not
+            column = "user_id" if kind is TargetType.USER else kind.value
+            row = connection.execute(f"SELECT user_id FROM users WHERE {column} = ?", (text,)).fetchone()  # noqa: S608 - a column of this enumeration
+            if row is None and kind is TargetType.USER:
                 raise NoRecipientError("user_id is not the id of a user.")
             target = None if row is None else int(row[0])
             if target == caller:
@@ -136,8 +131,7 @@ class Transitions:
     def link_bank(self, user_id: int, *, linked: bool) -> None:
         """Link or unlink a user's bank, which pays the payments that the balance does not cover."""
         query = "INSERT OR IGNORE INTO banks VALUES (?)" if linked else "DELETE FROM banks WHERE user_id = ?"
-        with self._store.writing() as connection:
-            connection.execute(query, (user_id,))
+        self._store.write(query, (user_id,))
 
     def trust(self, user_id: int, friend_id: int, *, trusted: bool) -> None:
         """Add or remove a friend's trust; charges by a trusted friend settle at once."""
@@ -168,56 +162,42 @@ class Transitions:
 
     def _settle_new(self, connection: sqlite3.Connection, payment: Payment, *, separate_new_users: bool) -> Status:
         """Move the money of a new payment and return its status."""
-        target = payment.target_user_id
+        actor, target = payment.actor_id, payment.target_user_id
         if target == TEST_USER_ID:
-            return self._settle_to_test_user(connection, payment, separate_new_users=separate_new_users)
-        if payment.action == Action.PAY and target is None:
-            moved = {payment.actor_id: -payment.amount_cents, Account.ESCROW: payment.amount_cents}
-            return Status.PENDING if self._fund(connection, payment, moved, payment.actor_id) else Status.FAILED
-        if payment.action == Action.PAY and target is not None:
-            done = self._transfer(connection, payment, payer=payment.actor_id, receiver=target)
-            return Status.SETTLED if done else Status.FAILED
-        if target is not None and self._trusts(connection, target, payment.actor_id):
-            # A charge of a trusted friend that the balance does not cover stays pending, like any other charge.
-            done = self._transfer(connection, payment, payer=target, receiver=payment.actor_id)
-            return Status.SETTLED if done else Status.PENDING
+            signed = payment.amount_cents if payment.action == Action.PAY else -payment.amount_cents
+            if separate_new_users and signed in _FOR_NEW_USERS:
+                raise NewUserAmountError("This amount is for a new user: send it to an unregistered email or phone.")
+            if signed not in (_FAILS, _SETTLES, _CHARGE_SETTLES):
+                raise OutcomeAmountError(
+                    "The test user takes payments of 0.10 and 0.20 and charges of -0.10, nothing else."
+                )
+            if signed == _FAILS:
+                return Status.FAILED
+        if payment.action == Action.PAY:
+            receiver = Account.ESCROW if target is None else target
+            if not self._transfer(connection, payment, payer=actor, receiver=receiver):
+                return Status.FAILED
+            return Status.PENDING if target is None else Status.SETTLED
+        query = (
+            "SELECT 1 FROM trusts JOIN friendships ON friendships.user_id = trusts.user_id AND friend_id = trusted_id "
+            "WHERE trusts.user_id = ? AND trusted_id = ?"
+        )
+        trusted = target == TEST_USER_ID or connection.execute(query, (target, actor)).fetchone() is not None
+        # A charge of a trusted friend that the balance does not cover stays pending, like any other charge.
+        if target is not None and trusted and self._transfer(connection, payment, payer=target, receiver=actor):
+            return Status.SETTLED
         return Status.PENDING
 
-    def _settle_to_test_user(
-        self, connection: sqlite3.Connection, payment: Payment, *, separate_new_users: bool
-    ) -> Status:
-        """Move the money of a payment to the fixed test user as its amount demands, and return its status."""
-        signed = payment.amount_cents if payment.action == Action.PAY else -payment.amount_cents
-        if signed == _FAILS:
-            return Status.FAILED
-        if signed == _SETTLES:
-            done = self._transfer(connection, payment, payer=payment.actor_id, receiver=TEST_USER_ID)
-            return Status.SETTLED if done else Status.FAILED
-        if signed == _CHARGE_SETTLES:
-            done = self._transfer(connection, payment, payer=TEST_USER_ID, receiver=payment.actor_id)
-            return Status.SETTLED if done else Status.PENDING  # a test may have unlinked the test user's bank
-        if separate_new_users and signed in _FOR_NEW_USERS:
-            raise NewUserAmountError("This amount is for a new user: send it to an unregistered email or phone.")
-        raise OutcomeAmountError("The test user takes payments of 0.10 and 0.20 and charges of -0.10, nothing else.")
-
     def _transfer(self, connection: sqlite3.Connection, payment: Payment, *, payer: int, receiver: int) -> bool:
+        """Move money from the payer's balance, or all of it from the payer's bank where one is linked."""
         fee = payment.fee_cents or 0
         moved = {payer: -payment.amount_cents - fee, receiver: payment.amount_cents, Account.FEES: fee}
-        return self._fund(connection, payment, moved, payer)
-
-    def _fund(self, connection: sqlite3.Connection, payment: Payment, moved: dict[int, int], payer: int) -> bool:
-        """Move money from the payer's balance, or all of it from the payer's bank where one is linked."""
         if ledger.post(connection, payment.payment_id, "balance", moved):
             return True
         if connection.execute("SELECT 1 FROM banks WHERE user_id = ?", (payer,)).fetchone() is None:
             return False
         from_bank = {Account.BANK if account == payer else account: cents for account, cents in moved.items()}
         return ledger.post(connection, payment.payment_id, "bank", from_bank)
-
-    def _trusts(self, connection: sqlite3.Connection, user_id: int, asking: int) -> bool:
-        query = "SELECT 1 FROM trusts WHERE user_id = ? AND trusted_id = ?"
-        trusted = connection.execute(query, (user_id, asking)).fetchone() is not None
-        return trusted and self._store.are_friends(user_id, asking)
 
     def _refund(self, connection: sqlite3.Connection, payment: Payment, when_us: int) -> None:
         """Return the escrow of a payment to its sender, by a refund payment."""

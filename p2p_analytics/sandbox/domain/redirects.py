@@ -53,7 +53,8 @@ def parse_origin(url: str) -> tuple[str, str, int] | None:
         return None
     scheme, _, rest = url.partition("://")
     place = parse_host(re.split(r"[/?]", rest, maxsplit=1)[0])
-    if scheme not in ("http", "https") or place is None or _parameter_names(rest.partition("?")[2]) & _RESERVED:
+    names = {name.lower() for name, _ in parse_qsl(rest.partition("?")[2], keep_blank_values=True)}
+    if scheme not in ("http", "https") or place is None or names & _RESERVED:
         return None
     return scheme, place[0], place[1] or (443 if scheme == "https" else 80)
 
@@ -64,7 +65,3 @@ def parse_host(text: str) -> tuple[str, int | None] | None:
     if match is None or (match[2] is not None and not 0 < int(match[2]) < 2**16):
         return None
     return match[1].lower(), None if match[2] is None else int(match[2])
-
-
-def _parameter_names(query: str) -> set[str]:
-    return {name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)}

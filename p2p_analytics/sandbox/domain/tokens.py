@@ -14,18 +14,14 @@ from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.errors import (
     DeletedTokenError,
-    ExpiredCodeError,
     ExpiredTokenError,
-    ForeignCodeError,
     InvalidTokenError,
     MissingScopeError,
-    OAuthError,
-    RedeemedCodeError,
     RefreshError,
     RevokedTokenError,
     SettingError,
 )
-from p2p_analytics.sandbox.storage.oauth_store import CodeRefusal, EndReason, Grant, OAuthStore, Pair, digest
+from p2p_analytics.sandbox.storage.oauth_store import EndReason, Grant, OAuthStore, Pair, digest
 from p2p_analytics.vocabulary import CLIENT_TOKEN_SECONDS, SERVER_TOKEN_SECONDS, Scope
 
 CODE_SECONDS: Final = 10 * 60
@@ -88,9 +84,7 @@ class Tokens:
         found = self.oauth_store.redeem(digest(code), client_id, redirect_url, pair, self.now_us())
         if isinstance(found, Grant):
             return TokenPair(_to_caller(found), access, refresh)
-        # Raised after the transaction: inside, it would roll back the revocation after a second use.
-        refusal = _REFUSED_CODES[found]
-        raise refusal()
+        raise found  # after the transaction: inside, it would roll back the revocation after a second use
 
     def refresh(self, client_id: str, refresh_token: str) -> TokenPair:
         """Replace the tokens of a refresh token, or raise RefreshError."""
@@ -126,16 +120,6 @@ class Tokens:
     def _make_pair(self) -> tuple[str, str, Pair]:
         access, refresh = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         return access, refresh, Pair(digest(access), digest(refresh), self._from_now(SERVER_TOKEN_SECONDS))
-
-
-_REFUSED_CODES: Final[dict[CodeRefusal, Callable[[], OAuthError]]] = {
-    CodeRefusal.UNKNOWN: lambda: OAuthError("This sandbox has not issued this code."),
-    CodeRefusal.FOREIGN: ForeignCodeError,
-    CodeRefusal.REUSED: RedeemedCodeError,
-    CodeRefusal.EXPIRED: ExpiredCodeError,
-    CodeRefusal.REVOKED: lambda: OAuthError("The user has revoked the consent of this code."),
-    CodeRefusal.REDIRECT: lambda: OAuthError("redirect_uri is not the URL that this code was sent to."),
-}
 
 
 def _join(scopes: Iterable[Scope]) -> str:

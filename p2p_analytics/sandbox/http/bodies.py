@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import UploadFile
@@ -17,8 +17,7 @@ from p2p_analytics.sandbox.errors import InvalidParameterError
 from p2p_analytics.sandbox.http.parameters import Parameters, header_values
 from p2p_analytics.vocabulary import CREATE_PAYMENT, RESOLVE_PAYMENT
 
-MOST_FIELDS: Final = 100
-_MOST_FORM_FIELDS: Final = 20
+_MOST_FIELDS: Final = 100
 _CHARSET: Final = re.compile(r';\s*charset\s*=\s*("?)utf-?8\1\s*(?=;|$)')
 _KNOWN: Final = frozenset(CREATE_PAYMENT.parameters + RESOLVE_PAYMENT.parameters)
 # JSON can escape lone surrogates, but UTF-8 and the database cannot store them.
@@ -36,43 +35,48 @@ async def read_parameters(request: Request) -> Parameters:
     InvalidParameterError
         The body has another media type, is malformed, or is not UTF-8.
     """
-    query: bytes = request.scope["query_string"]
-    return Parameters([*parse_urlencoded(query), *await _body(request)])
+    pairs = parse_urlencoded(request.scope["query_string"])
+    fields = await _read_fields(request)
+    if fields is None:
+        kind, _ = media_type(request)
+        body = await request.body()
+        if not body.strip():
+            fields = []
+        # Some clients send no Content-Type: a leading brace means JSON.
+        elif kind == "application/json" or kind.endswith("+json") or (not kind and body.lstrip()[:1] == b"{"):
+            fields = _parse_json(body)
+        elif kind:
+            raise InvalidParameterError(_UNREADABLE)
+        else:
+            fields = parse_urlencoded(body)
+    return Parameters([*pairs, *fields])
 
 
 async def read_form(request: Request) -> Parameters:
     """Return the fields of a form, urlencoded or multipart; files and other bodies are ignored."""
-    parts = await read_multipart(request, _MOST_FORM_FIELDS)
-    if parts is not None:
-        return Parameters(parts)
-    kind, _ = media_type(request)
-    is_form = kind == "application/x-www-form-urlencoded"
-    return Parameters(parse_urlencoded(await request.body(), _MOST_FORM_FIELDS) if is_form else [])
+    return Parameters(await _read_fields(request) or [])
 
 
-async def read_multipart(request: Request, most_fields: int = MOST_FIELDS) -> Pairs | None:
-    """Return the fields of a multipart body, without files, or None if the body has another media type.
-
-    Raises
-    ------
-    InvalidParameterError
-        The body declares a charset other than UTF-8, or is not valid UTF-8.
-    """
+async def _read_fields(request: Request) -> Pairs | None:
+    """Return the fields of a form, or None if the body has another media type; files are left out."""
     kind, more = media_type(request)
+    body = await request.body()
+    if kind == "application/x-www-form-urlencoded":
+        return parse_urlencoded(body)
     if kind != "multipart/form-data":
         return None
     # Starlette decodes with any codec that the client names, and falls back to Latin-1 for invalid bytes.
     if "charset" in _CHARSET.sub("", more):
         raise InvalidParameterError("The body's charset must be UTF-8.")
     try:
-        (await request.body()).decode("utf-8")
+        body.decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidParameterError(_UNREADABLE) from None
-    async with request.form(max_files=0, max_fields=most_fields) as form:
+    async with request.form(max_files=0, max_fields=_MOST_FIELDS) as form:
         return require_text([(name, value) for name, value in form.multi_items() if not isinstance(value, UploadFile)])
 
 
-def parse_urlencoded(text: bytes, most_fields: int = MOST_FIELDS) -> Pairs:
+def parse_urlencoded(text: bytes) -> Pairs:
     """Return the fields of a query or an urlencoded form.
 
     Raises
@@ -82,10 +86,21 @@ def parse_urlencoded(text: bytes, most_fields: int = MOST_FIELDS) -> Pairs:
     """
     try:
         return parse_qsl(
-            text.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=most_fields, separator="&"
+            text.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS, separator="&"
         )
     except ValueError:
         raise InvalidParameterError(_UNREADABLE) from None
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """Return a JSON object."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidParameterError("The body is not a JSON object.")
+    return found
 
 
 def require_text(pairs: Pairs) -> Pairs:
@@ -102,30 +117,17 @@ def media_type(request: Request) -> tuple[str, str]:
     return kind.strip(), semicolon + more
 
 
-async def _body(request: Request) -> Pairs:
-    parts = await read_multipart(request)
-    if parts is not None:
-        return parts
-    kind, _ = media_type(request)
-    body = await request.body()
-    if not body.strip():
-        return []
-    if kind == "application/json" or kind.endswith("+json"):
-        return _json(body)
-    if kind == "application/x-www-form-urlencoded":
-        return parse_urlencoded(body)
-    if not kind:  # a client that sends no Content-Type: a leading brace means JSON
-        return _json(body) if body.lstrip()[:1] == b"{" else parse_urlencoded(body)
-    raise InvalidParameterError(_UNREADABLE)
-
-
-def _json(body: bytes) -> Pairs:
+def _parse_json(body: bytes) -> Pairs:
     """Return the fields of a JSON object; numbers keep their digits, null means missing."""
+
+    def refuse(word: str) -> str:
+        raise ValueError(word)
+
     try:
         # Pairs keep repeated names, and numbers stay text, because a binary float is not exact.
-        found = json.loads(body, parse_float=str, parse_int=str, parse_constant=_refuse, object_pairs_hook=_Object)
+        found = json.loads(body, parse_float=str, parse_int=str, parse_constant=refuse, object_pairs_hook=_Object)
     except (ValueError, RecursionError):
-        raise InvalidParameterError(_UNREADABLE) from None
+        found = None
     if not isinstance(found, _Object):
         raise InvalidParameterError(_UNREADABLE)
     for name, value in found:
@@ -136,7 +138,3 @@ def _json(body: bytes) -> Pairs:
 
 class _Object(list[tuple[str, object]]):
     """A JSON object as a list of pairs."""
-
-
-def _refuse(word: str) -> str:
-    raise ValueError(word)

@@ -81,10 +81,7 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class _Observed(Dialect):
-    """The observed dialect: balances as text, codes as numbers, no sign, no Z, blank bios, and more fields.
-
-    `rate_limit_status` is the HTTP status of code 277, which was once seen with 400.
-    """
+    """Balances as text, codes as numbers, no sign, no Z, blank bios, and more fields."""
 
     name: str = "observed"
     application: str = ""
@@ -127,18 +124,13 @@ class _Observed(Dialect):
         return format_instant(microseconds, fraction=bool(spelling == Spelling.FRACTIONAL or microseconds % 1_000_000))
 
 
-def dialect_named(name: str, *, application: str = "", rate_limit_status: int = 429) -> Dialect:
-    """Return the dialect ``documented`` or ``observed``.
+def observed_dialect(application: str, rate_limit_status: int) -> Dialect:
+    """Return the observed dialect.
 
-    Parameters
-    ----------
-    application : str
-        The application name that the observed dialect shows as the medium of payments from the town's history, and of
-        payments made with a token that belongs to no application.
-    rate_limit_status : int
-        The HTTP status of a rate limit in the observed dialect.
+    The application's name is the medium of payments from the town's history, and of payments made with a token that
+    belongs to no application. Code 277 was once seen with the HTTP status 400.
     """
-    return {"documented": Dialect(), "observed": _Observed("observed", application, rate_limit_status)}[name]
+    return _Observed(application=application, rate_limit_status=rate_limit_status)
 
 
 @lru_cache(4_096)  # a page repeats join dates, and often has equal created and completed times

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
@@ -14,7 +14,7 @@ import orjson
 
 from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT, format_instant
 from p2p_analytics.sandbox.storage.rows import Payment, Person
-from p2p_analytics.vocabulary import Action, Status, TargetType
+from p2p_analytics.vocabulary import EMBEDDED_USER_FIELDS, FRIEND_FIELDS, USER_FIELDS, Action, Status, TargetType
 
 Json = dict[str, Any]
 
@@ -46,74 +46,66 @@ def me(user: Json, balance_cents: int | None) -> Json:
 
 def user(person: Person, *, with_email: bool, with_phone: bool, is_friend: bool | None, friends_count: int) -> Json:
     """Return a user with all fields."""
-    person = ACTIVE_DIALECT.get().person(person)
-    return {
-        "id": str(person.user_id),
-        "username": person.username,
-        "first_name": person.first_name,
-        "last_name": person.last_name,
-        "display_name": person.display_name,
-        "date_joined": second(person.joined_us),
-        "profile_picture_url": person.profile_picture_url,
-        "about": person.about,
-        "email": person.email if with_email else None,
-        "phone": person.phone if with_phone else None,
-        "is_friend": is_friend,
-        "friends_count": friends_count,
-    }
+    return _choose(
+        ACTIVE_DIALECT.get().person(person),
+        USER_FIELDS,
+        email=person.email if with_email else None,
+        phone=person.phone if with_phone else None,
+        is_friend=is_friend,
+        friends_count=friends_count,
+    )
 
 
 def friend(person: Person) -> Json:
     """Return an item of a friends list."""
-    person = ACTIVE_DIALECT.get().person(person)
-    return {
-        "username": person.username,
-        "about": person.about,
-        "last_name": person.last_name,
-        "display_name": person.display_name,
-        "first_name": person.first_name,
-        "profile_picture_url": person.profile_picture_url,
-        "id": str(person.user_id),
-    }
+    return _choose(ACTIVE_DIALECT.get().person(person), FRIEND_FIELDS)
 
 
-def list_item(payment: Payment, people: Mapping[int, Person]) -> Json:
+def list_item(row: Payment, people: Mapping[int, Person]) -> Json:
     """Return a payment as an item of GET /payments, without fee, refund and medium."""
-    completed, dialect = payment.completed_us, ACTIVE_DIALECT.get()
+    dialect, user_id = ACTIVE_DIALECT.get(), row.target_user_id
+    # The samples of lists hide the email of a pending email target; other payments follow the field's description.
+    hidden = row.target_type == TargetType.EMAIL and row.status == Status.PENDING
     return {
-        "status": payment.status,
-        "date_completed": None if completed is None else dialect.moment(completed, payment.spelling),
-        "target": _target(payment, people),
-        "audience": payment.audience,
-        "actor": _person_fragment(dialect.person(people[payment.actor_id])),
-        "note": payment.note,
-        "amount": dialect.amount(-payment.amount_cents if payment.action == Action.CHARGE else payment.amount_cents),
-        "action": payment.action,
-        "date_created": dialect.moment(payment.created_us, payment.spelling),
-        "id": str(payment.payment_id),
+        "status": row.status,
+        "date_completed": None if row.completed_us is None else dialect.moment(row.completed_us, row.spelling),
+        "target": {
+            "type": row.target_type,
+            "email": None if hidden else row.target_email,
+            "phone": row.target_phone,
+            "user": None if user_id is None else _embed_person(dialect.person(people[user_id])),
+            **dialect.more["target"],
+        },
+        "audience": row.audience,
+        "actor": _embed_person(dialect.person(people[row.actor_id])),
+        "note": row.note,
+        "amount": dialect.amount(-row.amount_cents if row.action == Action.CHARGE else row.amount_cents),
+        "action": row.action,
+        "date_created": dialect.moment(row.created_us, row.spelling),
+        "id": str(row.payment_id),
     }
 
 
-def payment(payment: Payment, people: Mapping[int, Person], refund: Payment | None, *, to_party: bool = True) -> Json:
+def payment(row: Payment, people: Mapping[int, Person], refund: Payment | None, *, to_party: bool = True) -> Json:
     """Return a payment with all its fields; a refund is itself a payment, without a refund.
 
     Viewers that are not a party to it see neither its refund nor the address of its target.
     """
-    listed = list_item(payment, people)
+    listed = list_item(row, people)
     if not to_party:
         listed["target"] |= {"email": None, "phone": None}
     return {
         **listed,
-        "fee": None if payment.fee_cents is None else {"amount": ACTIVE_DIALECT.get().amount(payment.fee_cents)},
-        "refund": None if refund is None or not to_party else _refund(refund, people),
-        "medium": ACTIVE_DIALECT.get().medium(payment.medium, payment.application),
+        "fee": None if row.fee_cents is None else {"amount": ACTIVE_DIALECT.get().amount(row.fee_cents)},
+        "refund": None if refund is None or not to_party else payment(refund, people, None),
+        "medium": ACTIVE_DIALECT.get().medium(row.medium, row.application),
     }
 
 
-def creation(payment_: Payment, people: Mapping[int, Person], balance_cents: int | None) -> Json:
+def creation(row: Payment, people: Mapping[int, Person], balance_cents: int | None) -> Json:
     """Return the data of POST /payments; as in its samples, and unlike in lists, a pending email target is shown."""
-    shown = payment(payment_, people, None)
-    shown["target"]["email"] = payment_.target_email
+    shown = payment(row, people, None)
+    shown["target"]["email"] = row.target_email
     return {"balance": _balance(balance_cents), "payment": shown}
 
 
@@ -122,36 +114,14 @@ def error(message: str, code: str) -> Json:
     return {"error": {"message": message, "code": ACTIVE_DIALECT.get().code(code)}}
 
 
-def _refund(refund: Payment, people: Mapping[int, Person]) -> Json:
-    return payment(refund, people, None)
-
-
-def _target(payment: Payment, people: Mapping[int, Person]) -> Json:
-    # The samples of lists hide the email of a pending email target; other payments follow the field's description.
-    hidden = payment.target_type == TargetType.EMAIL and payment.status == Status.PENDING
-    dialect, user_id = ACTIVE_DIALECT.get(), payment.target_user_id
-    return {
-        "type": payment.target_type,
-        "email": None if hidden else payment.target_email,
-        "phone": payment.target_phone,
-        "user": None if user_id is None else _person_fragment(dialect.person(people[user_id])),
-        **dialect.more["target"],
-    }
+def _choose(person: Person, fields: Iterable[str], **more: object) -> Json:
+    values = {**person._asdict(), "id": str(person.user_id), "date_joined": second(person.joined_us), **more}
+    return {name: values[name] for name in fields}
 
 
 @lru_cache(1_024)  # a page repeats few people many times
-def _person_fragment(person: Person) -> orjson.Fragment:
-    shown = {
-        "username": person.username,
-        "first_name": person.first_name,
-        "last_name": person.last_name,
-        "display_name": person.display_name,
-        "about": person.about,
-        "profile_picture_url": person.profile_picture_url,
-        "id": str(person.user_id),
-        "date_joined": second(person.joined_us),
-    }
-    return orjson.Fragment(orjson.dumps(shown))
+def _embed_person(person: Person) -> orjson.Fragment:
+    return orjson.Fragment(encode(_choose(person, EMBEDDED_USER_FIELDS)))
 
 
 def _balance(cents: int | None) -> object:

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -77,6 +77,11 @@ class Database:
                 self._connections.popitem()[1].close()
         self._local = threading.local()
         self._writer = None
+
+    def write(self, query: str, values: Iterable[object]) -> int:
+        """Run one statement as a transaction, and return the number of rows that it changed."""
+        with self.writing() as connection:
+            return connection.execute(query, tuple(values)).rowcount
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

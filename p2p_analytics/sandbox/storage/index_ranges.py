@@ -22,11 +22,6 @@ _BY_ACTOR_AND_KIND: Final = (
 )
 
 
-def count_index_ranges(wanted: PaymentFilter) -> int:
-    """Return the number of index ranges of a filter; the cost of a page grows with it."""
-    return sum(1 for _ in list_index_ranges(0, wanted))
-
-
 def list_index_ranges(user_id: int, wanted: PaymentFilter) -> Iterator[tuple[str, tuple[object, ...]]]:
     """Yield the query and the leading arguments of each index range; an absent action or status filter means all."""
     everything = set(wanted.actions or Action) == set(Action) and set(wanted.statuses or Status) == set(Status)

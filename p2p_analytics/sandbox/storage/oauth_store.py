@@ -12,7 +12,13 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from p2p_analytics.sandbox.errors import ForgeryError
+from p2p_analytics.sandbox.errors import (
+    ExpiredCodeError,
+    ForeignCodeError,
+    ForgeryError,
+    OAuthError,
+    RedeemedCodeError,
+)
 from p2p_analytics.sandbox.storage import schema
 from p2p_analytics.sandbox.storage.rows import LARGEST
 from p2p_analytics.sandbox.storage.store import Store
@@ -91,17 +97,6 @@ class Pair(NamedTuple):
     expires_us: int
 
 
-class CodeRefusal(StrEnum):
-    """Why a code is not redeemed."""
-
-    UNKNOWN = "unknown"
-    FOREIGN = "foreign"
-    REUSED = "reused"
-    EXPIRED = "expired"
-    REVOKED = "revoked"
-    REDIRECT = "redirect"
-
-
 def digest(text: str) -> bytes:
     """Return the digest of a token, code or secret: they are random, so a fast hash without salt suffices."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
@@ -157,20 +152,18 @@ class OAuthStore:
             "INSERT INTO oauth_applications SELECT ?, ?, ?, ?, ?, ?, ? "
             "WHERE (SELECT count(*) FROM oauth_applications WHERE owner_id = ?) < ?"
         )
-        with self._store.writing() as connection:
-            return connection.execute(query, (*application, application.owner_id, limit)).rowcount == 1
+        return self._store.write(query, (*application, application.owner_id, limit)) == 1
 
     def set_redirect_url(self, client_id: str, redirect_url: str | None) -> None:
         """Replace or remove the redirect URL on file."""
-        query = "UPDATE oauth_applications SET redirect_url = ? WHERE client_id = ?"
-        with self._store.writing() as connection:
-            connection.execute(query, (redirect_url, client_id))
+        self._store.write(
+            "UPDATE oauth_applications SET redirect_url = ? WHERE client_id = ?", (redirect_url, client_id)
+        )
 
     def set_secret(self, client_id: str, secret_digest: bytes) -> None:
         """Replace an application's secret."""
-        with self._store.writing() as connection:
-            query = "UPDATE oauth_applications SET secret_digest = ? WHERE client_id = ?"
-            connection.execute(query, (secret_digest, client_id))
+        query = "UPDATE oauth_applications SET secret_digest = ? WHERE client_id = ?"
+        self._store.write(query, (secret_digest, client_id))
 
     def remove_application(self, client_id: str) -> None:
         """Delete an application and end its allowances."""
@@ -185,11 +178,11 @@ class OAuthStore:
 
     def set_verified(self, user_id: int, *, verified: bool) -> None:
         """Mark a user's identity as verified or unverified."""
-        with self._store.writing() as connection:
-            if verified:
-                connection.execute("DELETE FROM oauth_unverified WHERE user_id = ?", (user_id,))
-            else:
-                connection.execute("INSERT OR IGNORE INTO oauth_unverified VALUES (?)", (user_id,))
+        delete, insert = (
+            "DELETE FROM oauth_unverified WHERE user_id = ?",
+            "INSERT OR IGNORE INTO oauth_unverified VALUES (?)",
+        )
+        self._store.write(delete if verified else insert, (user_id,))
 
     # -- consents -------------------------------------------------------------------------------
 
@@ -230,20 +223,31 @@ class OAuthStore:
 
     def redeem(
         self, code: bytes, client_id: str, redirect_url: str | None, pair: Pair, now_us: int
-    ) -> Grant | CodeRefusal:
-        """Exchange a code for the pair, once; a second use ends the tokens of the first (RFC 6749, 4.1.2)."""
+    ) -> Grant | OAuthError:
+        """Exchange a code for the pair, once, or return why not; a second use ends all its tokens (RFC 6749, 4.1.2)."""
         query = (
             "SELECT allowance_id, client_id, user_id, scopes, ended, redirect_url, expires_us, redeemed "
             "FROM oauth_codes JOIN oauth_allowances USING (allowance_id) WHERE digest = ?"
         )
         with self._store.writing() as connection:
             row = connection.execute(query, (code,)).fetchone()
-            stored = None if row is None else _Code(*row)
-            refusal = _check_code(stored, client_id, redirect_url, now_us)
-            if stored is None or refusal is not None:
-                if stored is not None and refusal is CodeRefusal.REUSED:
-                    _end(connection, "?", (stored.allowance_id,), EndReason.REVOKED)
-                return refusal or CodeRefusal.UNKNOWN
+            if row is None:
+                return OAuthError("This sandbox has not issued this code.")
+            stored = _Code(*row)
+            refusal: OAuthError | None = None
+            if stored.client_id != client_id:  # checked first, so that a foreign attempt ends nothing
+                refusal = ForeignCodeError()
+            elif stored.redeemed:
+                refusal = RedeemedCodeError()
+                _end(connection, "?", (stored.allowance_id,), EndReason.REVOKED)
+            elif stored.ended is not None:
+                refusal = OAuthError("The user has revoked the consent of this code.")
+            elif stored.expires_us <= now_us:
+                refusal = ExpiredCodeError()
+            elif redirect_url not in (None, stored.redirect_url):
+                refusal = OAuthError("redirect_uri is not the URL that this code was sent to.")
+            if refusal is not None:
+                return refusal
             connection.execute("UPDATE oauth_codes SET redeemed = 1 WHERE digest = ?", (code,))
             _add_pair(connection, pair, stored.user_id, stored.scopes, stored.allowance_id)
             return Grant(stored.user_id, stored.scopes, pair.expires_us, None)
@@ -280,8 +284,7 @@ class OAuthStore:
     def expire(self, token: bytes, expires_us: int) -> bool:
         """Change the expiry of an access token; return False for an unknown token."""
         query = "UPDATE oauth_tokens SET expires_us = ? WHERE digest = ? AND kind = 'access'"
-        with self._store.writing() as connection:
-            return connection.execute(query, (expires_us, token)).rowcount == 1
+        return self._store.write(query, (expires_us, token)) == 1
 
 
 class _Code(NamedTuple):
@@ -295,20 +298,6 @@ class _Code(NamedTuple):
     redirect_url: str
     expires_us: int
     redeemed: int
-
-
-def _check_code(code: _Code | None, client_id: str, redirect_url: str | None, now_us: int) -> CodeRefusal | None:
-    """Return why a code is not redeemed; the owner is checked first, so that a foreign attempt ends nothing."""
-    if code is None:
-        return CodeRefusal.UNKNOWN
-    reasons = (
-        (code.client_id != client_id, CodeRefusal.FOREIGN),
-        (bool(code.redeemed), CodeRefusal.REUSED),
-        (code.ended is not None, CodeRefusal.REVOKED),
-        (code.expires_us <= now_us, CodeRefusal.EXPIRED),
-        (redirect_url not in (None, code.redirect_url), CodeRefusal.REDIRECT),
-    )
-    return next((reason for applies, reason in reasons if applies), None)
 
 
 def _allow(connection: sqlite3.Connection, user_id: int, client_id: str, scopes: str, now_us: int) -> int:

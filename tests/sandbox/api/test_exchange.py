@@ -6,7 +6,7 @@ import concurrent.futures
 import json
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, parse_qsl, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
@@ -29,11 +29,10 @@ ALL = ("access_profile", "access_email", "access_phone", "access_balance", "acce
 class Clock:
     """A wall clock that a test moves."""
 
-    def __init__(self) -> None:
-        self.now = 1_000_000_000.0
+    now = 1_000_000_000.0
 
     def __call__(self) -> float:
-        """Return what time it is."""
+        """Return the time."""
         return self.now
 
 
@@ -43,7 +42,6 @@ def clock(own: SandboxServer) -> Clock:
     return own._clock  # type: ignore[return-value]
 
 
-# A sandbox with a clock that the tests set.
 own = sandbox_fixture(people=4, years=1, clock=Clock())
 
 
@@ -85,44 +83,32 @@ def me(ask: Asking, own: SandboxServer, token: str) -> tuple[int, str | None]:
     return response.status_code, response.json().get("error", {}).get("code")
 
 
-def test_the_redirect_carries_code_and_state(own: SandboxServer, app: Application) -> None:
-    """response_type=code sends the browser to the redirect URL with `code` and `state` and no token."""
-    url = own.authorize_url("access_profile", client_id=app.client_id, response_type="code", state="s 1")
-    landed = own.sign_in(url, "noor-haddad")
-    query = parse_qsl(urlsplit(landed).query)
-    assert [name for name, _ in query] == ["keep", "code", "state"]
-    assert query[2] == ("state", "s 1")
-    denied = own.sign_in(url, "noor-haddad", allow=False)
-    assert parse_qsl(urlsplit(denied).query) == [("keep", "1"), ("error", "user denied access"), ("state", "s 1")]
-
-
 def test_the_answer(ask: Asking, own: SandboxServer, app: Application) -> None:
-    """The answer is not wrapped in data, holds the user and balance of /me, and must not be kept by a cache."""
+    """The answer is not wrapped in data, has the user and balance of /me, and must not be kept by a cache."""
     response = exchange(own, app, code=new_code(own, app))
     assert response.headers["Cache-Control"] == "no-store"
     body = json.loads(response.content, parse_float=Decimal)
-    assert list(body) == ["access_token", "expires_in", "token_type", "balance", "user", "refresh_token"]
-    assert (body["expires_in"], body["token_type"]) == (5_184_000, "bearer")
     mine = ask(on=own, token=body["access_token"]).get_body("/me")["data"]
     assert mine["user"]["username"] == "noor-haddad"
-    assert (body["user"], body["balance"]) == (mine["user"], mine["balance"])
+    assert list(body) == ["access_token", "expires_in", "token_type", "balance", "user", "refresh_token"]
+    rest = {"expires_in": 5_184_000, "token_type": "bearer", "balance": mine["balance"], "user": mine["user"]}
+    assert {name: body[name] for name in rest} == rest
 
 
-def test_the_answer_keeps_to_the_scopes(ask: Asking, own: SandboxServer, app: Application) -> None:
+def test_the_answer_keeps_to_the_scopes(own: SandboxServer, app: Application) -> None:
     """Email, phone and balance are null without their scopes, user is null without access_profile."""
     body = tokens_of(own, app, "access_profile")
     assert (body["balance"], body["user"]["email"], body["user"]["phone"]) == (None, None, None)
-    assert ask(on=own, token=body["access_token"]).get_refusal(f"/users/{body['user']['id']}/friends") == (403, "260")
     body = tokens_of(own, app, "access_friends")
     assert (body["balance"], body["user"]) == (None, None)
 
 
-@pytest.mark.parametrize("grant_type", [{}, {"grant_type": "authorization_code"}])
 @pytest.mark.parametrize("how", ["form", "multipart", "json", "query", "basic", "basic and id"])
-def test_what_clients_send(own: SandboxServer, app: Application, how: str, grant_type: dict[str, str]) -> None:
+def test_what_clients_send(own: SandboxServer, app: Application, how: str) -> None:
     """The same fields may come as a form, multipart, JSON, query, or the client's as Basic; the grant type may miss."""
     client = {"client_id": app.client_id, "client_secret": app.client_secret}
-    rest = {"code": new_code(own, app), **grant_type, "redirect_uri": CALLBACK, "state": "", "extra": "1"}
+    rest = {"code": new_code(own, app), "redirect_uri": CALLBACK, "state": "", "extra": "1"}
+    rest |= {} if how == "form" else {"grant_type": "authorization_code"}
     sent: dict[str, Any] = {
         "form": {"data": client | rest},
         "multipart": {"files": {name: (None, value) for name, value in (client | rest).items()}},
@@ -206,20 +192,17 @@ def test_refresh(ask: Asking, own: SandboxServer, app: Application, refusal: Ref
     assert len({old["access_token"], old["refresh_token"], new["access_token"], new["refresh_token"]}) == 4
     assert me(ask, own, old["access_token"]) == (401, "259")
     assert refusal(exchange(own, app, refresh_token=old["refresh_token"])) == (400, "275")
+    for secret in (new["refresh_token"], new_code(own, app)):  # neither is an access token
+        assert me(ask, own, secret) == (401, "261")
     me_now = ask(on=own, token=new["access_token"])
     assert me_now.get_body("/me")["data"]["balance"] is None
     assert me_now.get_refusal(f"/users/{new['user']['id']}/friends") == (403, "260")
 
 
-def test_a_refresh_token_opens_nothing(ask: Asking, own: SandboxServer, app: Application) -> None:
-    """A refresh token or a code is no access token."""
-    assert me(ask, own, tokens_of(own, app)["refresh_token"]) == (401, "261")
-    assert me(ask, own, new_code(own, app)) == (401, "261")
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
+def test_exchanges_that_are_refused(own: SandboxServer, app: Application, refusal: Refusal) -> None:
+    """Each wrong field has its code; the right form, sent last, shows that nothing was used up."""
+    form = {"client_id": app.client_id, "client_secret": app.client_secret, "code": new_code(own, app)}
+    for change, expected in (
         ({"client_id": ""}, (400, "241")),
         ({"client_secret": ""}, (400, "241")),
         ({"code": ""}, (400, "241")),
@@ -233,38 +216,26 @@ def test_a_refresh_token_opens_nothing(ask: Asking, own: SandboxServer, app: App
         ({"code": "", "refresh_token": "guess"}, (400, "275")),
         ({"grant_type": "password"}, (400, "276")),
         ({"refresh_token": "x"}, (400, "400")),
-    ],
-)
-def test_exchanges_that_are_refused(
-    own: SandboxServer, app: Application, refusal: Refusal, change: dict[str, str], expected: tuple[int, str]
-) -> None:
-    """Each wrong field has its code; the right form, sent after it, shows that nothing was used up."""
-    form = {"client_id": app.client_id, "client_secret": app.client_secret, "code": new_code(own, app)}
-    sent = {name: value.encode(errors="surrogatepass") for name, value in (form | change).items()}
-    assert refusal(post(own, **sent)) == expected
+    ):
+        sent = {name: value.encode(errors="surrogatepass") for name, value in (form | change).items()}
+        assert refusal(post(own, **sent)) == expected
     assert post(own, **form).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
+def test_bodies_that_cannot_be_read(own: SandboxServer, refusal: Refusal) -> None:
+    """A body or header of another shape, and a field given twice, are 400 in the envelope."""
+    for sent in (
         {"json": ["code"]}, {"json": {"code": ["x"]}}, {"json": {"code": 1.5}}, {"json": {"code": True}},
-        {"data": b"{", "headers": {"Content-Type": "application/json"}},
+        {"data": b"{", "headers": JSON},
         {"data": b"[" * 60_000, "headers": {"Content-Type": "application/json; charset=utf-8"}},
-        {"data": b'{"code":' + b"9" * 5_000 + b"}", "headers": {"Content-Type": "application/json"}},
-        {"data": b'{"client_id":"\\ud800","client_secret":"x","code":"y"}', "headers": JSON},
+        {"data": b'{"code":' + b"9" * 5_000 + b"}", "headers": JSON},
         {"data": b'{"client_id":"1","client_secret":"x","code":"\\udfff"}', "headers": JSON},
-        {"data": b'{"client_id":"1","client_secret":"x","code":true}', "headers": JSON},
         {"data": {}, "headers": {"Authorization": "Basic %%%"}},
         {"data": {}, "headers": {"Authorization": "Basic eA=="}},
         {"data": [("code", "1"), ("code", "2")], "params": {"client_id": "1", "client_secret": "1"}},
         {"data": {"client_id": "1"}, "params": {"client_id": "2"}},
-    ],
-)  # fmt: skip
-def test_bodies_that_cannot_be_read(own: SandboxServer, refusal: Refusal, sent: dict[str, Any]) -> None:
-    """A body or header of another shape, and a field given twice, are 400 in the envelope."""
-    response = requests.post(f"{own.base_url}/oauth/access_token", timeout=10, **sent)
-    assert refusal(response) == (400, "400")
+    ):  # fmt: skip
+        assert refusal(requests.post(f"{own.base_url}/oauth/access_token", timeout=10, **sent)) == (400, "400")
 
 
 def test_an_application_that_is_gone(ask: Asking, own: SandboxServer, refusal: Refusal) -> None:
@@ -278,23 +249,24 @@ def test_an_application_that_is_gone(ask: Asking, own: SandboxServer, refusal: R
 
 
 def test_nothing_secret_is_stored(tmp_path: Path, capfd: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """Secret, code, access and refresh token are in no file, log line, counted request or repr."""
+    """Secret, code, access and refresh tokens of both flows are in no file, log line, counted request or repr."""
     caplog.set_level("DEBUG", logger="uvicorn")
     with SandboxServer(people=3, years=1, db=tmp_path / "db") as own:
         app = own.register_application(own.viewer, name="App", redirect_url=CALLBACK)
-        code = new_code(own, app)
+        code, token = new_code(own, app), own.token(own.viewer)
         first = exchange(own, app, code=code).json()
         second = exchange(own, app, refresh_token=first["refresh_token"]).json()
         query = {"client_id": app.client_id, "client_secret": app.client_secret, "code": code}
         requests.post(f"{own.base_url}/oauth/access_token", params=query, timeout=10)
+        for path in ("/me", "/nothing", "/payments/1"):
+            requests.get(own.base_url + path, params={"access_token": token}, timeout=10)
+        own.expire(token)
         stored = b"".join(one.read_bytes() for one in tmp_path.iterdir())
         told = "".join((repr(own.requests), repr(app), str(app), caplog.text, *capfd.readouterr()))
-    secrets = [app.client_secret, code] + [body[name] for body in (first, second) for name in body if "_token" in name]
-    assert len(set(secrets)) == 6
-    assert b"oauth_tokens" in stored
-    for secret in secrets:
-        assert secret.encode() not in stored
-        assert secret not in told
+    secrets = {app.client_secret, code, token}
+    secrets |= {body[name] for body in (first, second) for name in body if "_token" in name}
+    assert (len(secrets), b"oauth_tokens" in stored) == (7, True)
+    assert [secret for secret in secrets if secret.encode() in stored or secret in told] == []
 
 
 def test_tokens_outlive_the_server(ask: Asking, tmp_path: Path) -> None:

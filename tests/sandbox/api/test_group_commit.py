@@ -123,10 +123,8 @@ def test_what_is_not_on_the_disk_is_not_answered(store: Store) -> None:
             connection.execute("INSERT INTO entries VALUES (NULL, 77, 'x', -1, 5, 0)")
 
     first, *rest = at_once(store, pay(store, 100), pay(store, 200), impossible, pay(store, 300))
-    assert first.payment.status == "settled"
-    assert [type(one) for one in rest] == [sqlite3.IntegrityError] * 3
+    assert (first.payment.status, [type(one) for one in rest]) == ("settled", [sqlite3.IntegrityError] * 3)
     assert holds(store) == [900, 1_100]
-    assert at_once(store, pay(store, 1))[0].balance_cents == 899
 
 
 def test_an_undone_transaction_takes_all_along(store: Store) -> None:

@@ -56,41 +56,35 @@ def _refund_of(payment: Payment, payment_id: int) -> Payment:
 
 
 @pytest.mark.parametrize(
-    ("who", "audience", "sees"),
+    ("who", "sees"),
     [
-        ("actor", "public", True), ("actor", "friends", True), ("actor", "private", True),
-        ("target", "public", True), ("target", "friends", True), ("target", "private", True),
-        ("friend", "public", True), ("friend", "friends", True), ("friend", "private", False),
-        ("stranger", "public", True), ("stranger", "friends", False), ("stranger", "private", False),
+        ("actor", ["public", "friends", "private"]), ("target", ["public", "friends", "private"]),
+        ("friend", ["public", "friends"]), ("stranger", ["public"]),
     ],
 )  # fmt: skip
-def test_single_payment(ask: Asking, party: tuple[Any, ...], who: str, audience: str, sees: bool) -> None:  # noqa: FBT001
+def test_single_payment(ask: Asking, party: tuple[Any, ...], who: str, sees: list[str]) -> None:
     """Parties see their payment; a friend of either sees audience friends, every user sees public."""
     own, people, ids = party
     client = ask(people[who], on=own)
-    if sees:
-        assert client.get_body(f"/payments/{ids[audience]}")["data"]["audience"] == audience
-    else:
-        assert client.get_refusal(f"/payments/{ids[audience]}") == (404, "283")
-        hidden, missing = (client.get(f"/payments/{one}").content for one in (ids[audience], "12345678901234567"))
-        assert hidden == missing
+    for audience in ("public", "friends", "private"):
+        found, missing = client.get(f"/payments/{ids[audience]}"), client.get("/payments/12345678901234567")
+        if audience in sees:
+            assert found.json()["data"]["audience"] == audience
+        else:
+            assert (found.status_code, found.content) == (404, missing.content)
 
 
-@pytest.mark.parametrize(
-    ("who", "is_party"), [("actor", True), ("target", False), ("friend", False), ("stranger", False)]
-)
-def test_what_others_see_of_a_refunded_payment(ask: Asking, party: tuple[Any, ...], who: str, is_party: bool) -> None:  # noqa: FBT001
+def test_what_others_see_of_a_refunded_payment(ask: Asking, party: tuple[Any, ...]) -> None:
     """Only the sender of a public payment to an address sees the address and the refund; the fields stay."""
     own, people, ids = party
-    client = ask(people[who], on=own)
-    by_email, by_phone = (client.get_body(f"/payments/{ids[one]}")["data"] for one in ("email", "phone"))
-    for payment, kind in ((by_email, "email"), (by_phone, "phone")):
-        assert set(payment["target"]) == {"type", "email", "phone", "user"}
-        assert payment["target"]["type"] == kind
-    assert by_email["target"]["email"] == ("old@example.net" if is_party else None)
-    assert by_phone["target"]["phone"] == ("15555550199" if is_party else None)
-    assert "refund" in by_email
-    assert (by_email["refund"] is not None) is is_party
+    for who in ("actor", "target", "friend", "stranger"):
+        client, is_party = ask(people[who], on=own), who == "actor"
+        by_email, by_phone = (client.get_body(f"/payments/{ids[one]}")["data"] for one in ("email", "phone"))
+        hidden = {"user": None, "email": None, "phone": None}
+        address = {"email": "old@example.net"} if is_party else {}
+        assert by_email["target"] == hidden | {"type": "email"} | address
+        assert by_phone["target"] == hidden | {"type": "phone"} | ({"phone": "15555550199"} if is_party else {})
+        assert (by_email["refund"] is not None) is is_party
 
 
 def test_lists_hold_only_ones_own(ask: Asking, party: tuple[Any, ...]) -> None:
@@ -99,11 +93,3 @@ def test_lists_hold_only_ones_own(ask: Asking, party: tuple[Any, ...]) -> None:
     for who, listed in (("actor", 5), ("target", 3), ("friend", 0), ("stranger", 0)):
         found = {item["id"] for item in ask(people[who], on=own).list_payments()}
         assert len(found & set(ids.values())) == listed
-
-
-def test_every_listed_payment_names_its_owner(ask: Asking, default_server: SandboxServer) -> None:
-    """Each listed payment has the token's owner as its actor or its target."""
-    for one in default_server.people[:3]:
-        for item in ask(one.username).list_payments():
-            target = item["target"]["user"] or {"id": None}
-            assert one.user_id in (item["actor"]["id"], target["id"])

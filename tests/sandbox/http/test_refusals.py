@@ -55,11 +55,11 @@ def test_no_token(ask: Asking, default_server: SandboxServer) -> None:
         assert headers["www-authenticate"].startswith("Bearer")
 
 
-@pytest.mark.parametrize("token", ["nonsense", "null", "\ud83d", "ä", "x" * 4_096, "a\x00b", "' OR 1=1 --"])
-def test_invalid_token(default_server: SandboxServer, token: str) -> None:
+def test_invalid_token(default_server: SandboxServer) -> None:
     """A token that was never issued, whatever it looks like: 401, code 261."""
-    status, _, body = send(default_server, "GET", f"/v1/me?access_token={quote(token, errors='surrogatepass')}")
-    assert (status, envelope(status, body)) == (401, "261")
+    for token in ("nonsense", "null", "\ud83d", "ä", "x" * 4_096, "a\x00b", "' OR 1=1 --"):
+        status, _, body = send(default_server, "GET", f"/v1/me?access_token={quote(token, errors='surrogatepass')}")
+        assert (status, envelope(status, body)) == (401, "261")
 
 
 def test_expired_token(ask: Asking, default_server: SandboxServer) -> None:
@@ -70,18 +70,6 @@ def test_expired_token(ask: Asking, default_server: SandboxServer) -> None:
     me.get_body("/me")
     default_server.expire(token)
     assert me.get_refusal("/me") == (401, "265")
-
-
-def test_a_token_lives_thirty_minutes(ask: Asking) -> None:
-    """A token is good for 30 minutes of the wall clock, which has nothing to do with the town's."""
-    time = [1_000_000_000.0]
-    with SandboxServer(people=3, years=1, clock=lambda: time[0]) as own:
-        me = ask(on=own)
-        time[0] += 30 * 60 - 1
-        assert me.get("/me").status_code == 200
-        time[0] += 1
-        assert me.get_refusal("/me") == (401, "265")
-        me.session.close()
 
 
 def test_the_token_may_be_a_header(ask: Asking, default_server: SandboxServer) -> None:
@@ -101,34 +89,33 @@ def test_the_token_may_be_a_header(ask: Asking, default_server: SandboxServer) -
     assert send(default_server, "GET", f"/v1/me?access_token={token}", Authorization="Basic eDp5")[0] == 200
 
 
-@pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("path", ["/v1/users/{}", "/v1/users/{}/friends", "/v1/payments/{}"])
-def test_an_id_of_nobody(default_server: SandboxServer, path: str, odd: str) -> None:
+def test_an_id_of_nobody(default_server: SandboxServer, path: str) -> None:
     """Malformed ids and unknown ids are 404, code 283, and cause no failure."""
-    status, _, body = send(
-        default_server, "GET", path.format(odd) + f"?access_token={default_server.token(default_server.viewer)}"
-    )
-    assert (status, envelope(status, body)) == (404, "283")
+    query = f"?access_token={default_server.token(default_server.viewer)}"
+    for odd in ODD:
+        status, _, body = send(default_server, "GET", path.format(odd) + query)
+        assert (status, envelope(status, body)) == (404, "283"), odd
 
 
-@pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("name", ["limit", "before", "after", "action", "actor", "status"])
-def test_odd_parameters(default_server: SandboxServer, name: str, odd: str) -> None:
+def test_odd_parameters(default_server: SandboxServer, name: str) -> None:
     """Any value of a parameter is either understood or refused with the envelope."""
     token = default_server.token(default_server.viewer)
     for path in ("/v1/payments", f"/v1/users/{default_server.people[0].user_id}/friends"):
-        status, _, body = send(default_server, "GET", f"{path}?access_token={token}&{name}={odd}")
-        assert status in (200, 400)
-        if status == 400:
-            assert envelope(status, body) == "400"
+        for odd in ODD:
+            status, _, body = send(default_server, "GET", f"{path}?access_token={token}&{name}={odd}")
+            assert status == 200 or (status, envelope(status, body)) == (400, "400"), odd
 
 
-@pytest.mark.parametrize("target", ["/", "/v1", "/v1/", "/v2/me", "/v1/me/", "/v1/nothing", "/me", "/v1//me", "/docs",
-                                    "/openapi.json", "/v1/users/", "/v1/payments/1/2", "/v1/%2e%2e/me"])  # fmt: skip
-def test_unknown_paths(default_server: SandboxServer, target: str) -> None:
+def test_unknown_paths(default_server: SandboxServer) -> None:
     """A path outside the document: 404 in the envelope."""
-    status, _, body = send(default_server, "GET", target)
-    assert (status, envelope(status, body)) == (404, "283")
+    for target in (
+        "/", "/v1", "/v1/", "/v2/me", "/v1/me/", "/v1/nothing", "/me", "/v1//me", "/docs", "/openapi.json",
+        "/v1/users/", "/v1/payments/1/2", "/v1/%2e%2e/me",
+    ):  # fmt: skip
+        status, _, body = send(default_server, "GET", target)
+        assert (status, envelope(status, body)) == (404, "283"), target
 
 
 @pytest.mark.parametrize(
@@ -160,35 +147,24 @@ def test_head(default_server: SandboxServer, path: str, status: int) -> None:
     assert head_headers["content-length"] == headers["content-length"] == str(len(body))
 
 
-@pytest.mark.parametrize("path", ["/me", "/payments", "/nothing", "/payments/1"])
-@pytest.mark.parametrize("token", [True, False])
-def test_headers_of_answers(default_server: SandboxServer, path: str, token: bool) -> None:  # noqa: FBT001
+def test_headers_of_answers(default_server: SandboxServer) -> None:
     """Data and errors are for a private cache at most, and are JSON whatever a browser guesses."""
-    query = f"?access_token={default_server.token(default_server.viewer)}" if token else ""
-    _, headers, _ = send(default_server, "GET", f"/v1{path}{query}")
-    assert headers["cache-control"] == "private"
-    assert headers["x-content-type-options"] == "nosniff"
-    assert headers["content-type"] == "application/json"
+    query = f"?access_token={default_server.token(default_server.viewer)}"
+    for path in ("/me", "/payments", "/nothing", "/payments/1"):
+        for more in ("", query):
+            _, headers, _ = send(default_server, "GET", f"/v1{path}{more}")
+            found = [headers[name] for name in ("cache-control", "x-content-type-options", "content-type")]
+            assert found == ["private", "nosniff", "application/json"]
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "[::2]", "", "[::1"]
-)
-def test_other_hosts(default_server: SandboxServer, host: str) -> None:
+def test_other_hosts(default_server: SandboxServer) -> None:
     """A Host header that is not this machine's own name: 400, so no web page reads the sandbox by its name."""
-    status, _, body = send(
-        default_server, "GET", f"/v1/me?access_token={default_server.token(default_server.viewer)}", Host=host
-    )
-    assert (status, envelope(status, body)) == (400, "400")
-
-
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:99", "127.0.0.1", "[::1]", "[::1]:8400"])
-def test_own_hosts(default_server: SandboxServer, host: str) -> None:
-    """The machine's own names are answered, whatever the port."""
-    assert (
-        send(default_server, "GET", f"/v1/me?access_token={default_server.token(default_server.viewer)}", Host=host)[0]
-        == 200
-    )
+    target = f"/v1/me?access_token={default_server.token(default_server.viewer)}"
+    for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "[::2]", "", "[::1"):
+        status, _, body = send(default_server, "GET", target, Host=host)
+        assert (status, envelope(status, body)) == (400, "400")
+    for host in ("localhost", "LOCALHOST:99", "127.0.0.1", "[::1]", "[::1]:8400"):
+        assert send(default_server, "GET", target, Host=host)[0] == 200
 
 
 def test_large_bodies(default_server: SandboxServer) -> None:
@@ -202,15 +178,15 @@ def test_large_bodies(default_server: SandboxServer) -> None:
 
 @pytest.mark.parametrize("kind", ["application/json", "multipart/form-data", "multipart/form-data; boundary=x",
                                   "text/x", "application/x-www-form-urlencoded"])  # fmt: skip
-@pytest.mark.parametrize("body", [b"", b"\x00\xff", b"ticket=%ff%zz&ticket=2", b"--x\r\n\r\n", b"a=1&" * 500])
-def test_odd_forms(default_server: SandboxServer, kind: str, body: bytes) -> None:
+def test_odd_forms(default_server: SandboxServer, kind: str) -> None:
     """Any body of a form is refused with the envelope, never a failure."""
     for step in ("oauth/sign-in", "oauth/consent", "oauth/access_token", "account/sign-in", "account/sign-out",
                  "account/developer", "account/developer/1001", "account/applications"):  # fmt: skip
-        url = f"{default_server.base_url}/{step}"
-        response = requests.post(url, data=body, headers={"Content-Type": kind}, timeout=10)
-        assert 400 <= response.status_code < 500
-        envelope(response.status_code, response.content)
+        for body in (b"", b"\x00\xff", b"ticket=%ff%zz&ticket=2", b"--x\r\n\r\n", b"a=1&" * 500):
+            url = f"{default_server.base_url}/{step}"
+            response = requests.post(url, data=body, headers={"Content-Type": kind}, timeout=10)
+            assert 400 <= response.status_code < 500
+            envelope(response.status_code, response.content)
 
 
 def test_garbage_on_the_wire(default_server: SandboxServer) -> None:
@@ -228,7 +204,5 @@ def test_a_failure_is_an_envelope_too(ask: Asking, monkeypatch: pytest.MonkeyPat
         me = ask(on=own)
         monkeypatch.setattr(own.store, "payments", lambda *_: 1 / 0)
         response = me.get("/payments")
-        me.session.close()
-    assert response.status_code == 500
-    assert response.json()["error"]["code"] == "500"
+    assert (response.status_code, response.json()["error"]["code"]) == (500, "500")
     assert "division" not in response.text

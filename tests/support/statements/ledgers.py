@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from beancount import loader
 from beancount.core import realization
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-needs_hledger = pytest.mark.skipif(shutil.which("hledger") is None, reason="hledger is not installed")
 
 
 def make_row(cents: int | None, day: str, **more: Any) -> dict[str, Any]:
