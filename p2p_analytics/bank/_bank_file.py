@@ -19,7 +19,7 @@ from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, OUT_WORD
 from p2p_analytics.statements.formats.cells import ORDERS, list_orders, parse_instants, parse_money
 from p2p_analytics.statements.formats.format import normalize_name
 from p2p_analytics.statements.reading.sources import read_bounded, show_name
-from p2p_analytics.statements.reading.text import to_utf8
+from p2p_analytics.statements.reading.tables import to_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,17 +17,17 @@ from p2p_analytics.frames.schema import CUT_OFF
 from p2p_analytics.progress import loading_bar
 from p2p_analytics.statements.formats.bank_columns import is_bank_header
 from p2p_analytics.statements.formats.format import NoHeaderError, Table
+from p2p_analytics.statements.formats.registry import HeaderFinder, describe_nearest, find_service
 from p2p_analytics.statements.problems import REFUSED, SKIPPED, Problem
-from p2p_analytics.statements.reading.registry import HeaderFinder, describe_nearest, find_service
 from p2p_analytics.statements.reading.sources import Exclusions, find_files, read_batches
 from p2p_analytics.statements.reading.tables import LINE, has_header, open_text, read_together, split_file
-from p2p_analytics.statements.rows import ROWS, Collected, FileInfo, encode_rows, polars_schema
+from p2p_analytics.statements.rows import NOTICE, ROWS, Collected, FileInfo, encode_rows, polars_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from p2p_analytics.statements.formats.format import Reading
-    from p2p_analytics.statements.reading.registry import Header
+    from p2p_analytics.statements.formats.registry import Header
     from p2p_analytics.statements.reading.sources import Source
     from p2p_analytics.statements.reading.tables import Opened, Part
 
@@ -35,7 +35,6 @@ _UTC: Final = ZoneInfo("UTC")
 _BATCH_ROWS: Final = 100_000  # that become ROWS together
 _BATCH_PARTS: Final = 500
 _MOST_ROWS: Final = 5_000_000  # of all files
-_NOTICE: Final = "notice"
 _CLOSING: Final = "ending"  # the field of the balance in a closing row
 _EXPORTED: Final = frozenset({"payment_id", "flow_cents"})  # columns that no statement has
 _OF_BANK: Final = (
@@ -146,7 +145,7 @@ class _Collector:
         rows = pl.DataFrame([pl.concat(parts, rechunk=True) for parts in columns])
         # A short notice without a balance, such as the title of a summary, cannot hide an amount.
         has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents").is_not_null())
-        harmless = rows.filter(pl.col("kind") == _NOTICE, ~has_balance).select("file", "line")
+        harmless = rows.filter(pl.col("kind") == NOTICE, ~has_balance).select("file", "line")
         for file in self._irregular.keys() & self._files.keys():
             lines = set(harmless.filter(pl.col("file") == file)["line"])
             irregular = [(each.line, each.details or (0, 0)) for each in self._irregular[file]]
@@ -232,7 +231,7 @@ class _Collector:
         self._rows.append(encode_rows(reading.rows.with_columns(pl.col("file").replace(labels))))
         self._add_problems(reading.problems)
         if _has_closing_row(parts[0].header):
-            is_closing = (pl.col("kind") == _NOTICE) & pl.col("closing_cents").is_not_null()
+            is_closing = (pl.col("kind") == NOTICE) & pl.col("closing_cents").is_not_null()
             closed = set(reading.rows.filter(is_closing)["file"])
             closed |= {problem.file for problem in reading.problems if problem.field == _CLOSING}  # it cannot be read
             self._problems += [Problem(CUT_OFF, label) for path, label in labels.items() if path not in closed]

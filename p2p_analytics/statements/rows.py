@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 SERVICE: Final = "statement"
 """The service of the API, and of all forms of its personal statements."""
 
+NOTICE: Final = "notice"
+UNKNOWN: Final = "unknown"
+"""The kinds of rows that are not transactions, and of types that nobody knows."""
+
 TEXT: Final = "text"
 WHOLE: Final = "whole"
 INSTANT: Final = "instant"

@@ -10,7 +10,7 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, StatementError
-from p2p_analytics.statements.reading import registry
+from p2p_analytics.statements.formats import registry
 
 SAMPLES = Path(__file__).parent / "samples"
 

@@ -8,7 +8,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.statements import Reading, StatementFormat, complete_rows
-from p2p_analytics.statements.reading import registry
+from p2p_analytics.statements.formats import registry
 
 _COLUMNS = {"day": ("Day",), "member": ("Member",), "cents": ("Cents",)}
 

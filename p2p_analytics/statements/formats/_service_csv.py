@@ -13,21 +13,21 @@ import polars as pl
 from p2p_analytics.display import MONTH_NAMES
 from p2p_analytics.errors import StatementError
 from p2p_analytics.frames.own_money import is_bank_or_card
-from p2p_analytics.statements.formats.cells import parse_instants, parse_money
-from p2p_analytics.statements.formats.fields import (
+from p2p_analytics.statements.formats.cells import (
     DECIMAL_COMMA,
     DECIMAL_POINT,
-    UNKNOWN,
     YEAR_LAST,
     blank_notices,
     find_day_first,
     match_kinds,
+    parse_instants,
+    parse_money,
     require_amounts,
 )
 from p2p_analytics.statements.formats.format import Reading, StatementFormat
-from p2p_analytics.statements.ledger.sides import find_owners
+from p2p_analytics.statements.ledger.transactions import find_owners
 from p2p_analytics.statements.problems import NOT_A_DATE, NOT_AN_AMOUNT, list_problems, list_unreadable
-from p2p_analytics.statements.rows import complete_rows
+from p2p_analytics.statements.rows import NOTICE, SERVICE, UNKNOWN, complete_rows
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
@@ -38,14 +38,11 @@ if TYPE_CHECKING:
     from p2p_analytics.statements.formats.format import Table
     from p2p_analytics.statements.problems import Problem
 
-PERSONAL: Final = "statement"
-"""The service of all forms of a personal statement, so that a file without a name belongs to the others."""
 STATUSES: Final[dict[str, str]] = {
     **{status.value: status.value for status in Status},
     **dict.fromkeys(("complete", "completed", "issued"), Status.SETTLED.value),
     "canceled": Status.CANCELLED.value,
 }
-_NOTICE: Final = "notice"
 _REFUND: Final = "refund"
 # Of types without spaces around them. A refund gets a kind when the payments of all files are known.
 _KINDS: Final = (
@@ -148,7 +145,7 @@ def _read(table: Table, *, order: Order | None = None) -> Reading:
     owners = find_owners(rows, "file")
     rows = rows.drop("owner").join(owners, left_on="file", right_on="key", how="left", maintain_order="left")
     problems += _list_unread_cells(cells)
-    is_transaction = rows["kind"].fill_null(UNKNOWN) != _NOTICE
+    is_transaction = rows["kind"].fill_null(UNKNOWN) != NOTICE
     is_strange, types = is_transaction & (rows["kind"] == UNKNOWN), rows["type"]
     problems += list_problems(rows, is_strange, types, field="type", code="unknown_type")
     is_strange, statuses = is_transaction & cells["known_status"].is_null(), rows["status"]
@@ -222,7 +219,7 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
     moved = pl.when(~pl.col("is_paid_elsewhere")).then(pl.coalesce(net, total)).otherwise(0)
     rows = cells.with_columns(
         pl.lit("USD").alias("currency"),
-        pl.when("is_notice").then(pl.lit(_NOTICE)).when(pl.col("kind") != _REFUND).then("kind").alias("kind"),
+        pl.when("is_notice").then(pl.lit(NOTICE)).when(pl.col("kind") != _REFUND).then("kind").alias("kind"),
         pl.coalesce("known_status", "status").alias("status"),
         pl.col("fee_cents").abs(),
         payment_id="id",
@@ -355,7 +352,7 @@ _OF_BUSINESS: Final = ("id", "date", "time", "type", "status", "from", "to", "to
 def _declare(name: str, columns: Mapping[str, tuple[str, ...]], *required: str) -> StatementFormat:
     has_balances = "beginning" in required
     return StatementFormat(
-        name, columns, (*_ALWAYS, *required), _read, PERSONAL, zone="UTC", has_closing_row=has_balances
+        name, columns, (*_ALWAYS, *required), _read, SERVICE, zone="UTC", has_closing_row=has_balances
     )
 
 

@@ -14,13 +14,12 @@ import polars as pl
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import KINDS
-from p2p_analytics.statements.formats.cells import has_zone
-from p2p_analytics.statements.formats.fields import (
+from p2p_analytics.statements.formats.cells import (
     STATUSES,
-    UNKNOWN,
     blank_cells,
     build_reading,
     find_currencies,
+    has_zone,
     is_english,
     list_places,
     match_kinds,
@@ -31,6 +30,7 @@ from p2p_analytics.statements.formats.fields import (
 )
 from p2p_analytics.statements.formats.format import Reading, StatementFormat, normalize_name
 from p2p_analytics.statements.problems import Problem, list_problems
+from p2p_analytics.statements.rows import UNKNOWN
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import polars as pl
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import MemberNeededError, StatementError
 from p2p_analytics.statements.formats.bank_columns import SERVICE_COLUMNS
-from p2p_analytics.statements.formats.column_format import ColumnFormat
-from p2p_analytics.statements.formats.fields import (
+from p2p_analytics.statements.formats.cells import (
     blank_cells,
     build_reading,
     find_currencies,
@@ -20,6 +19,7 @@ from p2p_analytics.statements.formats.fields import (
     read_dates,
     read_money,
 )
+from p2p_analytics.statements.formats.column_format import ColumnFormat
 from p2p_analytics.statements.formats.format import StatementFormat
 from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status

@@ -24,23 +24,18 @@ from p2p_analytics.frames.schema import (
     WHOLE,
 )
 from p2p_analytics.records import Me, User
-from p2p_analytics.statements.ledger.accounts import name_accounts
-from p2p_analytics.statements.ledger.continuity import find_replaced
-from p2p_analytics.statements.ledger.copies import list_copies
-from p2p_analytics.statements.ledger.ids import GIVEN, fill_ids, find_books, find_replaced_rows
+from p2p_analytics.statements.ledger.files import find_replaced, list_copies
+from p2p_analytics.statements.ledger.identity import GIVEN, fill_ids, find_books, find_replaced_rows, name_accounts
 from p2p_analytics.statements.ledger.reconcile import find_balance, frame_lines, reconcile
-from p2p_analytics.statements.ledger.sides import (
+from p2p_analytics.statements.ledger.transactions import (
+    KEY,
     blank_sides,
+    describe_files,
     fill_refunds,
     find_owners,
     list_undecided,
     name_holders,
     settle_sides,
-)
-from p2p_analytics.statements.ledger.unite import (
-    KEY,
-    NOTICE,
-    describe_files,
     sort_newest_first,
     unite_rows,
 )
@@ -52,13 +47,13 @@ from p2p_analytics.statements.problems import (
     Problem,
     list_problems,
 )
-from p2p_analytics.statements.rows import ROWS, strip_label
+from p2p_analytics.statements.rows import NOTICE, ROWS, strip_label
 from p2p_analytics.vocabulary import Action, Status, TargetType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from p2p_analytics.statements.ledger.continuity import Balance, OtherRow
+    from p2p_analytics.statements.ledger.files import Balance, OtherRow
     from p2p_analytics.statements.rows import Collected, FileInfo
 
 FILES: Final[Mapping[str, str]] = {

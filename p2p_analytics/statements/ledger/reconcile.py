@@ -19,17 +19,16 @@ from p2p_analytics.currencies import UNKNOWN_CURRENCY
 from p2p_analytics.display import clean_line, format_count
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FLAG, GAP, INSTANT, TEXT, WHOLE, parse_dtype
 from p2p_analytics.money import LARGEST_CENTS
-from p2p_analytics.statements.ledger.continuity import Balance, Period, find_replaced, join_files
-from p2p_analytics.statements.ledger.copies import find_equal_balances
-from p2p_analytics.statements.ledger.sides import COUNTERPARTY
+from p2p_analytics.statements.ledger.files import Balance, Period, find_equal_balances, find_replaced, join_files
+from p2p_analytics.statements.ledger.transactions import COUNTERPARTY
 from p2p_analytics.statements.problems import POSSIBLE_DOUBLE, Problem
 from p2p_analytics.statements.rows import slice_by_files, strip_label
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from p2p_analytics.statements.ledger.continuity import ExplainingRow, OtherRow, Seam
-    from p2p_analytics.statements.ledger.ids import Book
+    from p2p_analytics.statements.ledger.files import ExplainingRow, OtherRow, Seam
+    from p2p_analytics.statements.ledger.identity import Book
     from p2p_analytics.statements.rows import FileInfo
 
 RECONCILIATION: Final[Mapping[str, str]] = {

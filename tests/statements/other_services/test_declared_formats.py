@@ -6,7 +6,7 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, StatementError
-from p2p_analytics.statements.reading import registry
+from p2p_analytics.statements.formats import registry
 
 _CLUB = (
     "Kasse 2024\n\nTag;Mitglied;Betrag;Zweck\n"

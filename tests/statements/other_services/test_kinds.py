@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from p2p_analytics.statements import list_formats
-from p2p_analytics.statements.formats.fields import match_kinds
+from p2p_analytics.statements.formats.cells import match_kinds
 
 _PAYPAL = {
     "payment": [

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from p2p_analytics.errors import StatementError
-from p2p_analytics.statements.reading.registry import find_format
+from p2p_analytics.statements.formats.registry import find_format
 from support.statements.tables import read_text, read_texts
 
 _ACTIVITY = "Date,Time,TimeZone,Name,Type,Status,Currency,Gross,Fee,Net,Transaction ID,Balance Impact\n"

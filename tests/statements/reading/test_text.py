@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from p2p_analytics.errors import StatementError
-from p2p_analytics.statements.reading import text
+from p2p_analytics.statements.reading import tables as text
 
 
 @pytest.mark.parametrize("piece", [1, 3, 2**20])

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.statements.ledger.unite import unite_rows
+from p2p_analytics.statements.ledger.transactions import unite_rows
 from p2p_analytics.statements.rows import complete_rows
 from support.archives.ledger import File, write_statement
 

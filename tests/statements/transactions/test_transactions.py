@@ -12,7 +12,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics.statements import rows as rows_module
 from p2p_analytics.statements.ledger.derive import derive
-from p2p_analytics.statements.ledger.unite import sort_newest_first
+from p2p_analytics.statements.ledger.transactions import sort_newest_first
 from p2p_analytics.statements.rows import Collected, complete_rows, slice_by_files
 from support.statements.rows import describe_files
 
