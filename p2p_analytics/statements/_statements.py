@@ -195,8 +195,7 @@ def list_other_accounts(problems: pd.DataFrame, payments: pd.DataFrame) -> tuple
 def find_common_handle(statements: Statements) -> str | None:
     """Return the handle that can be the account of all statements, if only the user knows whether it is.
 
-    That is one handle of a holder of whom no file shows the name, beside one account that is a holder's name. Two
-    people can have such files, too.
+    That is the only handle, of a holder whose name no file shows, beside one account that is a name.
     """
     holders = {account: statements.get_holder(account).user for account in statements.accounts}
     handles = [account for account, user in holders.items() if user.username is not None]
@@ -353,10 +352,7 @@ class Statements:
         )
 
     def collect(self) -> tuple[Collected, pd.DataFrame]:
-        """Return the rows of the files, and what the user has edited in `payments`, for `Archive.import_`.
-
-        Rows of transactions that the user has removed from `payments` are left out.
-        """
+        """Return the rows of transactions in `payments`, and what the user has edited, for `Archive.import_`."""
         collected, view = self._collected, self._view
         if collected is None or view is None:
             raise ConfigurationError("These statements do not hold the rows of their files: read the files again.")

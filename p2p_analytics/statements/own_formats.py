@@ -15,8 +15,8 @@ import polars as pl
 
 from p2p_analytics import settings
 from p2p_analytics.display import clean_line
-from p2p_analytics.errors import ConfigurationError, StatementError, describe_os_error
-from p2p_analytics.files import NotRegularFileError, open_regular, to_path
+from p2p_analytics.errors import ConfigurationError, StatementError
+from p2p_analytics.files import to_path
 from p2p_analytics.frames.schema import KINDS
 from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, OUT_WORDS, SERVICE_COLUMNS
 from p2p_analytics.statements.formats.cells import (
@@ -31,7 +31,7 @@ from p2p_analytics.statements.formats.cells import (
 from p2p_analytics.statements.formats.column_format import FIELDS, ColumnFormat
 from p2p_analytics.statements.formats.format import normalize_name
 from p2p_analytics.statements.formats.registry import HeaderFinder
-from p2p_analytics.statements.reading.sources import read_bounded, show_name
+from p2p_analytics.statements.reading.sources import read_path, show_name
 from p2p_analytics.statements.reading.tables import to_utf8
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
@@ -105,7 +105,7 @@ def read_format(path: str | os.PathLike[str]) -> ColumnFormat:
     """
     name = show_name(to_path(path))
     try:
-        given = tomllib.loads(_read_bytes(path, ConfigurationError).decode("utf-8-sig"))
+        given = tomllib.loads(read_path(path, ConfigurationError).decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise ConfigurationError(f"{name} is not in UTF-8: save it as a text file in UTF-8.") from None
     except tomllib.TOMLDecodeError as error:
@@ -141,7 +141,7 @@ def describe_file(path: str | os.PathLike[str]) -> FileDescription:
     if settings.privacy():
         raise ConfigurationError(f"Rows of a file are not shown in privacy mode: set {settings.PRIVACY_VARIABLE}=0.")
     name = show_name(to_path(path))
-    text = to_utf8(_read_bytes(path, StatementError), name).utf8.decode()
+    text = to_utf8(read_path(path), name).utf8.decode()
     header, rows = max((_split(text, delimiter) for delimiter in _DELIMITERS), key=lambda found: _score(found[0]))
     if len([cell for cell in header if cell]) < 2:  # noqa: PLR2004 - a date and an amount
         raise StatementError(f"{name} has no header of columns: download it as CSV.")
@@ -157,16 +157,6 @@ def describe_file(path: str | os.PathLike[str]) -> FileDescription:
     return FileDescription(
         name, known and known.format.name, header, tuple(map(tuple, rows[:_SHOWN_ROWS])), _draft(title, cells)
     )
-
-
-def _read_bytes(path: str | os.PathLike[str], kind: type[StatementError | ConfigurationError]) -> bytes:
-    name = show_name(to_path(path))
-    try:
-        with open_regular(to_path(path).expanduser()) as file:
-            return read_bounded(file, name)
-    except OSError as error:
-        reason = error.reason if isinstance(error, NotRegularFileError) else describe_os_error(error)
-        raise kind(f"{name} cannot be read: {reason}.") from None
 
 
 def _split(text: str, delimiter: str) -> tuple[tuple[str, ...], list[list[str]]]:

@@ -86,9 +86,9 @@ _NO_TEXT: Final = r"(?i)^\s*(?:\(none\))?\s*$"
 
 
 class Problem(NamedTuple):
-    """Something in a file that is strange or cannot be read; the row stays, in the bin that it is in.
+    """Something strange or unreadable in a file; without a line, in the whole file. The row stays in its bin.
 
-    A problem of a whole file has no line. ``code`` is a word of this module, or of a user's own format.
+    ``code`` is a word of this module, or of a user's own format.
     """
 
     code: str
@@ -200,18 +200,7 @@ def list_unreadable(  # noqa: PLR0913 - the cells, their values, and the problem
 ) -> list[Problem]:
     """Return a problem for each cell with text, other than "(None)", that has no value.
 
-    Parameters
-    ----------
-    places : polars.DataFrame
-        ``file`` and ``line`` of each cell, and ``payment_id`` if it is known.
-    cells, values : polars.Series
-        The text, and what was read from it.
-    field : str
-        Name of the field in the problem.
-    code : str
-        The fault, such as "not_an_amount".
-    details : sequence
-        What the sentence of the code quotes.
+    ``places`` has ``file`` and ``line`` of each cell, and ``payment_id`` if it is known.
     """
     if not values.null_count():
         return []
@@ -230,10 +219,7 @@ def list_problems(  # noqa: PLR0913 - what a problem consists of
     details: Sequence[object] = (),
     other_file: pl.Series | None = None,
 ) -> list[Problem]:
-    """Return a problem for each row of a mask; details can be columns.
-
-    Of very many rows, the first ones are listed, and the last problem says how many more there are.
-    """
+    """Return a problem for each row of a mask; details can be columns. Of very many rows, the rest is counted."""
     if not is_problem.any():
         return []
     payment_id = pl.col("payment_id") if "payment_id" in places.columns else pl.lit(None, pl.String)

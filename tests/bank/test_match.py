@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.bank import BANK_MATCHES, match_bank
-from p2p_analytics.bank._match import Candidate, assign
+from p2p_analytics.bank import BANK_MATCHES, Candidate, assign, match_bank
 from p2p_analytics.errors import ConfigurationError, SchemaError
 
 if TYPE_CHECKING:

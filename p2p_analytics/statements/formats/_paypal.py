@@ -148,10 +148,7 @@ def _adjust_statement(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]
 
 
 def _adjust_activity(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
-    """Find the rows that moved the balance: by their impact, else by the balance after each, else by their status.
-
-    A memo, such as a purchase that a card paid, moves nothing, and its balance belongs to another row.
-    """
+    """Find the rows that moved the balance: by their impact, else by `_find_moves`. A memo moves nothing."""
     cells, words = frame["impact"], pl.col("impact").str.to_lowercase()
     impact = words.replace_strict(_IMPACTS, default=None, return_dtype=pl.String)
     frame = _resolve_refunds(frame).with_columns(impact=impact)
@@ -175,10 +172,9 @@ def _adjust_activity(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
 
 
 def _find_moves(frame: pl.DataFrame) -> pl.Series:
-    """Return which rows moved the balance, from the balance after each, else from their status.
+    """Return which rows moved the balance: by the balance after each, in the better of two orders, else by status.
 
-    Some files begin with the newest row: the order is the one in which more balances follow from each other. A pending
-    withdrawal moves the balance, and a hold does if its release did.
+    A pending withdrawal moves the balance, and a hold does if its release did.
     """
     group, flow, status = ("file", "currency"), pl.col("flow_cents"), pl.col("status")
     steps = frame.select(

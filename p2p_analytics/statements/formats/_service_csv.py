@@ -161,8 +161,7 @@ def _read(table: Table, *, order: Order | None = None) -> Reading:
 def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
     """Return the cents of each field of amounts.
 
-    The service writes "- $1,234.50". A spreadsheet saves "- 1.234,50 $" in another language, and "($1,234.50)" for a
-    negative amount; both can mean one amount only.
+    A spreadsheet saves "- 1.234,50 $" in another language, and "($1,234.50)" for a negative amount.
     """
     columns = []
     for name in _AMOUNTS:
@@ -304,8 +303,7 @@ def _find_day(year: int, month: str, day: str) -> date | None:
 def _check_ids(rows: pl.DataFrame) -> list[Problem]:
     """Return a problem for each file with ids that a spreadsheet may have rounded, too few of them to be sure.
 
-    One id of 17 digits in a hundred ends in two zeros, so it may be the true id of a file with one payment. Ids in
-    scientific notation, or surely rounded by a spreadsheet or a float, are refused.
+    Ids in scientific notation, or surely rounded by a spreadsheet or a float, are refused.
     """
     text, number = pl.col("id"), pl.col("id").cast(pl.Int64, strict=False)
     rows = rows.filter(text.is_not_null()).with_columns(

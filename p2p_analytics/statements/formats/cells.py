@@ -1,4 +1,8 @@
-"""Text of columns to exact cents, UTC instants and words, and the problems of cells that cannot be read."""
+"""Text of columns to exact cents, UTC instants and words, and the problems of cells that cannot be read.
+
+All amounts are whole hundredths of the unit of their currency, also where the currency has no minor unit: 1,200 yen are
+120000. A cell that is not exactly an amount or a datetime is null in the result.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import polars as pl
 
 from p2p_analytics.currencies import WITH_MILLS
+from p2p_analytics.display import MONTH_NAMES
 from p2p_analytics.errors import StatementError
 from p2p_analytics.money import LARGEST_CENTS
 from p2p_analytics.statements.formats.format import Reading, normalize_name
@@ -47,7 +52,7 @@ _ZONE: Final = r"(?: *\(?([Zz]|[+-][0-9]{2}:?[0-9]{2}|[A-Za-z][A-Za-z0-9_+:/-]{1
 _MOMENT: Final = rf"^\s*{_DATE}{_TIME}{_ZONE}\s*$"
 _COMMON: Final = r"^(?:19|20|21)[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9]$"
 
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS: Final = {name.lower(): f"-{number}-" for number, name in enumerate(MONTH_NAMES, 1)}
 _MONTH: Final = r"([A-Za-z]{3})[a-z]{0,6}\.?"
 _WORDED: Final = rf"^\s*(?:{_MONTH} ([0-9]{{1,2}}),? ([0-9]{{4}})|([0-9]{{1,2}})\.? {_MONTH},? ([0-9]{{4}}))"
 
@@ -164,26 +169,17 @@ def parse_instants(
     # An hour such as 13 PM is null.
     of_half = pl.when(number.is_between(1, noon)).then(in_day)
     hours = pl.when(half.is_null()).then(number).otherwise(of_half).cast(pl.String).str.zfill(2)
-    parts = [
-        pl.coalesce(year, late_year), pl.lit("-"), pl.coalesce(month, first), pl.lit("-"), pl.coalesce(day, last),
-        pl.lit(" "), hours, pl.lit(":"), minute.fill_null("00"), pl.lit(":"), second.fill_null("00"), pl.lit("."),
-        fraction.fill_null("").str.slice(0, 6).str.pad_end(6, "0"),
-    ]  # fmt: skip
-    text = pl.concat_str(parts)  # null without a date or an hour
+    date = [pl.coalesce(year, late_year), pl.coalesce(month, first), pl.coalesce(day, last)]
+    micros = fraction.fill_null("").str.slice(0, 6).str.pad_end(6, "0")
+    text = pl.format("{}-{}-{} {}:{}:{}.{}", *date, hours, minute.fill_null("00"), second.fill_null("00"), micros)
     if zones is not None:
         zone = pl.coalesce(zone, pl.lit(zones.cast(pl.String).str.strip_chars().replace("", None)))
-    read = groups.select(
-        text.str.to_datetime("%Y-%m-%d %H:%M:%S%.6f", time_unit="us", strict=False).alias("local"),
-        zone.alias("zone"),
-    )
-    return _read_zones(read, tz).alias(cells.name)
+    local = text.str.to_datetime("%Y-%m-%d %H:%M:%S%.6f", time_unit="us", strict=False)  # null without date or hour
+    return _read_zones(groups.select(local=local, zone=zone), tz).alias(cells.name)
 
 
 def list_orders(cells: pl.Series) -> list[Order]:
-    """Return the orders of day and month in which all dates that end in the year exist; both if no day is above 12.
-
-    Where dates have points, as in 05.02.2024, the day is first.
-    """
+    """Return the orders of day and month in which all dates that end in the year exist; with points, the day first."""
     cells, months = cells.cast(pl.String), 12
     numbers = cells.str.extract_groups(_MOMENT).struct.unnest().select(pl.nth(4, 5).cast(pl.Int64).max()).row(0)
     possible = [order for order, number in zip(ORDERS, numbers, strict=True) if (number or 1) <= months]
@@ -196,11 +192,10 @@ def _number_months(cells: pl.Series) -> pl.Series:
         return cells
     groups = cells.str.extract_groups(_WORDED).struct.unnest()
     month, day, year, other_day, other_month, other_year = (pl.col(name) for name in groups.columns)
-    numbers = {name: f"-{number}-" for number, name in enumerate(_MONTHS, 1)}
-    number = pl.coalesce(month, other_month).str.to_lowercase().replace_strict(numbers, default=None)
-    date = pl.concat_str(pl.coalesce(year, other_year), number, pl.coalesce(day, other_day))
-    rest = cells.str.replace(_WORDED, "")
-    return groups.select(pl.coalesce(pl.concat_str(date, pl.lit(rest)), pl.lit(cells))).to_series()
+    number = pl.coalesce(month, other_month).str.to_lowercase().replace_strict(_MONTHS, default=None)
+    rest = pl.lit(cells.str.replace(_WORDED, ""))
+    date = pl.concat_str(pl.coalesce(year, other_year), number, pl.coalesce(day, other_day), rest)
+    return groups.select(pl.coalesce(date, pl.lit(cells))).to_series()
 
 
 def _use_plain_characters(cells: pl.Series) -> pl.Series:
@@ -212,20 +207,18 @@ def _use_plain_characters(cells: pl.Series) -> pl.Series:
 
 def _read_zones(read: pl.DataFrame, tz: ZoneInfo) -> pl.Series:
     """Return the instants of local times with the zones named beside them."""
-    named: Sequence[str] = read["zone"].drop_nulls().unique().sort().to_list()
-    zones: dict[str, int | str | None] = {name: _find_zone(name) for name in named}
+    zones = {name: _find_zone(name) for name in read["zone"].drop_nulls().unique().sort()}
     offsets: dict[str, Any] = {name: zone for name, zone in zones.items() if isinstance(zone, int)}
     default = _convert(read.select("local"), tz.key or "UTC")
     seconds = pl.col("zone").replace_strict(offsets or {"": 0}, default=None, return_dtype=pl.Int64)
     with_offset = pl.col("local").dt.replace_time_zone("UTC") - pl.duration(seconds=seconds)
-    result = read.select(
-        pl.when(pl.col("zone").is_null()).then(pl.lit(default)).otherwise(with_offset).alias("instant")
-    ).to_series()
-    for name, zone in zones.items():
-        if isinstance(zone, str):
-            in_zone = read["zone"] == name
-            result = result.set(in_zone, None).zip_with(~in_zone.fill_null(value=False), _convert(read, zone))
-    return result
+    instants = [pl.when(pl.col("zone").is_null()).then(pl.lit(default)), with_offset]
+    named = [
+        pl.when(pl.col("zone") == name).then(pl.lit(_convert(read, zone)))
+        for name, zone in zones.items()
+        if isinstance(zone, str)
+    ]
+    return read.select(pl.coalesce(*instants, *named)).to_series()
 
 
 def _find_zone(name: str) -> int | str | None:
@@ -331,17 +324,16 @@ def read_money(
 ) -> pl.DataFrame:
     """Return the cents of money fields, and add a problem for each cell that is not an amount.
 
-    Unless ``decimal`` is given, the cells of each file show whether a comma or a point separates the decimals. Where no
-    cell of a file has one or two decimals, the language of the header decides.
+    Unless ``decimal`` is given, the cells of each file show the separator of decimals, else the language of the header.
     """
     cells = table.cells
     evidence = cells.group_by("file").agg(
         pl.any_horizontal(pl.col(name).str.contains(pattern).any() for name in fields).alias(key)
         for key, pattern in (("comma", DECIMAL_COMMA), ("point", DECIMAL_POINT))
     )
-    is_comma = pl.col("comma") & ~pl.col("point") if is_english(table) else ~pl.col("point")
-    if decimal is not None:
-        is_comma = pl.lit(value=decimal == ",")
+    is_comma = pl.lit(value=decimal == ",")
+    if decimal is None:
+        is_comma = ~pl.col("point") & (pl.col("comma") | (not is_english(table)))
     comma = cells["file"].is_in(evidence.filter(is_comma)["file"].to_list())
     has_mills = pl.repeat(value=False, n=len(cells), eager=True)
     if "currency" in cells.columns:
@@ -362,10 +354,7 @@ def read_money(
 
 
 def require_amounts(texts: pl.DataFrame, cents: pl.Series, advice: str = _AGAIN) -> None:
-    """Raise a StatementError if a file has several amounts and none can be read.
-
-    ``texts`` has the columns file, line and text.
-    """
+    """Raise a StatementError if a file has several amounts and none can be read; ``texts``: file, line, text."""
     given = texts.with_columns(cents=cents).drop_nulls("text").group_by("file", maintain_order=True)
     counts = given.agg(pl.first("line", "text"), pl.len(), pl.count("cents"))
     for file, line, text, count, _ in counts.filter(pl.col("cents") == 0, pl.col("len") >= _SEVERAL).head(1).rows():
@@ -377,41 +366,38 @@ def require_amounts(texts: pl.DataFrame, cents: pl.Series, advice: str = _AGAIN)
 
 def read_dates(  # noqa: PLR0913 - what the cells do not show
     table: Table,
-    cells: pl.Series,
+    text: pl.Series,
     problems: list[Problem],
     *,
     order: Order | None = None,
     zones: pl.Series | None = None,
     field: str = "date",
 ) -> pl.Series:
-    """Return the instants of a date column, and add its problems.
+    """Return the instants of a date column, and add its problems; for ``order``, see `find_day_first`.
 
-    A datetime of an unknown zone is read in the zone of the table, which is a problem. For ``order``, see
-    `find_day_first`.
+    A datetime of an unknown zone is read in the zone of the table, which is a problem.
     """
-    text = cells.cast(pl.String)
-    zones = None if zones is None else zones.cast(pl.String).str.strip_chars().replace(_GERMAN_ZONES)
-    places = table.cells.select("file", "line")
-    is_day_first = find_day_first(places, text, problems, order=order, field=field, dates=_NUMBER_FIRST)
+    zones = None if zones is None else zones.str.strip_chars().replace(_GERMAN_ZONES)
+    places = list_places(table)
+    is_day_first = find_day_first(
+        places.drop("payment_id"), text, problems, order=order, field=field, dates=_NUMBER_FIRST
+    )
     values = parse_instants(text, tz=table.tz, order=is_day_first, zones=zones)
     if zones is not None and (values.is_null() & zones.is_not_null()).any():
         local = parse_instants(text, tz=table.tz, order=is_day_first)
         is_unknown = values.is_null() & zones.is_not_null() & local.is_not_null()
-        problems += list_problems(
-            list_places(table), is_unknown, zones, field="zone", code="unknown_zone", details=(table.tz.key,)
-        )
+        problems += list_problems(places, is_unknown, zones, field="zone", code="unknown_zone", details=(table.tz.key,))
         values = local.zip_with(is_unknown, values)
-    problems += list_unreadable(list_places(table), text, values, field=field, code=NOT_A_DATE)
+    problems += list_unreadable(places, text, values, field=field, code=NOT_A_DATE)
     return values.alias(field)
 
 
 def find_day_first(  # noqa: PLR0913 - the dates, and the problem
     places: pl.DataFrame, text: pl.Series, problems: list[Problem], *, order: Order | None, field: str, dates: str
 ) -> pl.Series:
-    """Return which dates that end in the year begin with the day; add a problem for each file where both are possible.
+    """Return which dates that end in the year begin with the day, in the order that is possible in each file.
 
-    A file in which ``order`` is impossible is read in the other one; without an order, as "mdy" if both are possible.
-    The problem is at the first text that matches the pattern ``dates``.
+    Without ``order``, a file in which both are possible is a problem, at the first text that matches ``dates``.
     """
     usual, swapped = order or "mdy", []
     matching = places.with_columns(text.alias("text")).filter(pl.col("text").str.contains(dates))
@@ -442,9 +428,9 @@ def match_kinds(cells: pl.Series, patterns: Sequence[tuple[str, str]]) -> pl.Ser
 def read_statuses(
     table: Table, words: Mapping[str, str], problems: list[Problem], *, verbs: bool, is_done: pl.Series | None
 ) -> pl.Series:
-    """Return the status of each row, and add a problem for each unknown word, which stays.
+    """Return the status of each row, by the last word with ``verbs``; a problem for each unknown one, which stays.
 
-    With ``verbs``, the last word of a cell decides. Rows of ``is_done`` are settled whatever an unknown word means.
+    Rows of ``is_done`` are settled whatever an unknown word means.
     """
     text = table.cells["status"]
     word = text.str.extract(r"(\S+)$") if verbs else text
@@ -458,10 +444,7 @@ def read_statuses(
 
 
 def find_currencies(table: Table, cells: pl.Series, problems: list[Problem]) -> pl.Series:
-    """Return the currency of each row in capitals.
-
-    A row without one has the currency of its file if the file has only one; otherwise it stays null, with a problem.
-    """
+    """Return the currency of each row in capitals, else the only one of its file, else null with a problem."""
     text = cells.cast(pl.String).str.strip_chars().str.to_uppercase().replace("", None)
     frame = table.cells.select("file").with_columns(text.alias("currency"))
     given = pl.col("currency").drop_nulls()
@@ -477,10 +460,9 @@ def build_reading(
     subaccounts: Mapping[str, str] | None = None,
     snapshots: Mapping[str, datetime] | None = None,
 ) -> Reading:
-    """Return ROWS of a frame with the columns of ROWS that a format fills, and a problem for each unknown type.
+    """Return ROWS of a frame with columns of ROWS, with a problem for each unknown type.
 
-    Direction and sides follow from the sign of ``flow_cents`` and from ``counterparty_name``; a notice has none.
-    Payments have the action "pay".
+    Direction and sides follow from ``flow_cents`` and ``counterparty_name``; a notice has none. Payments "pay".
     """
     absent = {"counterparty_name", "owner", "type"} - set(frame.columns)
     flow, is_notice = pl.col("flow_cents"), (pl.col("kind") == "notice").fill_null(value=False)

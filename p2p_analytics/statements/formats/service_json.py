@@ -43,15 +43,7 @@ _BALANCE: Final = "balance"
 
 
 def build_cells(utf8: bytes, name: str) -> dict[str, pa.Array]:
-    """Return the cells of each field: a row for each transaction, and a last one for the balances.
-
-    Raises
-    ------
-    NoHeaderError
-        The text is not JSON, or has no list of transactions.
-    StatementError
-        The text is longer than a history is, or has more transactions.
-    """
+    """Return the cells of each field: a row for each transaction, and a last one for the balances."""
     if len(utf8) > _LONGEST or sum(utf8.count(separator) for separator in _SEPARATORS) > _MOST_VALUES:
         raise StatementError(f"{name} is longer than a JSON history: download it again for a shorter period.")
     try:
@@ -187,8 +179,7 @@ STATEMENT_JSON: Final = StatementFormat(
 def find_holders(cells: pl.DataFrame, account: str | None) -> dict[str, str | None]:
     """Return the username of the holder of each file, None if it is ambiguous.
 
-    The holder is the only user who is in every payment of the file. Where both sides of all its payments are the same
-    two users, it is the one of them who holds another file, or the account that the caller named.
+    That is the only user in every payment, of two the one who holds another file, or the account that the caller named.
     """
     users = ["file", "actor_username", "target_username", "holder_username"]
     candidates: dict[str, set[str]] = {}

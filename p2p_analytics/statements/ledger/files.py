@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from p2p_analytics.currencies import UNKNOWN_CURRENCY
@@ -20,7 +19,7 @@ from p2p_analytics.statements.rows import NOTICE, strip_label
 from p2p_analytics.times import DAY_US
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import date
     from typing import Any
 
@@ -44,11 +43,9 @@ class Period(NamedTuple):
 class Balance:
     """The balance of one account and currency in one file, and whether it agrees with the rows.
 
-    ``subaccount`` names the service, the product of the account, and the number of the group of a snapshot.
-    ``is_superseded`` is whether a later snapshot of the group replaces the file. ``dates`` is the period of the rows,
-    ``stated`` the period in the text of the file. ``remarks`` gives the reasons besides the difference for which the
-    file is not reconciled. ``rows`` has ``payment_id``, ``date`` and ``known_cents`` of its transactions in the order
-    in which they moved the balance.
+    ``subaccount`` is service, product and number of the group of a snapshot; a later snapshot makes a file superseded.
+    ``dates`` is the period of the rows, ``stated`` that in the text. ``remarks`` are further reasons for not
+    reconciling. ``rows`` has ``payment_id``, ``date`` and ``known_cents`` in the order in which they moved the balance.
     """
 
     file: str
@@ -76,10 +73,7 @@ class Balance:
 
 
 class OtherRow(NamedTuple):
-    """A row that is in no file, such as a payment of a sync: when and by how much it moved the balance.
-
-    ``cents`` is None if it is not known; so is ``service``.
-    """
+    """A row in no file, such as a payment of a sync: when and by how much it moved the balance, if known."""
 
     at: datetime
     cents: int | None
@@ -88,12 +82,10 @@ class OtherRow(NamedTuple):
 
 
 class Seam(NamedTuple):
-    """What connects a file with the file before.
+    """What connects a file with the file before: days or months between them in no file, and the change of the balance.
 
-    ``days`` and ``months`` count the days or months between the two that are in no file. ``is_double`` is whether both
-    files are about the same days and share no row. ``is_filled`` is whether rows from elsewhere explain the change of
-    the balance to the cent. ``others`` counts such rows if they do not explain it, and ``others_cents`` is their sum;
-    None if that is not known.
+    ``is_double``: both are about the same days and share no row. ``is_filled``: rows from elsewhere explain the change
+    to the cent; else ``others`` counts them, and ``others_cents`` is their sum, if known.
     """
 
     before: Balance | None = None
@@ -109,10 +101,7 @@ class Seam(NamedTuple):
 
 
 class _Covered:
-    """The days that files are about, of each account and subaccount, and the rows that come from elsewhere.
-
-    A file without rows in a currency leaves no days of it out.
-    """
+    """The days that files are about, of each account and subaccount, and the rows that come from elsewhere."""
 
     def __init__(self, balances: Sequence[Balance], others: Iterable[OtherRow]) -> None:
         self._rows = sorted(others, key=attrgetter("at"))
@@ -140,10 +129,9 @@ class _Covered:
 
 
 def join_files(balances: Iterable[Balance], others: Iterable[OtherRow] = ()) -> list[tuple[Balance, Seam]]:
-    """Return the balances by account, currency, subaccount and period, each with its seam; those without a period last.
+    """Return the balances by account, currency, subaccount and period, each with its seam; undated ones last.
 
-    A file follows the one that ends last of those before it; none follows a file that another one replaces. Where two
-    files have rows of the same days, their rows say whether the balances connect.
+    A file follows the one that ends last of those before it; none follows a file that another one replaces.
     """
     listed = sorted(balances, key=_sort_key)
     replaced = {id(balance) for balance in find_replaced(listed)}
@@ -159,24 +147,20 @@ def join_files(balances: Iterable[Balance], others: Iterable[OtherRow] = ()) -> 
         elif before and balance.period.start is not None:
             seam = _find_seam(before, balance, covered)
         joined.append((balance, seam))
-        if id(balance) not in replaced and (before is None or _ends_later(balance, before)):
+        if id(balance) in replaced:
+            continue
+        end, last = (each and (each.period.end or each.period.start) for each in (balance, before))
+        # Of two that end together, the one with a closing balance is followed.
+        knows, knew = (each is not None and each.closing is not None for each in (balance, before))
+        if before is None or (end and last and (end, knows) >= (last, knew)):
             before = balance
     return joined
-
-
-def _ends_later(balance: Balance, before: Balance) -> bool:
-    """Return whether files follow the later one of two; of two that end together, one with a closing balance."""
-    end, earlier = (each.period.end or each.period.start for each in (balance, before))
-    if end is None or earlier is None:
-        return False
-    return end > earlier or (end == earlier and (balance.closing is not None or before.closing is None))
 
 
 def find_replaced(balances: Sequence[Balance], cut_off: Collection[str] = ()) -> list[Balance]:
     """Return the balances that another file replaces: a later snapshot, or a file that adds up while they do not.
 
-    The file that adds up has the whole period, and the same format, account, currency and subaccount. A file of the
-    same name was read again, and only needs to begin or end with it: a strange row can be before or after the others.
+    That has the whole period, and the same format and owner; of the same name, it only needs to begin or end with it.
     """
     sound = defaultdict(list)
     for balance in balances:
@@ -219,11 +203,17 @@ def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
     gap = None
     if (common or not is_overlap) and balance.opening is not None and before.closing is not None:
         gap = balance.opening - (before.closing - moved_after)
+    is_double = is_overlap and not common
+    if is_double:  # both have rows in the days of both, and half of the rows of one; a month can have some of the next
+        dates = [each.rows["date"] for each in (before, balance)]
+        start, end = max(each.min() for each in dates), min(each.max() for each in dates)  # type: ignore[type-var]
+        counts = [each.is_between(start, end).sum() for each in dates]
+        is_double = all(counts) and any(2 * count >= len(each) for count, each in zip(counts, dates, strict=True))
     rows = covered.list_others(balance, before.period.end, balance.period.start)
     moved = None if any(row.cents is None for row in rows) else sum(row.cents or 0 for row in rows)
     is_filled = bool(rows) and moved == gap
     is_apart = not (common or is_overlap or is_filled)
-    days, months = _count_gap(before, balance, covered) if is_apart else (0, 0)
+    days, months = _count_gap(before, balance, covered.list_spans(balance)) if is_apart else (0, 0)
     months = 0 if gap == 0 else months  # there was nothing to list
     remark = f"{format_count(common, 'row is', 'rows are')} in the file before too." if common else None
     if common == len(balance.rows) > 0:
@@ -234,7 +224,7 @@ def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
         days,
         months,
         is_overlap or common > 0,
-        is_overlap and not common and _share_days(before, balance),
+        is_double,
         is_filled,
         len(rows) if not is_filled and (gap or days or months) else 0,
         moved,
@@ -242,22 +232,10 @@ def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
     )
 
 
-def _share_days(before: Balance, balance: Balance) -> bool:
-    """Return whether both files have rows in the days of both, and half of the rows of one file are there.
-
-    A month can have a few rows of the next: a payment that was begun in it.
-    """
-    dates = [balance.rows["date"] for balance in (before, balance)]
-    start, end = max(each.min() for each in dates), min(each.max() for each in dates)  # type: ignore[type-var]
-    counts = [each.is_between(start, end).sum() for each in dates]
-    return all(counts) and any(2 * count >= len(each) for count, each in zip(counts, dates, strict=True))
-
-
 def _find_overlap(before: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
-    """Return how many rows both files have, and the cents that the file before moved in the overlap.
+    """Return how many rows both files have, and the cents that the file before moved since the first common one.
 
-    The overlap begins with the first row that moved the balance in both: a payment that was pending in the file before
-    can be a row of this one without being in the overlap.
+    A pending payment of the file before can be a row of this one without being in the overlap.
     """
     common = before.join(rows, on="payment_id", how="semi")
     numbered = before.with_row_index("at").filter(before["known_cents"] != 0)
@@ -267,35 +245,25 @@ def _find_overlap(before: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
     return len(common), sum(before["known_cents"][min(moved) :]) if moved else 0
 
 
-def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[int, int]:
-    """Return how many days the periods that both files name leave out, or how many whole months their rows do.
-
-    Other files of the account and subaccount may be about them in another currency.
-    """
+def _count_gap(before: Balance, balance: Balance, spans: Sequence[tuple[datetime, datetime]]) -> tuple[int, int]:
+    """Return how many days the stated periods leave out, or how many whole months the rows do."""
     end, start = before.stated.end, balance.stated.start
     if end and start:
-        # Most files follow each other closely; to look at the periods of all files for each one takes long.
-        return (_count_days(end, start, covered.list_spans(balance)) if start - end >= _DAY - _CLOCK_CHANGE else 0), 0
+        if start - end < _DAY - _CLOCK_CHANGE:
+            return 0, 0
+        # The days begin with the instant after the first file, so the days of any zone are right. Clocks may change
+        # between them by few hours; more are part of a day, as between files that were read with different zones.
+        midnight = end + timedelta(microseconds=1)
+        changed = abs((start - midnight + _DAY / 2) % _DAY - _DAY / 2)
+        changed = changed if changed <= _CLOCK_CHANGE else timedelta()
+        days = [((first - midnight + changed) // _DAY, (last - midnight - changed) // _DAY) for first, last in spans]
+        return _count_left_out(-1, (start - midnight + changed) // _DAY, days), 0
     if before.period.end is None or balance.period.start is None:
         return 0, 0
     first, last = _number_month(before.period.end), _number_month(balance.period.start)
     if last - first < 2:  # noqa: PLR2004 - no month lies between
         return 0, 0
-    spans = covered.list_spans(balance)
     return 0, _count_left_out(first, last, [(_number_month(start), _number_month(end)) for start, end in spans])
-
-
-def _count_days(end: datetime, start: datetime, spans: Iterable[tuple[datetime, datetime]]) -> int:
-    """Return how many whole days between two instants are in no span.
-
-    The days begin with the instant after the first one, so the days of any zone are right. Clocks may change between
-    them by few hours; more are part of a day, as between files that were read with different zones.
-    """
-    midnight = end + timedelta(microseconds=1)
-    changed = abs((start - midnight + _DAY / 2) % _DAY - _DAY / 2)
-    changed = changed if changed <= _CLOCK_CHANGE else timedelta()
-    numbers = [((first - midnight + changed) // _DAY, (last - midnight - changed) // _DAY) for first, last in spans]
-    return _count_left_out(-1, (start - midnight + changed) // _DAY, numbers)
 
 
 def _count_left_out(end: int, start: int, spans: list[tuple[int, int]]) -> int:
@@ -323,30 +291,21 @@ _MINUTE: Final = 60_000_000
 _UNIT: Final = 100  # cents
 _STATE: Final = ("owner", "balance", "moved")
 _FEWEST_BALANCES: Final = 3  # that two files with the same rows have in common
-_FACTOR: Final = 1_000_003
 _MOST_FILES: Final = 30  # that have rows alike in one minute or day: such rows are frequent
 
 
 def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
     """Return a problem for each two files where one looks like a copy of the other; it names the later one.
 
-    Two rows look alike if they differ only as a spreadsheet changes them: one has lost its seconds, its time of day,
-    which also moves it by a day in another zone, or the cents of its amount. A file looks like a copy if half of its
-    rows from the days of the other file, or half of that file's rows, have such a row in the other. A file that has
-    both rows shows that they are two.
-
-    Parameters
-    ----------
-    rows : polars.DataFrame
-        ROWS, one per transaction, with counterparties.
-    versions : polars.DataFrame
-        Further ROWS of these transactions.
+    A copy of a row with an id is the same payment. Where ids are made of the content, it is another, and counts twice.
+    Two rows look alike if one has lost its seconds, its time of day, which also moves it by a day in another zone, or
+    its cents, as by a spreadsheet. A file looks like a copy if half of its rows in the days of the other file, or half
+    of that file's, have such a row in the other. A file that has both rows shows that they are two. ``rows`` has one
+    row per transaction, ``versions`` further rows of them.
     """
     if rows["file"].n_unique() < 2:  # noqa: PLR2004 - a copy is of another file
         return []
     candidates = _select_candidates(rows)
-    if candidates.is_empty():
-        return []
     shared = _select_shared(candidates)
     if shared.is_empty():
         return []
@@ -355,8 +314,29 @@ def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
         each.filter(is_shared).select(pl.col("account", "file").cast(pl.String), "payment_id")
         for each in (rows, versions)
     )
-    alike = _find_alike(shared, known)
-    counts = alike.group_by(_PAIR).agg(pl.col("payment_id").n_unique().alias("alike"), pl.col("line").min())
+    alike = _find_alike(shared, known).group_by(_PAIR)
+    counts = alike.agg(pl.col("payment_id").n_unique().alias("alike"), pl.col("line").min())
+    day = pl.col("day")
+    files = candidates.group_by("account", "file").agg(
+        day.min().alias("first"), day.max().alias("last"), pl.col("payment_id").min().alias("id")
+    )
+    others = files.rename({name: f"other_{name}" for name in ("file", "first", "last", "id")})
+    pairs = counts.join(files, on=["account", "file"]).join(others, on=["account", "other_file"])
+    near = pairs.select(*_PAIR, "other_first", "other_last").join(
+        candidates.select("account", "file", "day"), on=["account", "file"]
+    )
+    is_near = day.is_between(pl.col("other_first") - 1, pl.col("other_last") + 1)
+    totals = near.filter(is_near).group_by(_PAIR).agg(pl.len().alias("rows"))
+    found = pairs.join(totals, on=_PAIR).sort(_PAIR).rows(named=True)
+    is_half = {(each["account"], each["file"], each["other_file"]): 2 * each["alike"] >= each["rows"] for each in found}
+
+    def is_later_copy(pair: Mapping[str, Any]) -> bool:
+        account, file, other = pair["account"], pair["file"], pair["other_file"]
+        # Which one is later does not depend on folders and imports.
+        this = pair["last"], strip_label(file), pair["id"]
+        that = pair["other_last"], strip_label(other), pair["other_id"]
+        return this > that and (is_half[account, file, other] or is_half[account, other, file])
+
     return [
         Problem(
             COPY,
@@ -365,21 +345,16 @@ def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
             other_file=pair["other_file"],
             details=(format_count(pair["alike"], "row looks", "rows look"),),
         )
-        for pair in _select_copies(counts, candidates)
+        for pair in filter(is_later_copy, found)
     ]
 
 
 def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows that become other payments if they are copied, with the columns by which they are compared.
-
-    Rows are ``alike`` if a spreadsheet may have made one of the other: it changes amounts and times only.
-    """
+    """Return the rows that become other payments if copied; they are ``alike`` but for amounts and times."""
     own, cents, us = pl.col("payment_id"), pl.col("flow_cents"), pl.col("date").dt.epoch("us")
     is_made = pl.col(GIVEN).is_null() | pl.col(SHARED)
-    size = cents.abs()
-    candidates = rows.filter(
-        is_made, cents != 0, pl.col("date", "file").is_not_null(), pl.col("kind").ne_missing(NOTICE)
-    )
+    size, is_transaction = cents.abs(), pl.col("kind").ne_missing(NOTICE)
+    candidates = rows.filter(is_made, cents != 0, pl.col("date", "file").is_not_null(), is_transaction)
     texts = pl.col("account", "type", "counterparty_name", "currency", "status", "note").cast(pl.String)
     return candidates.select(
         "payment_id",
@@ -402,8 +377,8 @@ def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
 def _select_shared(candidates: pl.DataFrame) -> pl.DataFrame:
     """Return the rows that can look like rows of another file, once for each time and amount at which they can.
 
-    What a row lost is in `_LOST`: of its time, nothing, the seconds or the time of day, and of its amount, nothing or
-    the cents. `_SIDES` are 1 for the row that lost it, 2 for the other one, and 0 if nothing was lost.
+    `_LOST` is what a row lost of its time (1: seconds, 2: time of day) and amount (1: cents); `_SIDES` are 1 for the
+    row that lost it, 2 for the other one, and 0 if nothing was lost.
     """
 
     def list_sides(
@@ -428,10 +403,7 @@ def _select_shared(candidates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _find_alike(shared: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """Return rows with each other file that has a row that looks like it, where neither file has both.
-
-    Each row is joined with files, not with their rows: one minute can have thousands.
-    """
+    """Return rows with each other file that has a row that looks like it, where neither file has both."""
     key = [*_MOMENT, *_SIDES]
     of_other = [pl.when(pl.col(side) > 0).then(3 - pl.col(side)).otherwise(0).alias(side) for side in _SIDES]
     files = shared.select(*key, "file").unique()
@@ -442,81 +414,39 @@ def _find_alike(shared: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     return rows.join(of_row.unique(), on=[*key, "file", "other_file"], how="semi", nulls_equal=True)
 
 
-def _select_copies(counts: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[Mapping[str, Any]]:
-    """Yield the two files of each copy, if half of the rows are alike, from the view of the later one."""
-    day = pl.col("day")
-    files = candidates.group_by("account", "file").agg(
-        day.min().alias("first"), day.max().alias("last"), pl.col("payment_id").min().alias("id")
-    )
-    others = files.rename({name: f"other_{name}" for name in ("file", "first", "last", "id")})
-    pairs = counts.join(files, on=["account", "file"]).join(others, on=["account", "other_file"])
-    rows = pairs.select(*_PAIR, "other_first", "other_last").join(
-        candidates.select("account", "file", "day"), on=["account", "file"]
-    )
-    is_near = day.is_between(pl.col("other_first") - 1, pl.col("other_last") + 1)
-    totals = rows.filter(is_near).group_by(_PAIR).agg(pl.len().alias("rows"))
-    found = pairs.join(totals, on=_PAIR).sort(_PAIR).rows(named=True)
-    is_half = {tuple(pair[name] for name in _PAIR): 2 * pair["alike"] >= pair["rows"] for pair in found}
-    for pair in found:
-        account, source, other = (pair[name] for name in _PAIR)
-        is_copy = is_half[account, source, other] or is_half[account, other, source]
-        if is_copy and _rank(pair, "") > _rank(pair, "other_"):
-            yield pair
-
-
-def _rank(pair: Mapping[str, Any], side: str) -> tuple[int, str, str]:
-    """Return the key by which the later file of a pair is found, which does not depend on folders and imports."""
-    return pair[f"{side}last"], strip_label(pair[f"{side}file"]), pair[f"{side}id"]
-
-
 def find_equal_balances(balances: Sequence[Balance]) -> list[tuple[int, int]]:
-    """Return positions of pairs of balances with equal amounts after their rows, and other ids; one per later balance.
+    """Return pairs of positions of balances with equal running balances and other ids; one per later balance.
 
-    Such files list the same transactions if at least half of the rows of one, and three different balances, are equal.
-    An account that is emptied each month has the same balances each month: amounts with three ids are left out.
+    At least half of the rows of one, and three different balances, are equal. States with three ids recur each month.
     """
-    rows = _list_running_balances(balances)
-    if rows.is_empty():
+    owners = [(each.account, each.currency, each.subaccount) for each in balances]
+    counts = Counter(owners)
+    numbers = {owner: number for number, owner in enumerate(counts)}
+    running = [
+        each.rows.select(
+            id="payment_id",
+            moved="known_cents",
+            balance=pl.col("known_cents").cum_sum() + each.opening,
+            owner=pl.lit(numbers[owner], pl.Int64),
+            at=pl.lit(at, pl.Int64),
+        ).filter(pl.col("moved") != 0)
+        for at, (each, owner) in enumerate(zip(balances, owners, strict=True))
+        if counts[owner] > 1 and each.opening is not None and each.moved is not None and not each.is_superseded
+    ]
+    if not running:
         return []
+    sizes = {int(rows["at"][0]): len(rows) for rows in running if len(rows)}
+    rows = pl.concat(running)
+    rows = rows.filter(rows.select(pl.struct(_STATE).hash().is_duplicated()).to_series())
     rows = rows.filter(pl.col("id").n_unique().over(_STATE) == 2)  # noqa: PLR2004
     pairs = rows.join(rows, on=_STATE, suffix="_later").filter(
         pl.col("at") < pl.col("at_later"), pl.col("id") != pl.col("id_later")
     )
-    counts = pairs.group_by("at", "at_later").agg(
+    equal = pairs.group_by("at", "at_later").agg(
         pl.struct(_STATE).n_unique().alias("equal"), pl.col("balance").n_unique().alias("balances")
     )
-    sizes = [(each.rows["known_cents"] != 0).sum() for each in balances]
     found: dict[int, int] = {}
-    for at, later, equal, different in counts.sort("at").iter_rows():
-        if different >= _FEWEST_BALANCES and 2 * equal >= min(sizes[at], sizes[later]):
+    for at, later, count, different in equal.sort("at").iter_rows():
+        if different >= _FEWEST_BALANCES and 2 * count >= min(sizes[at], sizes[later]):
             found.setdefault(later, at)
     return [(at, later) for later, at in found.items()]
-
-
-def _list_running_balances(balances: Sequence[Balance]) -> pl.DataFrame:
-    """Return the rows that moved a balance, if owner, amount and balance afterwards occur in another row, too."""
-    owners = [(each.account, each.currency, each.subaccount) for each in balances]
-    counts = Counter(owners)
-    numbers = {owner: number for number, owner in enumerate(counts)}
-    chosen = [
-        (at, each.opening, each.rows)
-        for at, each in enumerate(balances)
-        if counts[owners[at]] > 1 and each.opening is not None and each.moved is not None and not each.is_superseded
-    ]
-    places = np.array([at for at, *_ in chosen], np.int64)
-    lengths = np.array([len(rows) for *_, rows in chosen], np.int64)
-    if not chosen:
-        return pl.DataFrame(schema=dict.fromkeys(("owner", "balance", "moved", "at", "id"), pl.Int64))
-    every = pl.concat([rows for *_, rows in chosen])
-    moved = every["known_cents"].to_numpy()
-    total = moved.cumsum()
-    before = np.concatenate([[0], total])[lengths.cumsum() - lengths]  # by all files before
-    offsets = np.array([opening for _, opening, _ in chosen], np.int64) - before
-    owner = np.array([numbers[owners[at]] for at in places.tolist()], np.int64)
-    balance = total + offsets.repeat(lengths)
-    owner = owner.repeat(lengths)
-    state = (balance * _FACTOR + moved) * _FACTOR + owner  # overflows, as a hash may
-    is_repeated = pl.Series(state).is_duplicated() & pl.Series(moved != 0)
-    named = {"owner": owner, "balance": balance, "moved": moved, "at": places.repeat(lengths)}
-    ids = every["payment_id"].filter(is_repeated).hash()
-    return pl.DataFrame({name: pl.Series(each).filter(is_repeated) for name, each in named.items()} | {"id": ids})

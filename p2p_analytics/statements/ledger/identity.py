@@ -24,17 +24,7 @@ ACCOUNT: Final = "account"  # the field of the problems of this module
 
 
 class NamedRows(NamedTuple):
-    """Rows with their accounts.
-
-    Attributes
-    ----------
-    rows : polars.DataFrame
-        ROWS with ``account`` in every row, and ``is_handle``: whether it is a handle.
-    problems : list of Problem
-        Files that name another account than the one of their rows.
-    unnamed : frozenset of str
-        The accounts that are services because nothing names the account.
-    """
+    """ROWS with accounts, the files that name another account, and the services that stand for an unnamed account."""
 
     rows: pl.DataFrame
     problems: list[Problem]
@@ -42,22 +32,14 @@ class NamedRows(NamedTuple):
 
 
 def name_accounts(rows: pl.DataFrame, files: Sequence[FileInfo], owner: User | None = None) -> NamedRows:
-    """Return ROWS with the account of each row.
+    """Return ROWS with ``account`` in each row, and ``is_handle``: whether it is a handle.
 
     A file belongs to the account that the caller named, else to the handle in it. A name without a handle is the one
     handle of a holder with this name, else the account itself; a file that shows no holder belongs to the account of
     all other files of its service if they have one, else to its service. Handles and names that differ by case alone
     are one, in the spelling of the latest row. So are addresses with a payment in common, under the one with most rows.
-    A file with the caller's name for it that shows another handle or holder is a problem.
-
-    Parameters
-    ----------
-    rows : polars.DataFrame
-        ROWS of all files.
-    files : sequence of FileInfo
-        The files.
-    owner : User, optional
-        The user whom the service names as the holder.
+    A file with the caller's name for it that shows another handle or holder is a problem. ``owner`` is the user whom
+    the service names as the holder.
     """
     given = {info.file: info.account for info in files if info.account is not None}
     is_given = pl.col("file").cast(pl.String).is_in(list(given)) if given else pl.lit(value=False)
@@ -166,10 +148,7 @@ class _Names:
 
 
 def _list_others(rows: pl.DataFrame, given: Mapping[str, str]) -> list[Problem]:
-    """Return a problem for each file that shows another handle or holder than the account that the caller named for it.
-
-    The holder of an account has most rows of files with its handle, or of all its files.
-    """
+    """Return a problem for each file that shows another handle or holder than the account named by the caller."""
     own = rows.filter("is_given")
     named = own.filter(pl.col("other_account").is_not_null())
     problems = _list_first(named, "other_account", "other_account", pl.col("file").cast(pl.String).replace(given))
@@ -190,10 +169,7 @@ def _list_first(rows: pl.DataFrame, value: str, code: str, *details: str | pl.Ex
 
 
 def _find_holders(rows: pl.DataFrame, account: str) -> tuple[str | None, list[str]]:
-    """Return the holder of an account, who has most rows of files with its handle, or of all files; and other holders.
-
-    The account's own name is not another holder.
-    """
+    """Return the holder of an account, by rows of files with its handle, else of all files, and the other names."""
     owners = rows.lazy().select(pl.col("owner").cast(pl.String), own="has_handle").drop_nulls("owner")
     counts = owners.group_by("owner").agg(pl.col("own").sum(), pl.len()).collect()
     if counts.is_empty():
@@ -206,10 +182,10 @@ def _find_holders(rows: pl.DataFrame, account: str) -> tuple[str | None, list[st
 
 
 def _unite_addresses(rows: pl.DataFrame, is_free: pl.Expr) -> tuple[pl.DataFrame, list[Problem]]:
-    """Return ROWS in which addresses of one account are one, and a problem for each file with another address.
+    """Return ROWS with one address per account, and a problem for each file with another one.
 
-    A service gives each holder of a payment another id and sign, so a payment that is in files of two addresses
-    shows that both belong to one account.
+    A payment in files of two addresses shows that both are one account: each holder of a payment has another id and
+    sign.
     """
     addresses = [name for name in rows["account"].unique().drop_nulls().to_list() if "@" in name]
     if len(addresses) < 2:  # noqa: PLR2004
@@ -251,14 +227,9 @@ _BASE: Final = ("account", "service", "base")
 
 
 class Book(NamedTuple):
-    """The group that a file is a snapshot of.
+    """The number of the group that a file is a snapshot of, in the order of the first snapshots, from 1.
 
-    Attributes
-    ----------
-    number : int
-        The number of the group, from 1, in the order of the first snapshots.
-    replaced_until : datetime or None
-        The moment of the group's last snapshot, which replaces older rows of this one; None for the last snapshot.
+    ``replaced_until`` is the moment of the group's last snapshot, which replaces older rows; None for the last one.
     """
 
     number: int
@@ -268,8 +239,7 @@ class Book(NamedTuple):
 def find_books(rows: pl.DataFrame, files: Iterable[FileInfo]) -> dict[str, Book]:
     """Return the book of each file that is a snapshot of a whole group.
 
-    A later snapshot belongs to the group if it has at least half of the rows of the snapshot before. Two snapshots of
-    one moment belong to one group only if one has all rows of the other: a group has one state at a moment.
+    A later snapshot of the group has at least half of the rows of the one before, or all of them at the same moment.
     """
     moments = {info.file: info.snapshot_at for info in files if info.snapshot_at is not None}
     if not moments:
@@ -315,17 +285,7 @@ def find_replaced_rows(rows: pl.DataFrame, books: Mapping[str, Book]) -> pl.Seri
 
 
 def fill_ids(rows: pl.DataFrame, files: Sequence[FileInfo], books: Mapping[str, Book]) -> pl.DataFrame:
-    """Return ROWS with an id in every transaction, `GIVEN` and `SHARED`.
-
-    Parameters
-    ----------
-    rows : polars.DataFrame
-        ROWS of all files, with their accounts.
-    files : sequence of FileInfo
-        The files.
-    books : dict
-        As `find_books` returns it; equal rows of two groups are two transactions.
-    """
+    """Return ROWS with an id in every transaction, `GIVEN` and `SHARED`; equal rows of two books have two ids."""
     rows = rows.with_columns(pl.col("payment_id").alias(GIVEN), pl.lit(value=False).alias(SHARED))
     is_transaction = pl.col("kind").ne_missing(NOTICE)
     lacks_id = rows.select((pl.col("payment_id").is_null() & is_transaction).alias("lacks")).to_series()
@@ -338,10 +298,7 @@ def fill_ids(rows: pl.DataFrame, files: Sequence[FileInfo], books: Mapping[str, 
 
 
 def _make_ids(rows: pl.DataFrame, services: Mapping[str, str], books: Mapping[str, int]) -> pl.Series:
-    """Return ids of rows without one: service, hash of the content, number among the equal rows of the file.
-
-    The balance after a row is a part of its content.
-    """
+    """Return ids of rows without one: service, hash of content and balance, number among equal rows of the file."""
     file = pl.col("file").cast(pl.String)
     start = pl.coalesce("start", "date").dt.epoch("us") // _SECOND
     parts = [start, pl.col("flow_cents"), pl.col("fee_cents").fill_null(0), pl.col("currency"), pl.col("product")]
@@ -371,10 +328,7 @@ def _make_ids(rows: pl.DataFrame, services: Mapping[str, str], books: Mapping[st
 
 
 def _fill_balances(found: pl.DataFrame) -> pl.DataFrame:
-    """Return rows in which each row without a balance has balance and number of the row that it became later.
-
-    That is a row of the same content in another file: the first one for the first such row, the second for the second.
-    """
+    """Return rows in which the nth row without a balance takes that of the nth equal row in another file."""
     lacks = found.filter(pl.col("balance_cents").is_null())
     if lacks.is_empty() or len(lacks) == len(found):
         return found
@@ -400,9 +354,9 @@ def _fill_balances(found: pl.DataFrame) -> pl.DataFrame:
 def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:
     """Return ROWS in which each transaction of an id has an id, and `SHARED`.
 
-    The transaction that began first keeps the id; of several at once, the largest. The others have the hash of amount,
-    currency and day, and refer to it. In files of services that repeat ids, rows of one sign and different amounts are
-    different transactions, too.
+    The transaction that began first keeps the id; of several at once, the largest. The others get a hash of amount,
+    currency and day, and refer to it. In ``repeating`` files, rows of one sign and different amounts are different,
+    too.
     """
     hashes = rows[GIVEN].hash().alias("hash")  # hashes take less time to compare than texts
     is_repeated = hashes.is_duplicated() & rows[GIVEN].is_not_null()

@@ -76,12 +76,10 @@ class Change(NamedTuple):
 
 
 class Reconciled(NamedTuple):
-    """The table of all files, their balances and problems, and the balance after each row.
+    """The table of all files, their balances and problems, and the balance after each row, where it is known.
 
-    ``running`` has a value for each row, where the balance is known. A balance that the file states is kept. Other rows
-    are counted on from the stated balance before them, from the opening balance of the file, or back from a later
-    stated balance or the closing balance. The balance stays null for notices; where none of these is known without an
-    unreadable amount in between; and in a file with opening and closing balances that do not agree with its rows.
+    It is stated, or counted on from a stated or opening balance, or back from a stated or closing one. It is null for
+    notices, beyond an unreadable amount, and where the balances of the file do not agree with its rows.
     """
 
     table: pd.DataFrame
@@ -98,13 +96,11 @@ def reconcile(
 ) -> Reconciled:
     """Return whether the balances of each file agree with its rows, and with the balances of the file before.
 
-    ``rows`` are ROWS of all files with ``payment_id``, before payments that are in several files are united. Only files
-    about one balance follow each other: one service, product and, if ``books`` has it, group. A file that adds up
-    replaces files of its format that do not. A change of the balance that ``others`` explain to the cent is not a gap.
-
-    The table is ordered by account, currency, service and period. Opening and closing balance follow from the balances
-    that the rows state, if the file states none. ``reconciled`` is null where a balance is not known, or where the only
-    one is stated in a single row.
+    ``rows`` are ROWS of all files, before payments of several files are united. Only files about one balance follow
+    each other: one service, product and, if ``books`` has it, group. ``others`` can explain a change between files to
+    the cent. The table is in order of account, currency, service and period. A balance that a file does not state
+    follows from its rows; ``reconciled`` is null where one is not known, or where the only one is stated in a single
+    row.
     """
     of_files = {info.file: info for info in files}
     balances: list[Balance] = []
@@ -210,13 +206,9 @@ def _has_nothing_to_check(group: Mapping[str, Any]) -> bool:
 def _explain(
     transactions: pl.DataFrame, rows: pl.DataFrame, file: str, difference: int
 ) -> tuple[str | None, tuple[tuple[ExplainingRow, ...], ...]]:
-    """Return the sets of rows that explain a difference; only of rows between balances that do not agree, if stated.
+    """Return sets of rows that explain a difference, as in "without A and without B; counting C", and what they are.
 
-    Returns
-    -------
-    tuple
-        The ids of the sets, as in "without A and without B; counting C"; and of each row in them the action, the day,
-        the person and the amount.
+    If the rows state balances, only rows between two that do not agree are considered.
     """
     offset = transactions["offset_cents"]
     disagrees = offset.backward_fill() != offset.shift(1).forward_fill()
@@ -251,19 +243,10 @@ def _explain(
 def find_explanations(
     moved: Sequence[int | None], flow: Sequence[int | None], difference: int
 ) -> list[tuple[Change, ...]]:
-    """Return the smallest sets of one, two or three rows that explain a difference, the likeliest first.
+    """Return the smallest sets of one, two or three rows that explain a difference in cents, the likeliest first.
 
-    Larger sets change no signs. They are given only if the chance that some set of their size explains the difference
-    by accident is below 1 %.
-
-    Parameters
-    ----------
-    moved : sequence of int or None
-        By how many cents each row moved the balance; None where the amount could not be read.
-    flow : sequence of int or None
-        The amount of each row, whether or not it moved the balance.
-    difference : int
-        Cents that the closing balance has more than the opening balance and the rows.
+    Larger sets change no signs, and need a chance below 1 % that some set of their size explains it by accident.
+    ``moved`` is None where an amount could not be read; ``flow`` is the amount whether or not it moved the balance.
     """
     changes: list[tuple[Change, int]] = []
     for row, (cents, amount) in enumerate(zip(moved, flow, strict=True)):
@@ -283,8 +266,7 @@ def find_explanations(
 def _find_sets(changes: Sequence[tuple[Change, int]], size: int, difference: int) -> list[tuple[Change, ...]]:
     """Return the sets of a size that explain a difference; none if one of them could do so by accident.
 
-    The chance is the number of sets, divided by the number of amounts in the range of their sums. Of the range, a tenth
-    at each end is left out, because few large amounts would widen it.
+    The chance is the number of sets divided by the amounts in the range of their sums, without a tenth at each end.
     """
     count = comb(len(changes), size)
     amounts = [cents for _, cents in changes]
@@ -348,15 +330,7 @@ def frame_lines(lines: Sequence[Mapping[str, object]], dtypes: Mapping[str, str]
 
 
 def find_balance(balances: Sequence[Balance], currencies: Collection[str]) -> int | None:
-    """Return the closing balance of the last file; unknown if the files are about several balances, or none.
-
-    Parameters
-    ----------
-    balances : sequence of Balance
-        Those of one account.
-    currencies : collection of str
-        The currencies in which the account has payments.
-    """
+    """Return the closing balance of an account's last file; None if its currencies and files have several, or none."""
     last: dict[tuple[object, ...], int | None] = {}
     replaced = find_replaced(balances)
     dated = [balance for balance in balances if balance.period.end and balance not in replaced]
@@ -369,11 +343,9 @@ def find_balance(balances: Sequence[Balance], currencies: Collection[str]) -> in
 
 
 def _list_problems(joined: Sequence[tuple[Balance, Seam]]) -> list[Problem]:
-    """Return a problem for each balance that does not add up, then one for each seam at which something may be missing.
+    """Return a problem for each balance that does not add up, each seam with a gap, and each file that doubles another.
 
-    A file that another one replaces, because that has the whole period and adds up, has none. Files that overlap leave
-    nothing out. Last, a problem for each file with other rows than an earlier file of the same days or the same
-    balances: the rows of both are all counted, so this is a problem in any case.
+    A file that another one replaces has no difference and no gap; a double counts in any case.
     """
     replaced = {id(balance) for balance in find_replaced([balance for balance, _ in joined])}
     standing = [(balance, seam) for balance, seam in joined if id(balance) not in replaced]
@@ -423,20 +395,11 @@ def _describe(balance: Balance, code: str, period: Period, *details: object) -> 
 
 
 def _order_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows of each balance in the order in which they moved it, and the names of the balances.
+    """Return the rows of each balance in the order in which they moved it, and the file, account and currency of each.
 
-    The order is the order of lines, its reverse, or the order of dates: the one with the fewest stated balances that do
-    not follow from the one before, then with the fewest rows that are older than the one before. Some files list the
-    newest row first.
-
-    Returns
-    -------
-    tuple of polars.DataFrame
-        The columns of ROWS that balances need, and five more: ``group``; ``position`` in the given frame;
-        ``is_notice``; ``known_cents``, which is ``moved_cents`` with 0 for notices and for amounts that could not be
-        read; and ``offset_cents``, the balance before the first row as each stated balance implies it. Then ``file``,
-        ``account`` and ``currency`` of each group, in the order of their numbers; a row without account or currency
-        takes the one of its file, if the file has only one.
+    The order is that with the fewest stated balances that do not follow from the one before, then with the fewest dates
+    that go back: of lines, of lines reversed, or of dates. ``known_cents`` is ``moved_cents``, or 0 where that is not
+    known; ``offset_cents`` is the balance before the first row, as each stated balance implies it.
     """
     # Rows of one file mostly follow each other, so groups are numbered once for each run of rows with the same names.
     keys, own = rows.select(_NAMES), pl.col(_NAMES[1:])

@@ -35,17 +35,7 @@ _ORDER: Final = "order"  # begins the names of the columns by which rows are ord
 
 
 def describe_files(rows: pl.DataFrame, every: pl.DataFrame, balances: Iterable[Balance]) -> pl.DataFrame:
-    """Return rows with `END` and `ADDS_UP`.
-
-    Parameters
-    ----------
-    rows : polars.DataFrame
-        ROWS to describe.
-    every : polars.DataFrame
-        ROWS of all files; the end of a file is its last date.
-    balances : iterable of Balance
-        Of `reconcile`; a row without currency has the balance of its file, if there is only one.
-    """
+    """Return rows with `END`, the last date in ``every`` row of the file, and `ADDS_UP`, by its balances."""
     names = ["file", "account", "currency"]
     stated = pl.DataFrame(
         [(each.file, each.account, each.currency, each.is_reconciled) for each in balances],
@@ -64,13 +54,7 @@ def describe_files(rows: pl.DataFrame, every: pl.DataFrame, balances: Iterable[B
 
 
 def unite_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
-    """Return one row per payment with the values that count, and the rows that contradict another one as problems.
-
-    Parameters
-    ----------
-    rows : polars.DataFrame
-        ROWS of payments with several, with `END` and `ADDS_UP`.
-    """
+    """Return one row per payment with the values that count, and the rows that contradict another one as problems."""
     values = [name for name in rows.columns if name not in _PLACE or name == ADDS_UP]
     distinct = _sort(_rank(rows)).unique(values, keep="first", maintain_order=True)
     return _choose_values(distinct, rows.columns), _list_contradictions(distinct)
@@ -153,10 +137,7 @@ def _list_contradictions(distinct: pl.DataFrame) -> list[Problem]:
 
 
 def sort_newest_first(rows: pl.DataFrame) -> pl.Series:
-    """Return the positions of the transactions, by date, id and account.
-
-    Only rows with one date are compared by more than the date: comparing all takes several times the memory.
-    """
+    """Return the positions of the transactions, by date, id and account; only ties compare more than the date."""
     places = rows.select((pl.col("kind") != NOTICE).fill_null(value=True).arg_true()).to_series()
     dates = rows["date"].gather(places)
     order = dates.arg_sort(descending=True, nulls_last=True)
@@ -194,24 +175,16 @@ COUNTERPARTY: Final = pl.coalesce(
 def find_owners(rows: pl.DataFrame, key: str) -> pl.DataFrame:
     """Return the name of the account holder by account or file: the columns ``key`` and ``owner``.
 
-    The sign of an amount says on which side of a payment the holder is; the buyer of a purchase is on the first. The
-    holder has the name that is most often on that side; if two are equally frequent, the account is left out.
+    The holder has the name that is most often on the side that the sign of the amount implies; without one, none.
     """
     best = _find_most_frequent(rows, key)
     return best.filter(pl.len().over("key") == 1).select("key", pl.col("own").alias("owner"))
 
 
 def name_holders(rows: pl.DataFrame, others: Collection[str] = ()) -> dict[str, str]:
-    """Return the name of the holder of each account: the most frequent one, of equal ones the first in the alphabet.
+    """Return the name of each account's holder: the most frequent one, counted as by `find_owners`, then the first.
 
-    The names are counted as by `find_owners`. An account is left out if none of its rows shows the holder's name.
-
-    Parameters
-    ----------
-    rows : polars.DataFrame
-        ROWS, one per transaction.
-    others : collection of str
-        Files that name another account, which count only in the absence of others.
+    Files in ``others``, which name another account, count only in the absence of others.
     """
     is_own = ~pl.col("file").cast(pl.String).is_in(list(others)).fill_null(value=False)
     names: dict[str, str] = {}
@@ -230,11 +203,7 @@ def _find_most_frequent(rows: pl.DataFrame, key: str) -> pl.DataFrame:
 
 
 def blank_sides(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows without what follows from the holder's name; `settle_sides` fills it in.
-
-    Rows with a user id or username of the counterparty stay, and so do those with a counterparty that does not follow
-    from their names.
-    """
+    """Return rows without what follows from the holder's name, unless the file shows an id; see `settle_sides`."""
     name, first, second = (pl.col(each) for each in ("counterparty_name", "from_name", "to_name"))
     is_first = (name == first) & (second.is_not_null() | (_FLOW > 0))
     is_second = (name == second) & (first.is_not_null() | (_FLOW < 0))
@@ -247,17 +216,10 @@ def blank_sides(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def settle_sides(rows: pl.DataFrame, owners: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
-    """Return rows with the counterparty, and the direction of amounts of zero, and problems for contradicting signs.
+    """Return rows with the counterparty, the direction of amounts of zero, and problems for contradicting signs.
 
-    Where the sign puts the holder on the other side, the direction follows the sign, and the counterparty is the other
-    name. An amount of zero has the direction of the names.
-
-    Parameters
-    ----------
-    rows : polars.DataFrame
-        ROWS as `blank_sides` returns them; other counterparties and directions stay.
-    owners : polars.DataFrame
-        As `find_owners` returns them by account.
+    ``rows`` are as from `blank_sides`, ``owners`` as from `find_owners` by account. Where the sign puts the holder on
+    the other side, the direction follows the sign, and the counterparty is the other name.
     """
     is_open = _HAS_NAMES & pl.col("counterparty_name").is_null()
     found = rows.select(
@@ -294,15 +256,9 @@ def settle_sides(rows: pl.DataFrame, owners: pl.DataFrame) -> tuple[pl.DataFrame
 
 
 def fill_refunds(rows: pl.DataFrame, payments: pl.DataFrame) -> pl.DataFrame:
-    """Return rows with the kind and action of each refund; the kind is unknown if it is not decided.
+    """Return rows with the kind and action of each refund, of which the kind is null.
 
-    Parameters
-    ----------
-    rows : polars.DataFrame
-        ROWS; the kind of a refund is null.
-    payments : polars.DataFrame
-        One row per payment. A refund has the kind of the other payments with its counterparty, if they have one kind;
-        refunds among them that are decided change nothing.
+    It has the kind of the other payments with its counterparty, if they have one kind; else it is unknown.
     """
     places = rows["kind"].is_null().arg_true()
     if places.is_empty():

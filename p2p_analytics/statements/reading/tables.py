@@ -56,20 +56,9 @@ _WEB_PAGE: Final = ("<!doctype", "<html")
 
 
 class Part(NamedTuple):
-    """The rows below one header of a file.
+    """The rows below one header of a file; a second header begins "(part 2)" of it.
 
-    Attributes
-    ----------
-    file : str
-        The name of the file; a second header begins "(part 2)" of it.
-    header : Header
-        The header.
-    preamble : list of list of str
-        The lines before the header.
-    cells : polars.DataFrame
-        ``line``, and one text column for each position of the header, named by its number.
-    problems : sequence of Problem
-        Rows with too few or too many cells.
+    ``preamble`` are the lines before the header. ``cells`` has ``line`` and a text column named by each position.
     """
 
     file: str
@@ -99,12 +88,7 @@ class Opened(NamedTuple):
 def open_text(content: bytes, name: str, finder: HeaderFinder) -> Opened:
     """Return the text of a file, and the part below its first header.
 
-    Raises
-    ------
-    NoHeaderError
-        None of the first lines is the header of a known format; the message lists the columns.
-    StatementError
-        The bytes are not text, or a row is larger than a statement has.
+    A NoHeaderError lists the columns if none of the first lines is the header of a known format.
     """
     if content.startswith(ZIPPED):  # a workbook: the first sheet with a known header, else the error names its columns
         sheets = read_sheets(content, name)
@@ -124,10 +108,7 @@ def open_text(content: bytes, name: str, finder: HeaderFinder) -> Opened:
 
 
 def read_together(files: Sequence[Opened | None], finder: HeaderFinder) -> list[pl.DataFrame | None]:
-    """Return the cells of each CSV file that has regular rows below one header only; None for others.
-
-    Files with one header are read as one text.
-    """
+    """Return the cells of each CSV file that has regular rows below one header only, read together; None for others."""
     found: list[pl.DataFrame | None] = [None] * len(files)
     alike: dict[tuple[tuple[str, ...], str], dict[int, _Body]] = {}
     for at, file in enumerate(files):
@@ -155,15 +136,7 @@ def _read_alike(bodies: Sequence[_Body], finder: HeaderFinder) -> Sequence[pl.Da
 
 
 def split_file(opened: Opened, cells: pl.DataFrame | None, name: str, finder: HeaderFinder) -> list[Part]:
-    """Return the parts of a file, one for each header, of its cells if `read_together` found them.
-
-    Raises
-    ------
-    NoHeaderError
-        The file is a JSON history without a list of transactions.
-    StatementError
-        A row or cell, or a history, is larger than a statement has.
-    """
+    """Return the parts of a file, one for each header, of its cells if `read_together` found them."""
     if opened.body is None:  # the transactions of a JSON history: ``line`` is the number of the transaction, from 1
         header = finder.find([f"{PREFIX}{field}" for field in FIELDS])
         if header is None:
@@ -225,7 +198,7 @@ def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
 
 
 def _describe_missing_header(name: str, rows: Sequence[Sequence[str]]) -> NoHeaderError:
-    """Return an error that quotes the row with the most known names, then texts, or the first row if none is a header.
+    """Return an error that quotes the likeliest header: the row with the most known names, then texts, else the first.
 
     That row is a header if it is the first one, has a known name, or is one of several of its length.
     """
@@ -389,24 +362,10 @@ class _PartBuilder:
 def read_regular(
     bodies: Sequence[bytes], lines: Sequence[int], width: int, delimiter: str
 ) -> list[pl.DataFrame] | None:
-    """Return the rows of texts, None if one of them has irregular ones.
+    """Return ``line`` and a text column per position of texts without a header, None if one has irregular rows.
 
-    Parameters
-    ----------
-    bodies : sequence of bytes
-        Rows without a header, as UTF-8.
-    lines : sequence of int
-        Number of the first line of each.
-    width : int
-        Number of cells that each row must have.
-    delimiter : str
-        The character between cells.
-
-    Returns
-    -------
-    list of polars.DataFrame or None
-        ``line``, and one text column for each position, named by its number; empty cells are null. None if a row has
-        another number of cells, a line is blank, a quote is open, or a line ends in a carriage return alone.
+    Those have another number of cells, a blank line, an open quote, or a line that ends in a carriage return alone.
+    ``lines`` are the numbers of the first lines; empty cells are null.
     """
     if width < 2:  # noqa: PLR2004 - a row with one cell and a blank line are alike
         return None
@@ -523,12 +482,7 @@ def to_utf8(content: bytes, name: str) -> Text:
     """Return the text of a file as valid UTF-8 without byte order marks at the start of its lines.
 
     Without a mark it is UTF-8, or UTF-16 if every second byte is zero. Text that is not UTF-8 and has no character of
-    several bytes in it was saved as Windows-1252 by a spreadsheet.
-
-    Raises
-    ------
-    StatementError
-        The bytes are not text, a line is longer than a statement has, or there is a NUL character.
+    several bytes in it was saved as Windows-1252 by a spreadsheet. A StatementError says why bytes are not text.
     """
     kind = next((words for start, words in _OTHERS if content[:_SAMPLE].lstrip().startswith(start)), "")
     if kind:
@@ -611,13 +565,7 @@ def _require_short_lines(content: bytes, name: str) -> None:
 
 
 def read_sheets(content: bytes, name: str) -> list[Sheet]:
-    """Return the sheets of a workbook; a line of the text is a row of the sheet, if no cell has several lines.
-
-    Raises
-    ------
-    StatementError
-        The workbook is damaged, or larger than a statement.
-    """
+    """Return the sheets of a workbook; a line of the text is a row of the sheet, if no cell has several lines."""
     try:
         with warnings.catch_warnings(action="ignore"):  # about styles, and dates that do not exist
             import openpyxl  # late: few people have workbooks, and it takes a third of a second
