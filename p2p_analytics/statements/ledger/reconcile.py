@@ -110,9 +110,27 @@ def reconcile(
         balances += _check_groups(part, ordered, names, of_files, books)
         running.append(_count_balances(ordered))
     joined = join_files(balances, others)
-    table, problems = _frame_joined(joined), _list_problems(joined)
+    lines = [
+        {
+            "file": balance.file,
+            "account": balance.account,
+            "currency": balance.currency,
+            "opening_cents": balance.opening,
+            "moved_cents": balance.moved,
+            "closing_cents": balance.closing,
+            "difference_cents": balance.difference,
+            "reconciled": balance.is_reconciled,
+            "suggestion": balance.suggestion,
+            "period_start": balance.period.start,
+            "period_end": balance.period.end,
+            "follows": seam.before and seam.before.file,
+            "gap_cents": seam.gap_cents,
+            "note": " ".join(filter(None, [balance.remarks, seam.remark])) or None,
+        }
+        for balance, seam in joined
+    ]
     balances = [replace(balance, rows=balance.rows.clear()) for balance, _ in joined]
-    return Reconciled(table, balances, problems, pl.concat(running))
+    return Reconciled(frame_lines(lines, RECONCILIATION), balances, _list_problems(joined), pl.concat(running))
 
 
 def _check_groups(
@@ -133,10 +151,20 @@ def _check_groups(
         info, book = files[group["file"]], books.get(group["file"])
         opening, moved, closing = _add_up(group)
         is_known = opening is not None and moved is not None and closing is not None
+        is_alone = group["stated"] == 1 and group["opening"] is None and group["closing"] is None
         difference = closing - opening - moved if is_known else None
         agrees = not (difference or info.is_broken or group["unknown"])
         suggestion, explaining = _explain(transactions, rows, info.file, difference) if difference else (None, ())
-        remarks = _list_remarks(group, is_broken=info.is_broken, is_too_large=moved is None)
+        undecided = group["unknown"] - group["unread"]
+        remarks = {  # apart from the difference
+            "Rows have too many or too few cells.": info.is_broken,
+            f"{format_count(group['unread'], 'amount was', 'amounts were')} not read.": group["unread"],
+            f"{format_count(undecided, 'row has', 'rows have')} a status that does not say whether money moved.": (
+                undecided > 0
+            ),
+            "The amounts are too large to add up.": moved is None,
+            "Only one balance is stated, which leaves nothing to check.": is_alone,
+        }
         yield Balance(
             info.file,
             info.format,
@@ -149,10 +177,10 @@ def _check_groups(
             moved,
             closing,
             difference,
-            agrees if is_known and not _has_nothing_to_check(group) else None,
+            agrees if is_known and not is_alone else None,
             suggestion,
             explaining,
-            " ".join(remarks) or None,
+            " ".join(remark for remark, is_true in remarks.items() if is_true) or None,
             dates=Period(group["start"], group["end"]),
             stated=Period(info.period_start, info.period_end),
             rows=moves,
@@ -162,25 +190,24 @@ def _check_groups(
 def _sum_groups(ordered: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     """Return one row per file, account and currency, in the order of their groups."""
     known, offsets = pl.col("known_cents"), pl.col("offset_cents").drop_nulls()
-    date = pl.col("date").filter(~pl.col("is_notice"))
     has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents", "balance_cents").is_not_null())
+    is_row = ~pl.col("is_notice")
     sums = ordered.group_by(_GROUP, maintain_order=True).agg(
-        (~pl.col("is_notice")).sum().alias("transactions"),
-        pl.col("opening_cents").drop_nulls().first().alias("opening"),
-        pl.col("closing_cents").drop_nulls().last().alias("closing"),
-        offsets.first().alias("first_offset"),
-        offsets.last().alias("last_offset"),
-        offsets.len().alias("stated"),
-        # Two sums, because one of 64 bits could overflow.
-        (known // _HALF).sum().alias("high"),
-        (known % _HALF).sum().alias("low"),
-        known.cast(pl.Float64).abs().sum().alias("largest"),
-        pl.col("balance_cents").cast(pl.Float64).abs().max().alias("largest_balance"),
-        (~pl.col("is_notice") & pl.col("moved_cents").is_null()).sum().alias("unknown"),
-        (~pl.col("is_notice") & pl.all_horizontal(pl.col("moved_cents", "flow_cents").is_null())).sum().alias("unread"),
-        date.min().alias("start"),
-        date.max().alias("end"),
-        (pl.col("is_notice") & ~has_balance).all().alias("is_blank"),
+        transactions=is_row.sum(),
+        opening=pl.col("opening_cents").drop_nulls().first(),
+        closing=pl.col("closing_cents").drop_nulls().last(),
+        first_offset=offsets.first(),
+        last_offset=offsets.last(),
+        stated=offsets.len(),
+        high=(known // _HALF).sum(),  # two sums, because one of 64 bits could overflow
+        low=(known % _HALF).sum(),
+        largest=known.cast(pl.Float64).abs().sum(),
+        largest_balance=pl.col("balance_cents").cast(pl.Float64).abs().max(),
+        unknown=(is_row & pl.col("moved_cents").is_null()).sum(),
+        unread=(is_row & pl.all_horizontal(pl.col("moved_cents", "flow_cents").is_null())).sum(),
+        start=pl.col("date").filter(is_row).min(),
+        end=pl.col("date").filter(is_row).max(),
+        is_blank=(pl.col("is_notice") & ~has_balance).all(),
     )
     named = pl.concat([names, sums], how="horizontal")
     return named.with_columns(pl.col("is_blank") & ~pl.col("is_blank").all().over("file"))
@@ -197,10 +224,6 @@ def _add_up(group: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         opening = group["first_offset"] if opening is None else opening
         closing = group["last_offset"] + moved if closing is None else closing
     return opening, moved, closing
-
-
-def _has_nothing_to_check(group: Mapping[str, Any]) -> bool:
-    return group["stated"] == 1 and group["opening"] is None and group["closing"] is None
 
 
 def _explain(
@@ -222,22 +245,19 @@ def _explain(
     def name(row: int) -> str:
         return clean_line(ids[row])[:_LONGEST_NAME] or f"line {lines[row]}"
 
-    sets = [
-        " and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in found[: _MOST_SETS + 1]
-    ]
+    sets = [" and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in found]
     distinct = list(dict.fromkeys(sets[:_MOST_SETS]))  # rows of one id are in several
     suggestion = "; ".join([*distinct, "others"] if len(sets) > _MOST_SETS else distinct)
-    listed = [lines[change.row] for changes in found[:_MOST_SETS] for change in changes]
-    of_file = rows.filter(pl.col("file").cast(pl.String) == file, pl.col("line").is_in(listed))
+    shown = [[(change.action, lines[change.row]) for change in changes] for changes in found[:_MOST_SETS]]
+    of_file = rows.filter(
+        pl.col("file").cast(pl.String) == file, pl.col("line").is_in([line for each in shown for _, line in each])
+    )
     described = of_file.select("line", pl.col("date").dt.date(), COUNTERPARTY.cast(pl.String), "flow_cents")
-    of_line = {line: values for line, *values in described.iter_rows()}
-
-    def describe(action: str, line: int) -> ExplainingRow:
-        day, person, cents = of_line[line]
-        return action, day and day.isoformat(), clean_line(person)[:_LONGEST_NAME] or f"line {line}", cents
-
-    explaining = (tuple(describe(each.action, lines[each.row]) for each in changes) for changes in found[:_MOST_SETS])
-    return suggestion, tuple(explaining)
+    of_line = {
+        line: (day and day.isoformat(), clean_line(person)[:_LONGEST_NAME] or f"line {line}", cents)
+        for line, day, person, cents in described.iter_rows()
+    }
+    return suggestion, tuple(tuple((action, *of_line[line]) for action, line in each) for each in shown)
 
 
 def find_explanations(
@@ -283,45 +303,6 @@ def _find_sets(changes: Sequence[tuple[Change, int]], size: int, difference: int
     return [tuple(change for change, _ in each) for each in found]
 
 
-def _list_remarks(group: Mapping[str, Any], *, is_broken: bool, is_too_large: bool) -> Iterator[str]:
-    """Yield why a file is not reconciled, apart from its difference."""
-    if is_broken:
-        yield "Rows have too many or too few cells."
-    if group["unread"]:
-        yield f"{format_count(group['unread'], 'amount was', 'amounts were')} not read."
-    undecided = group["unknown"] - group["unread"]
-    if undecided > 0:
-        yield f"{format_count(undecided, 'row has', 'rows have')} a status that does not say whether money moved."
-    if is_too_large:
-        yield "The amounts are too large to add up."
-    if _has_nothing_to_check(group):
-        yield "Only one balance is stated, which leaves nothing to check."
-
-
-def _frame_joined(joined: Iterable[tuple[Balance, Seam]]) -> pd.DataFrame:
-    """Return the columns and dtypes of `RECONCILIATION`, in the order of `join_files`."""
-    lines = [
-        {
-            "file": balance.file,
-            "account": balance.account,
-            "currency": balance.currency,
-            "opening_cents": balance.opening,
-            "moved_cents": balance.moved,
-            "closing_cents": balance.closing,
-            "difference_cents": balance.difference,
-            "reconciled": balance.is_reconciled,
-            "suggestion": balance.suggestion,
-            "period_start": balance.period.start,
-            "period_end": balance.period.end,
-            "follows": seam.before and seam.before.file,
-            "gap_cents": seam.gap_cents,
-            "note": " ".join(filter(None, [balance.remarks, seam.remark])) or None,
-        }
-        for balance, seam in joined
-    ]
-    return frame_lines(lines, RECONCILIATION)
-
-
 def frame_lines(lines: Sequence[Mapping[str, object]], dtypes: Mapping[str, str]) -> pd.DataFrame:
     """Return a frame with the columns and dtypes of a schema, one row per line."""
     return pd.DataFrame(
@@ -349,7 +330,12 @@ def _list_problems(joined: Sequence[tuple[Balance, Seam]]) -> list[Problem]:
     """
     replaced = {id(balance) for balance in find_replaced([balance for balance, _ in joined])}
     standing = [(balance, seam) for balance, seam in joined if id(balance) not in replaced]
-    problems = [_describe_difference(balance) for balance, _ in standing if balance.is_reconciled is False]
+    problems = []
+    for balance, _ in standing:
+        if balance.is_reconciled is False:
+            remarks = (balance.remarks or "").rstrip(".").lower()
+            problem = _describe(balance, DOES_NOT_ADD_UP, balance.period, remarks, balance.explaining)
+            problems.append(problem._replace(cents=balance.difference or None))
     problems += [problem for balance, seam in standing if (problem := _describe_gap(balance, seam))]
     of_balances = {later: earlier for earlier, later in find_equal_balances([balance for balance, _ in joined])}
     for at, (balance, seam) in enumerate(joined):
@@ -359,12 +345,6 @@ def _list_problems(joined: Sequence[tuple[Balance, Seam]]) -> list[Problem]:
         if before:
             problems.append(_describe(balance, POSSIBLE_DOUBLE, balance.dates, reason)._replace(other_file=before.file))
     return problems
-
-
-def _describe_difference(balance: Balance) -> Problem:
-    remarks = (balance.remarks or "").rstrip(".").lower()
-    problem = _describe(balance, DOES_NOT_ADD_UP, balance.period, remarks, balance.explaining)
-    return problem._replace(cents=balance.difference or None)
 
 
 def _describe_gap(balance: Balance, seam: Seam) -> Problem | None:
@@ -422,9 +402,23 @@ def _order_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     is_next = ((group > 0) | ((group == 0) & (line > 0))).fill_null(value=True)
     if not by_line.select(is_next.all()).item():
         by_line = by_line.sort(_GROUP, "line", "position")
-    orders = _choose_orders(by_line)
+    # Whether the lines are reversed, and whether the dates are the order, of groups not ordered by line.
+    transactions = by_line.filter(~pl.col("is_notice"))
+    forward = transactions.group_by(_GROUP).agg(_count_contradictions().alias("forward"))
+    wrong = forward.filter(pl.col("forward") > 0)
     ordered = by_line
-    if not orders.is_empty():
+    if not wrong.is_empty():
+        mixed = transactions.join(wrong, on=_GROUP)
+        before, backward = pl.col("forward").first(), _count_contradictions(is_reversed=True)
+        chosen = mixed.group_by(_GROUP).agg(
+            (backward < before).alias("is_reversed"), pl.min_horizontal(before, backward).alias("fewest")
+        )
+        orders = (
+            mixed.join(chosen, on=_GROUP)
+            .sort("date", _LINE, nulls_last=True)
+            .group_by(_GROUP)
+            .agg(pl.col("is_reversed").first(), (_count_contradictions() < pl.col("fewest").first()).alias("is_dated"))
+        )
         ordered = (
             by_line.join(orders, on=_GROUP, how="left")
             .sort(_GROUP, pl.when("is_dated").then("date"), _LINE, "position", nulls_last=True)
@@ -459,27 +453,6 @@ def _count_balances(ordered: pl.DataFrame) -> pl.Series:
         )
         .sort("position")["balance_cents"]
     )
-
-
-def _choose_orders(by_line: pl.DataFrame) -> pl.DataFrame:
-    """Return whether the lines are reversed, and whether the dates are the order, of groups not ordered by line."""
-    transactions = by_line.filter(~pl.col("is_notice"))
-    forward = transactions.group_by(_GROUP).agg(_count_contradictions().alias("forward"))
-    wrong = forward.filter(pl.col("forward") > 0)
-    if wrong.is_empty():
-        return wrong
-    mixed = transactions.join(wrong, on=_GROUP)
-    before, backward = pl.col("forward").first(), _count_contradictions(is_reversed=True)
-    chosen = mixed.group_by(_GROUP).agg(
-        (backward < before).alias("is_reversed"), pl.min_horizontal(before, backward).alias("fewest")
-    )
-    orders = (
-        mixed.join(chosen, on=_GROUP)
-        .sort("date", _LINE, nulls_last=True)
-        .group_by(_GROUP)
-        .agg(pl.col("is_reversed").first(), (_count_contradictions() < pl.col("fewest").first()).alias("is_dated"))
-    )
-    return orders.filter(pl.any_horizontal("is_reversed", "is_dated"))
 
 
 def _count_contradictions(*, is_reversed: bool = False) -> pl.Expr:
