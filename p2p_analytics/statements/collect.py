@@ -19,8 +19,8 @@ from p2p_analytics.statements.formats.bank_columns import is_bank_header
 from p2p_analytics.statements.formats.format import NoHeaderError, Table
 from p2p_analytics.statements.formats.registry import HeaderFinder, describe_nearest, find_service
 from p2p_analytics.statements.problems import REFUSED, SKIPPED, Problem
-from p2p_analytics.statements.reading.sources import Exclusions, find_files, read_batches
-from p2p_analytics.statements.reading.tables import LINE, has_header, open_text, read_together, split_file
+from p2p_analytics.statements.reading.sources import Exclusions, find_files, read_sources
+from p2p_analytics.statements.reading.tables import LINE, has_header, open_text, split_file
 from p2p_analytics.statements.rows import NOTICE, ROWS, Collected, FileInfo, encode_rows, polars_schema
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from p2p_analytics.statements.formats.format import Reading
     from p2p_analytics.statements.formats.registry import Header
     from p2p_analytics.statements.reading.sources import Source
-    from p2p_analytics.statements.reading.tables import Opened, Part
+    from p2p_analytics.statements.reading.tables import Part
 
 _UTC: Final = ZoneInfo("UTC")
 _BATCH_ROWS: Final = 100_000  # that become ROWS together
@@ -61,8 +61,10 @@ def collect(  # noqa: PLR0913 - the options of `read_statements`
     exclusions = Exclusions(exclude)
     entries = find_files(paths, exclusions)
     with contextlib.nullcontext(on_progress) if on_progress is not None else loading_bar(unit="files") as show:
-        for sources in read_batches(entries, show, exclusions):
-            collector.add(sources)
+        for number, entry in enumerate(entries, 1):
+            for source in read_sources(entry, exclusions):
+                collector.add(source)
+            show(number, len(entries))
     exclusions.require_used()
     return collector.finish()
 
@@ -89,26 +91,20 @@ class _Collector:
         self._irregular: dict[str, Sequence[Problem]] = {}
         self._problems: list[Problem] = []
 
-    def add(self, sources: Sequence[Source]) -> None:
-        """Add files; one that is not named and no statement is a problem."""
-        opened: list[Opened | None] = [None] * len(sources)
-        for at, source in enumerate(sources):
-            with contextlib.suppress(StatementError):  # it is raised below, in the order of the files
-                if not (source.skipped or source.error):
-                    opened[at] = open_text(source.content, source.name, self._finder)
-        cells = read_together(opened, self._finder)
-        for source, file, regular in zip(map(self._make_unique, sources), opened, cells, strict=True):
-            if source.skipped is not None:
-                self._skip(source, source.skipped)
-            elif source.error is not None:
-                self._refuse(source.name, source.label, StatementError(source.error))
-            else:
-                self._add_file(source, file, regular)
+    def add(self, source: Source) -> None:
+        """Add a file; one that is not named and no statement is a problem."""
+        source = self._make_unique(source)
+        if source.skipped is not None:
+            self._skip(source, source.skipped)
+        elif source.error is not None:
+            self._refuse(source.name, source.label, StatementError(source.error))
+        else:
+            self._add_file(source)
 
-    def _add_file(self, source: Source, opened: Opened | None, cells: pl.DataFrame | None) -> None:
+    def _add_file(self, source: Source) -> None:
         try:
-            opened = opened or open_text(source.content, source.name, self._finder)
-            parts = split_file(opened, cells, source.name, self._finder)
+            opened = open_text(source.content, source.name, self._finder)
+            parts = split_file(opened, source.name, self._finder)
         except StatementError as error:
             reason = f"{error}{_advise(error)}"
             is_other = isinstance(error, NoHeaderError) or not has_header(source.content, self._finder)

@@ -130,11 +130,15 @@ def _read(table: Table, *, order: Order | None = None) -> Reading:
     is_day_first = find_day_first(places, dates, problems, order=order, field="datetime", dates=YEAR_LAST)
     problems += _check_ids(cells.select("file", "line", "id"))
     handles = _read_handles(table.preambles, cells)
+    # Balances, fees, disclaimers and the summary of assets are not transactions.
+    has_nothing = pl.all_horizontal(pl.col("id", "datetime", "type", "total").is_null())
+    is_title = pl.any_horizontal(pl.col("margin", "username", "id").str.to_lowercase().str.starts_with(_SUMMARY))
+    is_below_title = is_title.fill_null(value=False).cum_max().over("file") & pl.col("total").is_null()
     banks_and_cards = [source for source in cells["funding_source"].unique() if is_bank_or_card(source)]
     cells = cells.with_columns(
         *_read_amounts(cells),
         parse_instants(dates, tz=table.tz, order=is_day_first).alias("instant"),
-        _is_notice(cells),
+        (has_nothing | is_below_title).alias("is_notice"),
         match_kinds(cells["type"].str.strip_chars(), _KINDS),
         _map_words(cells["type"], _ACTIONS).alias("action"),
         _map_words(cells["status"], STATUSES).alias("known_status"),
@@ -197,16 +201,6 @@ def _require_decimals(cells: pl.DataFrame, is_open: pl.Series, name: str) -> Non
         "decimals: download the file again and do not save it with one.",
         name,
     )
-
-
-def _is_notice(cells: pl.DataFrame) -> pl.Series:
-    """Return which rows are not transactions: balances, fees, disclaimers and the summary of assets."""
-    has_nothing = pl.all_horizontal(pl.col("id", "datetime", "type", "total").is_null())
-    titles = pl.col("margin", "username", "id").str.to_lowercase().str.starts_with(_SUMMARY)
-    is_title = pl.any_horizontal(titles).fill_null(value=False)
-    below_title = is_title.cum_max().over("file") & pl.col("total").is_null()
-    expression = has_nothing | below_title if cells.select(is_title.any()).item() else has_nothing
-    return cells.select(expression.alias("is_notice")).to_series()
 
 
 def _describe(cells: pl.DataFrame) -> pl.DataFrame:

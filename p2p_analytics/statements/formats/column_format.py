@@ -316,7 +316,15 @@ def _read_columns(own: ColumnFormat, table: Table) -> Reading:
 def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl.DataFrame:
     """Return all fields with amounts, dates, kinds and statuses in place of their texts; add problems of cells."""
     cells = table.cells
-    currency = _read_currencies(own, table, problems)
+    if own.currency is not None:
+        currency = pl.repeat(own.currency, len(cells), eager=True).alias("currency")
+    else:  # its cell, else the symbol of its amount, else the header, else the file
+        codes = {code[1] for name in table.header if (code := _CODE.search(name))}
+        symbol = pl.coalesce(_AMOUNTS).str.extract(f"({'|'.join(map(re.escape, own.symbols))})")
+        of_symbol = symbol.replace_strict(dict(own.symbols), default=None, return_dtype=pl.String)
+        of_header = pl.lit(codes.pop() if len(codes) == 1 else None, pl.String)
+        texts = cells.select(currency=pl.coalesce("currency", of_symbol, of_header)).to_series()
+        currency = find_currencies(table, texts, problems)
     is_bitcoin = (currency == _BITCOIN).fill_null(value=False)
     names = [name for name in _MONEY if name in own.columns]
     in_cents = replace(table, cells=cells.with_columns(pl.when(~is_bitcoin).then(pl.col(names)).name.keep()))
@@ -348,19 +356,6 @@ def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl
         is_main=(product == main).fill_null(value=True),  # the product of the file that the balance is of
         payment_id="id",
     )
-
-
-def _read_currencies(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl.Series:
-    """Return the currency of each row: its cell, else the symbol of its amount, else the header, else the file."""
-    if own.currency is not None:
-        return pl.repeat(own.currency, len(table.cells), eager=True).alias("currency")
-    codes = {code[1] for name in table.header if (code := _CODE.search(name))}
-    symbols = "|".join(map(re.escape, own.symbols))
-    symbol = pl.coalesce(_AMOUNTS).str.extract(f"({symbols})")
-    given = [pl.col("currency"), symbol.replace_strict(dict(own.symbols), default=None, return_dtype=pl.String)]
-    of_header = pl.lit(codes.pop() if len(codes) == 1 else None, pl.String)
-    texts = table.cells.select(pl.coalesce(*given, of_header).alias("currency")).to_series()
-    return find_currencies(table, texts, problems)
 
 
 def _read_moments(own: ColumnFormat, table: Table, problems: list[Problem]) -> list[pl.Series]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 import pyarrow as pa
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from p2p_analytics.statements.formats.format import Table
     from p2p_analytics.statements.problems import Problem
 
-_Json: TypeAlias = "dict[str, Any]"
-
 PREFIX: Final = "transactions."
 FIELDS: Final = (
     "id", "type", "datetime_created", "note", "amount", "way", "status", "action", "reference", "target_type",
@@ -33,6 +31,15 @@ FIELDS: Final = (
     "target_id", "target_name", "target_username", "source_name", "source_type", "destination",
     "merchant", "fee_cents", "holder_name", "holder_username", "is_row", "start_balance", "end_balance",
 )  # fmt: skip
+_PAYMENT_PATHS: Final = {
+    "status": "status", "action": "action", "actor_id": "actor.id", "actor_name": "actor.display_name",
+    "actor_username": "actor.username", "target_type": "target.type", "target_id": "target.user.id",
+    "target_username": "target.user.username",
+}  # fmt: skip
+_OTHER_PATHS: Final = {
+    "destination": "destination.name", "target_type": "destination.type", "fee_cents": "amount_fee_cents",
+    "holder_name": "authorization.user.display_name", "holder_username": "authorization.user.username",
+}  # fmt: skip
 _LONGEST: Final = 2**26  # bytes
 _MOST_ROWS: Final = 100_000
 _MOST_VALUES: Final = 5_000_000  # as separators of the text, which bound the Python objects before they are made
@@ -67,69 +74,45 @@ def build_cells(utf8: bytes, name: str) -> dict[str, pa.Array]:
     return {field: pa.array(cells, pa.string()) for field, cells in columns.items()}
 
 
-def _flatten(row: object) -> _Json:
+def _flatten(row: object) -> dict[str, Any]:
     """Return the fields of a transaction."""
     if not isinstance(row, dict):
         return {"is_row": IS_OTHER}
     kind = row["type"] if isinstance(row.get("type"), str) else ""
-    part = _get(row, kind)
-    source = _get(row, "funding_source")
     fields = {name: row.get(name) for name in ("id", "type", "datetime_created", "note", "amount")}
-    fields |= {"is_row": IS_OBJECT, "source_name": source.get("name"), "source_type": source.get("type")}
-    payment = _get(part, "payment") if kind == "refund" else part
-    if kind in {"payment", "refund"}:
-        return fields | _flatten_payment(payment) | ({"reference": payment.get("id")} if kind == "refund" else {})
-    return fields | _flatten_other(kind, part)
-
-
-def _flatten_payment(payment: _Json) -> _Json:
-    actor, target = _get(payment, "actor"), _get(payment, "target")
-    user = _get(target, "user")
-    names = user.get("display_name"), target.get("email"), target.get("phone")
-    address = next(filter(None, names), _get(target, "merchant").get("display_name"))
-    return {
-        "status": payment.get("status"),
-        "action": payment.get("action"),
-        "actor_id": _get_id(actor),
-        "actor_name": actor.get("display_name"),
-        "actor_username": actor.get("username"),
-        "target_type": target.get("type"),
-        "target_id": _get_id(user),
-        "target_name": address,
-        "target_username": user.get("username"),
+    fields |= {"is_row": IS_OBJECT} | {
+        f"source_{name}": _find(row, f"funding_source.{name}") for name in ("name", "type")
     }
+    part = row.get(kind)
+    if kind not in {"payment", "refund"}:
+        merchant = _find(part, "merchant.display_name") or _find(part, "authorization.merchant.display_name")
+        status = _find(part, "status") if kind == "transfer" else None
+        found = {name: _find(part, path) for name, path in _OTHER_PATHS.items()}
+        return fields | found | {"status": status, "merchant": merchant, "way": _find_way(kind, part)}
+    if kind == "refund":
+        part = _find(part, "payment")
+        fields["reference"] = _find(part, "id")
+    fields |= {name: _find(part, path) for name, path in _PAYMENT_PATHS.items()}
+    fields |= {name: fields[name] if isinstance(fields[name], str) else None for name in ("actor_id", "target_id")}
+    names = ("target.user.display_name", "target.email", "target.phone", "target.merchant.display_name")
+    return fields | {"target_name": next(filter(None, (_find(part, path) for path in names)), None)}
 
 
-def _flatten_other(kind: str, part: _Json) -> _Json:
-    source, destination = _get(part, "source"), _get(part, "destination")
-    holder = _get(_get(part, "authorization"), "user")
-    merchant = _get(part, "merchant") or _get(_get(part, "authorization"), "merchant")
-    way = {"capture": _OUT, "disbursement": _IN, "direct_deposit": _IN}.get(kind)
+def _find_way(kind: str, part: object) -> str | None:
+    """Return whether the money of a transaction that is not a payment came in or went out, if its type says so."""
     if kind == "transfer":
-        way = _IN if part.get("type") == "add_funds" else _OUT
+        return _IN if _find(part, "type") == "add_funds" else _OUT
     if kind == "internal_balance_transfer":
-        way = _OUT if source.get("type") == _BALANCE else _IN if destination.get("type") == _BALANCE else None
-    return {
-        "status": part.get("status") if kind == "transfer" else None,
-        "way": way,
-        "destination": destination.get("name"),
-        "target_type": destination.get("type"),
-        "merchant": merchant.get("display_name"),
-        "fee_cents": part.get("amount_fee_cents"),
-        "holder_name": holder.get("display_name"),
-        "holder_username": holder.get("username"),
-    }
+        ends = {_OUT: "source.type", _IN: "destination.type"}
+        return next((way for way, path in ends.items() if _find(part, path) == _BALANCE), None)
+    return {"capture": _OUT, "disbursement": _IN, "direct_deposit": _IN}.get(kind)
 
 
-def _get(parent: _Json, name: str) -> _Json:
-    found = parent.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def _get_id(user: _Json) -> str | None:
-    """Return the id of a user, which is text or a number; anything else is none."""
-    found = user.get("id")
-    return found if isinstance(found, str) and found else None  # numbers are read as text
+def _find(data: object, path: str) -> Any:  # noqa: ANN401 - a value of JSON
+    """Return the value at a path of names; None without one."""
+    for name in path.split("."):
+        data = data.get(name) if isinstance(data, dict) else None
+    return data
 
 
 def _to_text(value: object) -> str | None:

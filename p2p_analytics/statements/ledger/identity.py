@@ -154,7 +154,14 @@ def _list_others(rows: pl.DataFrame, given: Mapping[str, str]) -> list[Problem]:
     problems = _list_first(named, "other_account", "other_account", pl.col("file").cast(pl.String).replace(given))
     same = rows.filter(pl.col("account").is_in(own["account"].unique().implode()))
     for (account,), part in same.group_by("account", maintain_order=True):
-        holder, others = _find_holders(part, str(account))
+        # The holder has most rows of files with the account's handle, else of all files.
+        owners = part.select(pl.col("owner").cast(pl.String), own="has_handle").drop_nulls("owner")
+        counts = owners.group_by("owner").agg(pl.col("own").sum(), pl.len())
+        ranked = counts.sort("own", "len", "owner", descending=[True, True, False])["owner"].to_list()
+        same_names = [name for name in ranked if normalize_account(name) == normalize_account(str(account))]
+        holder = next(iter(ranked if counts["own"].sum() else [*same_names, *ranked]), None)
+        known = {fold_name(name) for name in (holder, *same_names) if name}
+        others = [name for name in ranked if fold_name(name) not in known]
         is_other = pl.col("is_given") & ~pl.col("has_handle") & pl.col("owner").cast(pl.String).is_in(others)
         shown = part.filter(is_other, pl.col("other_account").is_null())
         problems += _list_first(shown, "owner", "other_holder", str(account), holder)
@@ -166,19 +173,6 @@ def _list_first(rows: pl.DataFrame, value: str, code: str, *details: str | pl.Ex
     first = rows.group_by("file", value, maintain_order=True).agg(pl.col("line").min())
     own = [first.select(each).to_series() if isinstance(each, pl.Expr) else each for each in details]
     return list_problems(first, first[value].is_not_null(), first[value], field=ACCOUNT, code=code, details=own)
-
-
-def _find_holders(rows: pl.DataFrame, account: str) -> tuple[str | None, list[str]]:
-    """Return the holder of an account, by rows of files with its handle, else of all files, and the other names."""
-    owners = rows.lazy().select(pl.col("owner").cast(pl.String), own="has_handle").drop_nulls("owner")
-    counts = owners.group_by("owner").agg(pl.col("own").sum(), pl.len()).collect()
-    if counts.is_empty():
-        return None, []
-    ranked = counts.sort("own", "len", "owner", descending=[True, True, False])["owner"].to_list()
-    own = [name for name in ranked if normalize_account(name) == normalize_account(account)]
-    holder = [*own, *ranked][0] if not counts["own"].sum() else ranked[0]
-    known = {fold_name(holder), *map(fold_name, own)}
-    return holder, [name for name in ranked if fold_name(name) not in known]
 
 
 def _unite_addresses(rows: pl.DataFrame, is_free: pl.Expr) -> tuple[pl.DataFrame, list[Problem]]:
@@ -290,16 +284,16 @@ def fill_ids(rows: pl.DataFrame, files: Sequence[FileInfo], books: Mapping[str, 
     is_transaction = pl.col("kind").ne_missing(NOTICE)
     lacks_id = rows.select((pl.col("payment_id").is_null() & is_transaction).alias("lacks")).to_series()
     if lacks_id.any():
-        services = {info.file: info.service for info in files}
-        numbers = {name: book.number for name, book in books.items()}
-        ids = _make_ids(rows.filter(lacks_id), services, numbers)
+        ids = _make_ids(rows.filter(lacks_id), files, books)
         rows = rows.with_columns(rows["payment_id"].scatter(lacks_id.arg_true(), ids))
     return _separate_ids(rows, [info.file for info in files if info.repeats_ids])
 
 
-def _make_ids(rows: pl.DataFrame, services: Mapping[str, str], books: Mapping[str, int]) -> pl.Series:
+def _make_ids(rows: pl.DataFrame, files: Sequence[FileInfo], books: Mapping[str, Book]) -> pl.Series:
     """Return ids of rows without one: service, hash of content and balance, number among equal rows of the file."""
     file = pl.col("file").cast(pl.String)
+    services = {info.file: info.service for info in files}
+    numbers = {name: book.number for name, book in books.items()}
     start = pl.coalesce("start", "date").dt.epoch("us") // _SECOND
     parts = [start, pl.col("flow_cents"), pl.col("fee_cents").fill_null(0), pl.col("currency"), pl.col("product")]
     texts = [part.cast(pl.String).fill_null(_NULL) for part in parts]
@@ -310,7 +304,7 @@ def _make_ids(rows: pl.DataFrame, services: Mapping[str, str], books: Mapping[st
         "balance_cents",
         *(pl.col(name).cast(pl.String) for name in _WORDS),
         service=file.replace_strict(services, return_dtype=pl.String),
-        book=file.replace_strict(books, default=0, return_dtype=pl.Int64),
+        book=file.replace_strict(numbers, default=0, return_dtype=pl.Int64),
         base=pl.concat_str(texts, separator=_SEPARATOR),
     )
     number = pl.int_range(1, pl.len() + 1).over("file", "base", "balance_cents", order_by=[*_WORDS, "line"])

@@ -1,4 +1,10 @@
-"""One row per transaction, its two sides, and the kinds of refunds: what follows from all rows of an account."""
+"""One row per transaction, its two sides, and the kinds of refunds: what follows from all rows of an account.
+
+Of the rows of a payment, a final state precedes a pending one; then a date with seconds precedes one without, as a
+spreadsheet writes it; then the row of the file with the later last date, then with the later name, then the earlier
+line. Of money, the row of a file that adds up is first, that of a file that does not is last. A null replaces no value.
+A file shows names, not who they are, so the sides follow from the holder's name. The order of files changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +19,7 @@ from p2p_analytics.times import DAY_US, EPOCH
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable
 
     from p2p_analytics.statements.ledger.files import Balance
     from p2p_analytics.statements.problems import Problem
@@ -55,9 +61,22 @@ def describe_files(rows: pl.DataFrame, every: pl.DataFrame, balances: Iterable[B
 
 def unite_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
     """Return one row per payment with the values that count, and the rows that contradict another one as problems."""
-    values = [name for name in rows.columns if name not in _PLACE or name == ADDS_UP]
-    distinct = _sort(_rank(rows)).unique(values, keep="first", maintain_order=True)
-    return _choose_values(distinct, rows.columns), _list_contradictions(distinct)
+    columns = [name for name in rows.columns if name not in _PLACE or name == ADDS_UP]
+    distinct = _sort(_rank(rows)).unique(columns, keep="first", maintain_order=True)
+    by_money = _sort(distinct, by_money=True)
+    is_known = (pl.col("kind").cast(pl.String) != UNKNOWN).fill_null(value=True).cast(pl.Int8)
+    is_kept = pl.col("flow_cents").eq_missing(pl.col("flow_cents").first())
+    own: dict[str, pl.Expr] = {name: pl.col(name).first() for name in _PLACE}
+    own |= {name: pl.col(name).get(is_known.arg_max()) for name in _KIND}
+    money = {name: pl.col(name).drop_nulls().first() for name in _MONEY} | {
+        "flow_cents": pl.col("flow_cents").first(),
+        "direction": pl.col("direction").filter(is_kept).drop_nulls().first(),
+    }
+    others = {name: pl.col(name).drop_nulls().first() for name in rows.columns if name not in {*KEY, *own, *money}}
+    described = distinct.group_by(KEY, maintain_order=True).agg(**own, **others)
+    paid = by_money.group_by(KEY, maintain_order=True).agg(**money)
+    united = pl.concat([described, paid.drop(KEY)], how="horizontal").select(rows.columns)
+    return united, _list_contradictions(distinct, by_money)
 
 
 def _rank(rows: pl.DataFrame) -> pl.DataFrame:
@@ -93,31 +112,13 @@ def _sort(ranked: pl.DataFrame, *, by_money: bool = False) -> pl.DataFrame:
     return ranked.sort(keys, descending=descending, nulls_last=True)
 
 
-def _choose_values(distinct: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return one row per payment with the values that count."""
-    is_known = (pl.col("kind").cast(pl.String) != UNKNOWN).fill_null(value=True).cast(pl.Int8)
-    by_money = _sort(distinct, by_money=True)
-    is_kept = pl.col("flow_cents").eq_missing(pl.col("flow_cents").first())
-    own: dict[str, pl.Expr] = {name: pl.col(name).first() for name in _PLACE if name in columns}
-    own |= {name: pl.col(name).get(is_known.arg_max()) for name in _KIND}
-    money = {name: pl.col(name).drop_nulls().first() for name in _MONEY} | {
-        "flow_cents": pl.col("flow_cents").first(),
-        "direction": pl.col("direction").filter(is_kept).drop_nulls().first(),
-    }
-    others = {name: pl.col(name).drop_nulls().first() for name in columns if name not in {*KEY, *own, *money}}
-    described = distinct.group_by(KEY, maintain_order=True).agg(**own, **others)
-    paid = by_money.group_by(KEY, maintain_order=True).agg(**money)
-    return pl.concat([described, paid.drop(KEY)], how="horizontal").select(columns)
-
-
-def _list_contradictions(distinct: pl.DataFrame) -> list[Problem]:
+def _list_contradictions(distinct: pl.DataFrame, by_money: pl.DataFrame) -> list[Problem]:
     """Return a problem for each further amount or date of a payment, which names the row that counts."""
-    by_money = _sort(distinct, by_money=True).filter(pl.col("flow_cents").is_not_null())
     # A pending payment has another date than the completed one, and rows of no file have the date of the service.
     dated = distinct.filter(pl.col(f"{_ORDER}_final"), pl.col(END) > EPOCH, pl.col("minute").is_not_null())
     problems = []
     for rows, value, column, code in (
-        (by_money, "flow_cents", "flow_cents", "other_amount"),
+        (by_money.filter(pl.col("flow_cents").is_not_null()), "flow_cents", "flow_cents", "other_amount"),
         (dated, "minute", "date", "other_date"),
     ):
         kept = [pl.col(name).first().over(KEY).alias(f"kept_{name}") for name in (value, "file", "line", ADDS_UP)]

@@ -24,7 +24,7 @@ from p2p_analytics.errors import ConfigurationError, StatementError, describe_os
 from p2p_analytics.files import open_regular, to_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import IO
 
 LARGEST_FILE: Final = 256 * 2**20
@@ -33,7 +33,6 @@ _SMALL_ARCHIVE: Final = 16 * 2**20  # unpacked; a larger one has to be plausible
 _MOST_PACKED: Final = 100  # times smaller that text is in an archive; statements are packed to a tenth
 _LARGEST_DIRECTORY: Final = 16 * 2**20  # the list of members of a zip archive
 _MOST_FILES: Final = 100_000
-_BATCH_BYTES: Final = 4 * 2**20
 _SUFFIXES: Final = frozenset({".csv", ".tsv", ".txt", ".json"})
 _BOOK: Final = ".xlsx"
 _ZIP: Final = ".zip"
@@ -96,7 +95,7 @@ class Exclusions:
             raise ConfigurationError(f"No file matches exclude={unused[0]!r}: check the pattern.")
 
 
-def find_files(paths: object, exclusions: Exclusions | None = None) -> list[_Entry]:
+def find_files(paths: object, exclusions: Exclusions) -> list[_Entry]:
     """Return the files of paths, each once: named files first in the caller's order, then files of a folder by name.
 
     A folder means its own files, then an entry for the folders in it, which are not read. A path with ``*``, ``?`` or
@@ -112,7 +111,7 @@ def find_files(paths: object, exclusions: Exclusions | None = None) -> list[_Ent
     entries: dict[str, _Entry] = {}
     for number, item in enumerate(_list_items(paths), 1):
         for entry in _open_item(item, number):
-            if exclusions and not entry.folders and exclusions.has(entry.path):
+            if not entry.folders and exclusions.has(entry.path):
                 continue
             # Two uploads can have one name, or the name of a file.
             key = os.path.realpath(entry.path) if entry.file is None else f"\0{number}"
@@ -128,7 +127,11 @@ def find_paths(paths: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
 
     Names of members of a zip begin with its name.
     """
-    return {entry.label: str(entry.path) for entry in find_files(paths) if show_name(entry.path) == str(entry.path)}
+    return {
+        entry.label: str(entry.path)
+        for entry in find_files(paths, Exclusions(()))
+        if show_name(entry.path) == str(entry.path)
+    }
 
 
 def shorten_paths(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -145,28 +148,7 @@ def shorten_paths(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
             lengths[at] += 1
 
 
-def read_batches(
-    entries: Sequence[_Entry], on_progress: Callable[[int, int], object], exclusions: Exclusions | None = None
-) -> Iterator[list[Source]]:
-    """Yield the files of entries, several small ones at a time; ``on_progress`` gets the number of entries taken."""
-    batch: list[Source] = []
-    size = reported = 0
-    for number, entry in enumerate(entries, 1):
-        for source in read_sources(entry, exclusions):
-            batch.append(source)
-            size += len(source.content)
-            if size > _BATCH_BYTES:
-                yield batch
-                batch, size = [], 0
-                for done in range(reported + 1, number):
-                    on_progress(done, len(entries))
-                reported = number - 1
-    yield batch
-    for done in range(reported + 1, len(entries) + 1):
-        on_progress(done, len(entries))
-
-
-def read_sources(entry: _Entry, exclusions: Exclusions | None = None) -> Iterator[Source]:
+def read_sources(entry: _Entry, exclusions: Exclusions) -> Iterator[Source]:
     """Yield the file of an entry, the members of a zip archive, or the reason why nothing of it is read."""
     name = show_name(entry.path)
     suffix = entry.path.suffix.lower()
@@ -303,7 +285,7 @@ def _open(entry: _Entry) -> IO[bytes]:
         raise ConfigurationError(f"{entry.label} cannot be read: open it with mode 'rb'.") from None
 
 
-def _read_archive(file: IO[bytes], name: str, entry: _Entry, exclusions: Exclusions | None) -> Iterator[Source]:
+def _read_archive(file: IO[bytes], name: str, entry: _Entry, exclusions: Exclusions) -> Iterator[Source]:
     """Yield a workbook, or the members of a zip archive; others than statements, by their names, are skipped."""
     _require_small_directory(file, name)
     try:
@@ -322,7 +304,7 @@ def _read_archive(file: IO[bytes], name: str, entry: _Entry, exclusions: Exclusi
             return
         for member in sorted(members, key=lambda member: member.filename):
             inner, label = (f"{folder}/{show_name(member.filename)}" for folder in (name, entry.label))
-            if exclusions and exclusions.has(PurePath(inner)):
+            if exclusions.has(PurePath(inner)):
                 continue
             unread = Source(inner, label, b"", is_named=entry.is_named and len(members) == 1)
             suffix = Path(member.filename).suffix.lower()

@@ -13,7 +13,7 @@ import zlib
 from collections import Counter
 from datetime import datetime, timedelta
 from decimal import Decimal
-from itertools import islice, pairwise
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from p2p_analytics.statements.formats.registry import Header, HeaderFinder
 
 LINE: Final = "line"
-_END: Final = "\x01"  # the line after each text, longer if the text has one, which an open quote would contain
-_LINE_BREAK: Final = re.compile(rb"\n")
+_END: Final = "\x01"  # the line after a text, longer if the text has one, which an open quote would contain
 _LARGEST_BLOCK: Final = 2**23
 _BLANK_LINES: Final = (b"\n\n", b"\n\r", b"\r\r")
 _DELIMITERS: Final = (",", ";", "\t")
@@ -107,37 +106,10 @@ def open_text(content: bytes, name: str, finder: HeaderFinder) -> Opened:
     return Opened(text, _find_header(text.utf8, name, finder))
 
 
-def read_together(files: Sequence[Opened | None], finder: HeaderFinder) -> list[pl.DataFrame | None]:
-    """Return the cells of each CSV file that has regular rows below one header only, read together; None for others."""
-    found: list[pl.DataFrame | None] = [None] * len(files)
-    alike: dict[tuple[tuple[str, ...], str], dict[int, _Body]] = {}
-    for at, file in enumerate(files):
-        if file is None or file.body is None:
-            continue
-        lines, names = file.body.utf8.count(b"\n") + 1, file.body.header.names
-        if lines <= _MOST_ROWS and lines * len(names) <= _MOST_FILE_CELLS:
-            alike.setdefault((names, file.body.delimiter), {})[at] = file.body
-    for group in alike.values():
-        for at, cells in zip(group, _read_alike([*group.values()], finder), strict=True):
-            found[at] = cells
-    return found
-
-
-def _read_alike(bodies: Sequence[_Body], finder: HeaderFinder) -> Sequence[pl.DataFrame | None]:
-    """Return the cells of files with one header; if not all are regular, of each half."""
-    header, _, delimiter, *_ = bodies[0]
-    texts, lines = [body.utf8 for body in bodies], [body.line for body in bodies]
-    regular = read_regular(texts, lines, len(header.names), delimiter)
-    first = str(header.positions[next(iter(header.format.required))])
-    if regular and not finder.has_names(pl.concat([cells[first] for cells in regular])):
-        return regular
-    half = len(bodies) // 2
-    return [*_read_alike(bodies[:half], finder), *_read_alike(bodies[half:], finder)] if half else [None]
-
-
-def split_file(opened: Opened, cells: pl.DataFrame | None, name: str, finder: HeaderFinder) -> list[Part]:
-    """Return the parts of a file, one for each header, of its cells if `read_together` found them."""
-    if opened.body is None:  # the transactions of a JSON history: ``line`` is the number of the transaction, from 1
+def split_file(opened: Opened, name: str, finder: HeaderFinder) -> list[Part]:
+    """Return the parts of a file, one for each header."""
+    body = opened.body
+    if body is None:  # the transactions of a JSON history: ``line`` is the number of the transaction, from 1
         header = finder.find([f"{PREFIX}{field}" for field in FIELDS])
         if header is None:
             raise NoHeaderError(f"{name} is a JSON history, which a registered format of that name replaced.")
@@ -145,9 +117,13 @@ def split_file(opened: Opened, cells: pl.DataFrame | None, name: str, finder: He
         columns = {str(header.positions[field]): pl.Series(values) for field, values in fields.items()}
         lines = pl.int_range(1, len(columns["0"]) + 1, eager=True)
         return [Part(name, header, [], pl.DataFrame({LINE: lines, **columns}))]
-    if cells is None:
-        return list(_read_rows(opened.body, name, finder))
-    return [Part(name, opened.body.header, opened.body.preamble, cells)]
+    count, width = body.utf8.count(b"\n") + 1, len(body.header.names)
+    if count <= _MOST_ROWS and count * width <= _MOST_FILE_CELLS:
+        cells = read_regular(body.utf8, body.line, width, body.delimiter)
+        first = str(body.header.positions[next(iter(body.header.format.required))])
+        if cells is not None and not finder.has_names(cells[first]):
+            return [Part(name, body.header, body.preamble, cells)]
+    return list(_read_rows(body, name, finder))
 
 
 def has_header(content: bytes, finder: HeaderFinder) -> bool:
@@ -359,24 +335,18 @@ class _PartBuilder:
         del self._lines[:count], self._rows[:count]
 
 
-def read_regular(
-    bodies: Sequence[bytes], lines: Sequence[int], width: int, delimiter: str
-) -> list[pl.DataFrame] | None:
-    """Return ``line`` and a text column per position of texts without a header, None if one has irregular rows.
+def read_regular(body: bytes, line: int, width: int, delimiter: str) -> pl.DataFrame | None:
+    """Return ``line`` and a text column per position of a text without a header, None if it has irregular rows.
 
     Those have another number of cells, a blank line, an open quote, or a line that ends in a carriage return alone.
-    ``lines`` are the numbers of the first lines; empty cells are null.
+    ``line`` is the number of the first line; empty cells are null.
     """
     if width < 2:  # noqa: PLR2004 - a row with one cell and a blank line are alike
         return None
+    size = len(body.rstrip(b"\r\n"))
+    count = body.count(b"\n", 0, size) + 1 if size else 0
     end = f"{_END}{delimiter * (width - 1)}\n".encode()
-    pieces: list[bytes | memoryview] = []
-    counts = []
-    for body in bodies:
-        size = len(body.rstrip(b"\r\n"))
-        pieces += [memoryview(body)[:size], b"\n", end] if size else [end]
-        counts.append(body.count(b"\n", 0, size) + 1 if size else 0)
-    text = b"".join(pieces)
+    text = b"".join([memoryview(body)[:size], b"\n", end]) if size else end
     has_returns = b"\r" in text
     has_blank_lines = text[:1] in b"\r\n" or any(blank in text for blank in _BLANK_LINES[: 3 if has_returns else 1])
     if has_blank_lines or (has_returns and text.count(b"\r") != text.count(b"\r\n")):
@@ -396,12 +366,17 @@ def read_regular(
         )
     except pa.ArrowInvalid:
         return None
-    found = _number_lines(table, lines, counts)
-    if found is None:
+    begins = np.arange(len(table))
+    if len(table) != count + 1:  # cells have line breaks
+        breaks = np.zeros(len(table), np.int64)
+        for column in table.columns:
+            breaks += pc.fill_null(pc.count_substring(column, "\n"), 0).to_numpy()
+        begins[1:] += np.cumsum(breaks)[:-1]
+    ends = np.flatnonzero(pc.fill_null(pc.equal(table["0"], _END), fill_value=False).to_numpy())
+    if begins[ends].tolist() != [count]:
         return None
-    numbers, ends = found
-    cells: Any = pl.from_arrow(table.add_column(0, LINE, numbers))
-    return [cells[before + 1 : at] for before, at in pairwise([-1, *ends])]
+    cells: Any = pl.from_arrow(table.add_column(0, LINE, pa.array(begins + line, pa.int64())))
+    return cells[: ends[0]]
 
 
 def to_frame(lines: Sequence[int], rows: Sequence[Sequence[str]], width: int) -> pl.DataFrame:
@@ -412,24 +387,6 @@ def to_frame(lines: Sequence[int], rows: Sequence[Sequence[str]], width: int) ->
         for position, column in enumerate(columns)
     }
     return pl.DataFrame({LINE: pl.Series(lines, dtype=pl.Int64), **cells})
-
-
-def _number_lines(table: pa.Table, lines: Sequence[int], counts: Sequence[int]) -> tuple[pa.Array, list[int]] | None:
-    """Return the line where each row begins, and the places of the rows after the texts; None if these are others."""
-    stops = np.cumsum(np.array(counts) + 1)  # lines of all texts up to the row after each
-    breaks = np.zeros(len(table), np.int64)
-    if len(table) != stops[-1]:
-        for column in table.columns:
-            buffers = (chunk.buffers()[2] for chunk in column.chunks)
-            if any(buffer is not None and _LINE_BREAK.search(memoryview(buffer)) for buffer in buffers):
-                breaks += pc.fill_null(pc.count_substring(column, "\n"), 0).to_numpy()
-    begins = np.arange(len(table)) + np.concatenate([[0], np.cumsum(breaks)[:-1]])
-    ends = np.flatnonzero(pc.fill_null(pc.equal(table["0"], _END), fill_value=False).to_numpy())
-    if not np.array_equal(begins[ends], stops - 1):
-        return None
-    firsts = np.array(lines) - np.concatenate([[0], stops[:-1]])
-    shifts = np.repeat(firsts, np.diff(ends, prepend=-1))
-    return pa.array(begins + shifts, pa.int64()), ends.tolist()
 
 
 ZIPPED: Final = b"PK\x03\x04"  # begins workbooks; sources unpack other zip archives
