@@ -67,18 +67,6 @@ def test_a_rounded_copy_beside_a_good_file() -> None:
     assert "3.60E" not in private.problems.to_csv() + repr(list_refused(private.problems))
 
 
-def test_bad_files_of_one_header_are_found_among_many(tmp_path: Path) -> None:
-    """Files of one header are read together; only the two bad ones of nine are refused."""
-    for number in range(9):
-        text = A_2018.replace("24100000000000", f"2410000000{number}000")
-        rounded = f"2410000000{number}00000117"
-        assert rounded in text
-        write(tmp_path, f"{number}.csv", text.replace(rounded, "2.41E+18") if number in {2, 7} else text)
-    found = p2p.read_statements(tmp_path, on_bad_file="refuse")
-    assert [file for file, _ in list_refused(found.problems)] == ["2.csv", "7.csv"]
-    assert found.files["rows"].tolist() == [6] * 7
-
-
 def test_files_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:
     """A missing file, a damaged text, a broken archive, and a damaged member of an archive."""
     broken = write(tmp_path, "broken.zip", "PK\3\4")

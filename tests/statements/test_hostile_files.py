@@ -79,13 +79,10 @@ def test_a_named_file_that_is_no_statement_is_refused(content, message, tmp_path
     ("content", "message"),
     [
         (_HEADER + b"x\n" * 10_001, "more than 10,000 rows with too many or too few cells"),
-        (
-            _HEADER + _HEADER * 1_000,
-            "more than 1,000 headers, which no statement has: import the files",
-        ),
+        (_HEADER + _HEADER * 1_000, "more than 1,000 headers, which no statement has: import the files"),
         (_HEADER + b"1,,,,,,,,,,\n" * 91, "more rows than a statement"),  # 1,001 cells
     ],
-)
+)  # fmt: skip
 def test_small_files_that_are_large_in_memory_are_refused(content, message, tmp_path, monkeypatch):
     """Short rows are filled to the width of the header: rows, cells and headers are bounded, not bytes alone."""
     if "more rows" in message:

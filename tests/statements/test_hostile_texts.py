@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import json
 import re
-import sqlite3
 from typing import TYPE_CHECKING
 
-import openpyxl
 import pytest
 from ipywidgets.embed import dependency_state
 
@@ -144,46 +140,3 @@ def test_the_handle_of_a_file_is_cleaned_in_errors(tmp_path: Path, capfd: pytest
         assert "[31mnora" in printed
         assert printed.count("\n") == 1
         assert UNSEEN.findall(printed) == []
-
-
-def test_json_output_is_ascii(statements: p2p.Statements, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The JSON of undo names the file, with all unusual characters escaped."""
-    p2p.open_archive(tmp_path / "a").import_(statements)
-    assert cli.main(["undo", str(tmp_path / "a"), "--yes", "--json"]) == 0
-    printed = capfd.readouterr().out
-    assert printed.isascii()
-    assert json.loads(printed)["files"] == [statements.files["file"][0]]
-
-
-def test_the_table_of_balances(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Names of files are text in each kind of file: no formula, no control and no tag; the next file names them too."""
-    names = ["=1+1|<img src=x onerror=alert(1)>.csv", "@SUM(1)\x1b[31m.csv", "+\u202ecalc.csv"]
-    folder, archive = tmp_path / "files", str(tmp_path / "a")
-    folder.mkdir()
-    for month, name in enumerate(names, 1):
-        text = SAMPLES["gen_d_2024"].read_text("utf-8").replace("2024-01-", f"2024-{4 * month:02}-")
-        (folder / name).write_text(text.replace("39700000000000003", f"39700000000000{month}03"), "utf-8")
-    assert cli.main(["import", archive, str(folder)]) == 0
-    table = p2p.open_archive(archive).reconciliation()
-    shown = ["=1+1|<img src=x onerror=alert(1)>.csv", "@SUM(1)[31m.csv", "+calc.csv"]
-    assert table["file"].tolist() == shown
-    assert table["follows"].fillna("").tolist() == ["", *shown[:2]]
-    capfd.readouterr()
-    for ending in ("-", "csv", "xlsx", "sqlite", "jsonl"):
-        out = ending if ending == "-" else str(tmp_path / f"table.{ending}")
-        assert cli.main(["export", archive, out, "--table", "reconciliation"]) == 0, ending
-    printed = capfd.readouterr()
-    assert UNSEEN.findall(printed.out + printed.err) == []
-    for text in (printed.out, (tmp_path / "table.csv").read_text("utf-8-sig")):
-        cells = [cell for row in csv.reader(text.splitlines()) for cell in row]
-        assert [cell for cell in cells if cell.endswith(".csv") and cell.lstrip(" '").startswith(TRIGGERS)]
-        assert [cell for cell in cells if cell.startswith(TRIGGERS) and not re.fullmatch(r"-?[\d.]+", cell)] == []
-    lines = (tmp_path / "table.jsonl").read_text("utf-8")
-    assert [json.loads(line)["file"] for line in lines.splitlines()] == shown
-    assert UNSEEN.findall(lines) == []
-    (sheet,) = openpyxl.load_workbook(tmp_path / "table.xlsx").worksheets
-    cells = [cell for row in sheet.iter_rows() for cell in row]
-    assert {cell.data_type for cell in cells} <= {"s", "n", "d", "b"}
-    assert set(shown) <= {str(cell.value).removeprefix("'") for cell in cells}
-    with contextlib.closing(sqlite3.connect(tmp_path / "table.sqlite")) as database:
-        assert [row[0] for row in database.execute("select file from reconciliation")] == shown

@@ -152,15 +152,6 @@ def test_a_history_works_like_one_of_the_service():
     p2p.Explorer(history)
 
 
-def test_the_account_must_be_known():
-    """A call for one of several accounts says which there are."""
-    statements = p2p.read_statements(_HERE / "samples")
-    with pytest.raises(p2p.errors.ConfigurationError, match=r"2 accounts \('Sandhill Choir', 'nora-quill'\): name one"):
-        statements.history()
-    with pytest.raises(p2p.errors.ConfigurationError, match="not 'theo'"):
-        statements.history("theo")
-
-
 def test_the_argument_names_the_account():
     """The account of the caller is that of all files, and one that names another is listed."""
     a = p2p.read_statements(_HERE / "samples/gen_a_2018.csv", account="nora")

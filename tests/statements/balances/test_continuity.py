@@ -122,12 +122,6 @@ def test_a_payment_that_was_pending_in_the_file_before() -> None:
     assert _find_seams(one, other)[1] == ("other", "one", 0, "2 rows are in the file before too.")
 
 
-def test_a_copy_of_a_file() -> None:
-    """The same file under another name begins where it begins."""
-    copy = JANUARY.with_columns(file=pl.lit("january (1)"))
-    assert _find_seams(JANUARY, copy)[1] == ("january (1)", "january", 0, "The file before has all of these rows.")
-
-
 def test_a_file_inside_another() -> None:
     """A month inside a quarter has no row of its own, and the next month follows the quarter, which ends later."""
     ids = [{"payment_id": str(number), "moved_cents": number} for number in range(1, 5)]

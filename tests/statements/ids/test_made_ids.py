@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-import polars as pl
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.statements import Collected, collect, derive
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,23 +34,6 @@ def test_the_zone_is_not_in_the_id(text, account, tmp_path):
     payments = [p2p.read_statements(path, tz=zone, account=account).payments for zone in zones]
     assert len({tuple(sorted(frame["payment_id"])) for frame in payments}) == 1
     assert len({tuple(frame["date_created"]) for frame in payments}) == len(zones)
-
-
-def test_the_spelling_of_the_account_makes_no_second_account(tmp_path):
-    """Files that were added to "ada" and to "@Ada" are of one account, and so is a row that both have."""
-    path = _write(tmp_path, _CASH_APP)
-    one, other = (collect(path, account=account) for account in ("ada", "@Ada"))
-    info = msgspec.structs.replace(other.files[0], file="other.csv")
-    rows = pl.concat(
-        [
-            part.cast({pl.Categorical: pl.String})
-            for part in (one.rows, other.rows.with_columns(file=pl.lit("other.csv")))
-        ]
-    )
-    for files in ((*one.files, info), (info, *one.files)):
-        view = derive(Collected(rows, files, ()))
-        assert sorted(view.payments["flow_cents"]) == [700, 2550]
-        assert [*view.holders] == ["ada"]
 
 
 def test_the_spelling_of_the_account_is_not_in_the_id(tmp_path):

@@ -236,12 +236,6 @@ def test_words_are_compared_in_lower_case(tmp_path):
     assert _list_rows(found, "flow_cents") == [[1000], [-1000]]
 
 
-def test_a_missing_file(tmp_path):
-    """The error contains the reason."""
-    with pytest.raises(ConfigurationError, match="cannot be read"):
-        p2p.read_format(tmp_path / "none.toml")
-
-
 def test_a_description_is_a_draft(tmp_path):
     """Columns, three rows, and a format that reads the file when it is saved."""
     path = _write(tmp_path, "club.csv", _CLUB)
@@ -290,14 +284,6 @@ def test_a_draft_takes_words_and_codes_from_the_cells(tmp_path):
     assert '# not used: "Valuta"' in lines
     assert '# settled = ["gebucht"]' in lines
     assert any(line.startswith('fee = "inside"') for line in lines)
-
-
-def test_a_known_file_is_described(tmp_path):
-    """It needs no format."""
-    text = "Date,Description,Category,Cost,Currency,Nora Quill,Theo Marsh\n2024-05-01,Tea,Tea,3,EUR,1.50,-1.50\n"
-    described = p2p.describe_file(_write(tmp_path, "group.csv", text))
-    assert described.format == "splitwise"
-    assert "is read with the format 'splitwise'" in str(described)
 
 
 def test_files_that_cannot_be_described(tmp_path, monkeypatch):

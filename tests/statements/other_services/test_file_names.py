@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.errors import StatementError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pandas as pd
 
 HEADER: Final = "Transaction ID,Date,Time,Type,Name,Category,Amount,Currency,Local amount,Local currency,Notes and #tags,Address,Receipt,Description,Category split,Balance,Balance currency\n"  # noqa: E501 - as the service writes it
 
@@ -26,13 +24,6 @@ def write(path: Path, number: int, *, amount: str = "-12.50") -> Path:
     return path
 
 
-def list_frames(statements: p2p.Statements) -> list[pd.DataFrame]:
-    """Return all frames of statements and of their history."""
-    history = statements.history()
-    frames = [statements.payments, statements.files, statements.reconciliation, statements.problems]
-    return [*frames, history.payments, history.problems]
-
-
 def test_the_name_without_folders(tmp_path: Path) -> None:
     """In every frame, and in the texts of problems."""
     write(tmp_path / "a.csv", 1)
@@ -42,7 +33,9 @@ def test_the_name_without_folders(tmp_path: Path) -> None:
     assert statements.files["file"].tolist() == statements.reconciliation["file"].tolist() == ["a.csv"]
     assert statements.problems["file"].iloc[0] == "other.csv"
     assert set(statements.problems["file"]) == {"a.csv", "other.csv"}
-    for frame in list_frames(statements):
+    history = statements.history()
+    own = [statements.payments, statements.files, statements.reconciliation, statements.problems]
+    for frame in [*own, history.payments, history.problems]:
         assert str(tmp_path) not in frame.to_csv()
         assert tmp_path.name not in frame.to_csv()
 
@@ -71,22 +64,6 @@ def test_members_of_archives_have_the_name_of_the_archive(tmp_path: Path) -> Non
     assert not names.str.contains(tmp_path.name).any()
 
 
-def test_errors_have_the_path(tmp_path: Path) -> None:
-    """An error is for the caller, who needs to find the file."""
-    path = tmp_path / "a.csv"
-    path.write_text("x,y\n1,2\n", "utf-8")
-    with pytest.raises(StatementError, match=f"^{path} is not a statement"):
-        p2p.read_statements(path)
-
-
-def test_a_file_of_two_tables(tmp_path: Path) -> None:
-    """Its second table has the name of the file too."""
-    path = write(tmp_path / "a.csv", 1)
-    path.write_text(path.read_text("utf-8") + "\n" + write(tmp_path / "b.csv", 2).read_text("utf-8"), "utf-8")
-    names = set(p2p.read_statements(path, account="nora").files["file"])
-    assert {name.partition(" ")[0] for name in names} == {"a.csv"}
-
-
 @pytest.mark.parametrize(("currencies", "balance"), [("GBP GBP", 8750), ("GBP EUR", None)])
 def test_the_balance_of_the_holder(tmp_path: Path, currencies: str, balance: int | None) -> None:
     """Is that of the last file, in the currency of the payments; with several it is not known."""
@@ -100,11 +77,3 @@ def test_the_balance_of_the_holder(tmp_path: Path, currencies: str, balance: int
     history = p2p.read_statements(path, account="nora").history()
     assert history.me.balance_cents == balance
     assert ("balance £87.50" in history._repr_html_()) == (balance is not None)
-
-
-def test_the_report_names_file_and_line(tmp_path: Path) -> None:
-    """The table of problems says where they are."""
-    write(tmp_path / "secret" / "a.csv", 1)
-    html = p2p.render_report(p2p.read_statements(tmp_path / "secret", account="nora").history(), as_of="2024-03-01")
-    assert "<bdi>a.csv</bdi><small>line 3</small>" in html
-    assert "secret" not in html

@@ -101,14 +101,6 @@ def test_the_verb_of_a_status_of_cash_app_decides(verb):
     assert reading.problems == []
 
 
-@pytest.mark.parametrize("word", ["Card fee", "ATM fee"])
-def test_a_fee_of_cash_app(word):
-    """A fee is a fee, whatever it is for."""
-    header = "Transaction ID,Date,Transaction Type,Currency,Amount,Fee,Net Amount,Asset Type,Status\n"
-    reading = read_text(header + f"a1,2024-03-01 10:00:00 CST,{word},USD,-$5,$0,-$5,,CARD CHARGED\n")
-    assert reading.rows["kind"].to_list() == ["fee"]
-
-
 def test_transfers_of_paypal():
     """Reversals of deposits and withdrawals are transfers, not refunds."""
     header = "Date,Time,TimeZone,Name,Type,Status,Currency,Gross,Fee,Net,Transaction ID\n"

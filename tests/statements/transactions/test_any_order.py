@@ -6,7 +6,6 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 import pandas as pd
 import polars as pl
 import pytest
@@ -122,19 +121,3 @@ def test_any_order_of_repeated_rows(tmp_path, seed):
         path.write_text(write(chance), "utf-8")
     parts = [collect(path, account=chance.choice(["Nora", "nora"])) for path in paths]
     _assert_same(parts, chance)
-
-
-def test_a_row_that_two_files_have_counts_once(tmp_path):
-    """However many copies of a file there are, the payments are those of one."""
-    for seed in range(6):
-        chance = random.Random(seed)  # noqa: S311 - the same cases each time
-        path = tmp_path / "a.csv"
-        path.write_text(chance.choice([_write_revolut, _write_splitwise, _write_cash_app])(chance), "utf-8")
-        alone = collect(path, account="Nora")
-        copy = Collected(
-            alone.rows.with_columns(file=pl.lit("b.csv")),
-            tuple(msgspec.structs.replace(info, file="b.csv") for info in alone.files),
-            (),
-        )
-        both, expected = derive(_join([copy, alone])).payments, derive(alone).payments
-        pd.testing.assert_frame_equal(both.drop(columns="file"), expected.drop(columns="file"))

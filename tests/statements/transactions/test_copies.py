@@ -130,13 +130,6 @@ def test_files_that_are_no_copies(tmp_path, files) -> None:
     assert _list_copies(_read(tmp_path, _REVOLUT, *files)) == []
 
 
-def test_two_groups_with_one_friend(tmp_path) -> None:
-    """Both have an expense on one day; the other days are their own."""
-    flat = [_spend(1, "Rent", 40000), _spend(2, "Soap", 300), _spend(5, "Tea", 500)]
-    trip = [_spend(1, "Train", 7000), _spend(3, "Boat", 1200), _spend(4, "Hut", 2500)]
-    assert _list_copies(_read(tmp_path, _SPLITWISE, flat, trip)) == []
-
-
 def test_two_groups_with_one_friend_on_one_day(tmp_path) -> None:
     """Other texts are other expenses; the same text with another amount is one, too."""
     home, paris = [_spend(3, "Lunch", 1010), _spend(3, "Tram", 240)], [_spend(3, "Coffee", 400), _spend(3, "Tram", 320)]
@@ -172,24 +165,3 @@ def test_any_legal_parts_of_a_sample(tmp_path, name) -> None:
         for start in {max(0, first - 3), first}:
             (tmp_path / "b.csv").write_text(header + "".join(lines[start:]), "utf-8")
             assert _list_copies(p2p.read_statements(tmp_path, account="Nora Quill")) == [], (first, start)
-
-
-def test_imports_of_a_copy(tmp_path) -> None:
-    """In one import or two, in either order, and none after an undo; a copy of the same name is one, too."""
-    header = _REVOLUT
-    rows = {"a.csv": [_buy(*each) for each in _MAY], "b.csv": [_buy(*each, whole=True) for each in _MAY]}
-    expected = ["b.csv", 2, _ALIKE.format("4 rows look", "a.csv")]
-    for order in (["a.csv", "b.csv"], ["b.csv", "a.csv"]):
-        archive = p2p.open_archive(tmp_path / "-".join(order))
-        for name in order:
-            path = tmp_path / name
-            path.write_text("\n".join([header, *rows[name]]), "utf-8")
-            archive.import_(p2p.read_statements(path, account="nora"))
-        found = archive.history().problems
-        assert found[["file", "line", "problem"]].to_numpy().tolist() == [expected]
-        archive.undo()
-        assert archive.history().problems.empty
-        path.rename(tmp_path / order[0])
-        archive.import_(p2p.read_statements(tmp_path / order[0], account="nora"))
-        (problem,) = archive.history().problems["problem"]
-        assert problem in {_ALIKE.format("4 rows look", name) for name in (order[0], f"{order[0]} (2)")}

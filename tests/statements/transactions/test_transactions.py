@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 import polars as pl
-import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.statements import rows as rows_module
 from p2p_analytics.statements.ledger.derive import derive
 from p2p_analytics.statements.ledger.transactions import sort_newest_first
-from p2p_analytics.statements.rows import Collected, complete_rows, slice_by_files
+from p2p_analytics.statements.rows import Collected, complete_rows
 from support.statements.rows import describe_files
 
 _HERE = Path(__file__).parent.parent
@@ -53,22 +52,6 @@ def test_no_transactions():
     for given in (rows, rows.clear()):
         assert sort_newest_first(given).to_list() == []
         assert derive(Collected(given, tuple(describe_files(given)), ())).payments.empty
-
-
-@pytest.mark.parametrize(
-    ("files", "slices"),
-    [
-        ("aabbbc", ["aa", "bbb", "c"]),  # of at most two rows, but of whole files
-        ("abcd", ["ab", "cd"]),
-        ("aba", ["aba"]),  # the rows of a file are apart
-        ("", [""]),
-    ],
-)
-def test_slices_have_whole_files(monkeypatch, files, slices):
-    """Each row is in one slice, in order; a file is never divided."""
-    monkeypatch.setattr(rows_module, "_SLICE_ROWS", 2)
-    rows = pl.DataFrame({"file": list(files)}, schema={"file": pl.Categorical})
-    assert ["".join(part["file"].to_list()) for part in slice_by_files(rows)] == slices
 
 
 def test_slices_change_no_result(monkeypatch):
