@@ -10,7 +10,6 @@ import pytest
 from ipywidgets.embed import dependency_state
 
 import p2p_analytics as p2p
-from p2p_analytics import cli
 from support.hostile_texts import CONTROLS, MARKUP, TEXTS, TRIGGERS
 from support.reports import ParsedPage
 from support.statements.hostile import OWNER, SAMPLES, WITHOUT_PEOPLE, fill_sample, write_json
@@ -35,13 +34,6 @@ def read(name: str, texts: tuple[str, ...], path: Path) -> p2p.Statements:
     text = write_json(texts) if name == "json" else fill_sample(name, texts)
     path.write_text(text, encoding="utf-8", newline="")
     return p2p.read_statements(path, account=OWNER if name.startswith("splitwise") else None)
-
-
-@pytest.fixture(scope="module")
-def statements(tmp_path_factory: pytest.TempPathFactory) -> p2p.Statements:
-    """Return a statement of the service with hostile names, in two spellings of most, in a file with such a name."""
-    path = tmp_path_factory.mktemp("hostile") / FILE
-    return read("gen_d_2024", (*TEXTS, *(text.upper() for text in TEXTS if text.upper() != text)), path)
 
 
 @pytest.mark.parametrize("name", sorted({*SAMPLES, "json"} - WITHOUT_PEOPLE))
@@ -98,45 +90,3 @@ def test_pages_escape_them(tmp_path: Path) -> None:
         assert [attributes for _, attributes in tags if attributes.get("src") == "x"] == []
         assert UNSEEN.findall(html) == []
     assert "&lt;img" in shown
-
-
-def test_the_terminal_shows_no_controls(
-    statements: p2p.Statements, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Summaries, suggestions and errors of import, people and undo; a suggestion is never a formula."""
-    file = statements.files["file"][0]
-    assert "[31m<b>=1.csv" in file
-    path = next(tmp_path.parent.glob(f"hostile*/{FILE.replace('[', '[[]')}"))
-    archive = str(tmp_path / "a")
-    for line in (
-        ["import", archive, str(path), "--dry-run"], ["import", archive, str(path)], ["people", archive],
-        ["report", archive, "--out", str(tmp_path / "report.html")], ["undo", archive, "--yes"],
-    ):  # fmt: skip
-        assert cli.main(line) == 0, line
-        printed = capfd.readouterr()
-        assert printed.out
-        assert UNSEEN.findall(printed.out + printed.err) == []
-        if line[0] == "people":
-            assert re.search(r"^\[31MRED\[0M +\[31mred\[0m \? ", printed.out, re.MULTILINE)
-    with (tmp_path / "a" / "people.csv").open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.reader(file))[1:]
-    assert len(rows) > 20
-    for alias, person, evidence in rows:
-        assert person.startswith("?")
-        for cell in (alias, person, person.removeprefix("?"), evidence):  # the user removes the question mark
-            assert not cell.lstrip(" \u200b\ufeff").startswith(TRIGGERS)
-
-
-def test_the_handle_of_a_file_is_cleaned_in_errors(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """An error of the command line is one line without controls, also where it quotes the account of a file."""
-    for number, handle in enumerate(("nora-quill", "\x1b[31m\u202enora")):
-        text = SAMPLES["gen_d_2024"].read_text("utf-8").replace("nora-quill", handle)
-        (tmp_path / f"{number}.csv").write_text(text, "utf-8")
-    assert cli.main(["import", str(tmp_path / "a"), str(tmp_path / "0.csv")]) == 0
-    capfd.readouterr()
-    for files in (["1.csv"], ["0.csv", "1.csv"]):
-        assert cli.main(["import", str(tmp_path / "a"), *(str(tmp_path / file) for file in files)]) == 1
-        printed = capfd.readouterr().err
-        assert "[31mnora" in printed
-        assert printed.count("\n") == 1
-        assert UNSEEN.findall(printed) == []

@@ -1,16 +1,20 @@
-"""Reconciliation of files: differences, seams and remarks worked out by hand."""
+"""Balances worked out by hand: what files add up to, what explains a difference, and the balance after each row."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import polars as pl
 import pytest
 
-from p2p_analytics.statements.ledger.reconcile import RECONCILIATION, reconcile
+from p2p_analytics.statements.ledger.reconcile import RECONCILIATION, find_explanations, reconcile
 from support.statements.rows import describe_files, make_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 JUNE = datetime(2021, 6, 12, tzinfo=UTC)
 # Opening 100.00 - 18.00 + 138.00 - 37.00 + 50.00 = 233.00; 60.00 came from a bank, 8.78 is pending.
@@ -189,3 +193,139 @@ def test_currencies_and_accounts_stay_apart() -> None:
         ("a", "nora-quill", "USD", None, 7),
         ("b", None, "USD", 1, 9),
     ]
+
+
+def _find(
+    moved: list[int | None], difference: int, flow: list[int | None] | None = None
+) -> list[list[tuple[int, str]]]:
+    found = find_explanations(moved, flow or moved, difference)
+    return [[(change.row, change.action) for change in changes] for changes in found]
+
+
+@pytest.mark.parametrize(
+    ("difference", "sets"),
+    [
+        (1801, [[(0, "without")]]), (3602, [[(0, "reversing")]]), (-13800, [[(1, "without")]]),
+        (-6000, [[(2, "counting")]]), (-11999, [[(0, "without"), (1, "without")]]),
+        (-23, [[(3, "without"), (4, "without")]]), (1, []),
+    ],
+)  # fmt: skip
+def test_smallest_sets(difference: int, sets: list[list[tuple[int, str]]]) -> None:
+    """- 18.01 and + 138.00 moved the balance, - 60.00 did not, then + 900.23 and - 900.00: worked out by hand."""
+    assert _find([-1801, 13800, 0, 90023, -90000], difference, [-1801, 13800, -6000, 90023, -90000]) == sets
+
+
+def test_likelier_changes_come_first() -> None:
+    """Of single rows, a reversed sign comes last, then the order is that of the rows."""
+    assert _find([-500, -1000, 0, -1000], 1000, [-500, -1000, 1000, -1000]) == [
+        [(1, "without")],
+        [(2, "counting")],
+        [(3, "without")],
+        [(0, "reversing")],
+    ]
+
+
+def test_an_amount_that_was_not_read() -> None:
+    """One unread amount explains any difference; of two, neither does alone."""
+    assert _find([None, -500], 700) == [[(0, "reading")]]
+    assert _find([None, -500], 500) == [[(0, "reading")], [(1, "without")]]
+    assert _find([None, None, -500], 700) == []
+
+
+def test_equal_rows() -> None:
+    """Each of seven equal rows explains the difference alone; that three explain it together says nothing."""
+    assert _find([100] * 7, -100) == [[(row, "without")] for row in range(7)]
+    assert _find([100] * 7, -300) == []
+
+
+@pytest.mark.parametrize(("size", "rows"), [(2, 20), (3, 11)])
+def test_larger_sets_need_a_wide_range(size: int, rows: int) -> None:
+    """The sums of all sets of 20 rows, or 11, are far apart in thousands of dollars, and close together in tens.
+
+    Sets of two are C(20, 2) = 190, sets of three C(11, 3) = 165: the sums must spread over 190.00 or 165.00 at least,
+    and ten times that for a difference that ends in a zero.
+    """
+    for units, is_found in ((1, False), (1000, True)):
+        moved: list[int | None] = [(3 + 2**row % 29 * 7 + 13 * row) * units + row**2 for row in range(rows)]
+        difference = -sum(moved[row] or 0 for row in range(2, 2 + size)) or 1
+        assert any(len(changes) == size for changes in _find(moved, difference)) == is_found
+
+
+def test_many_rows_are_not_searched_for_larger_sets() -> None:
+    """Of 101 rows, no pairs are tried, whatever the range of their sums is; single rows are always found."""
+    moved: list[int | None] = [10**9 * row + row**3 for row in range(1, 102)]
+    pair = -(moved[7] or 0) - (moved[90] or 0)
+    assert _find(moved[:100], pair) == [[(7, "without"), (90, "without")]]
+    assert _find(moved, pair) == []
+    assert _find(moved, -(moved[7] or 0)) == [[(7, "without")]]
+
+
+def _balances(*files: pl.DataFrame) -> list[int | None]:
+    rows = pl.concat(files)
+    running = reconcile(rows, describe_files(rows)).running
+    return running.filter(rows["kind"] != "notice").to_list()
+
+
+def _state_running(moved: Sequence[int | None], balances: Sequence[int | None]) -> list[dict[str, int | None]]:
+    return [{"moved_cents": cents, "balance_cents": each} for cents, each in zip(moved, balances, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"), [(10000, 23300), (10000, None), (None, 23300)], ids=["both", "opening", "closing"]
+)
+def test_from_opening_or_closing_balance(opening: int | None, closing: int | None) -> None:
+    """100.00 - 18.00 + 138.00 - 37.00, a row that moved nothing, + 50.00; either balance is enough."""
+    file = make_file("a", [-1800, 13800, -3700, 0, 5000], opening=opening, closing=closing)
+    assert _balances(file) == [8200, 22000, 18300, 18300, 23300]
+
+
+def test_no_balance() -> None:
+    """Without a balance none is invented, also not where opening and closing balance contradict the rows."""
+    assert _balances(make_file("a", [1, 2])) == [None, None]
+    assert _balances(make_file("a", [1, 2], opening=0, closing=4)) == [None, None]
+    assert _balances(make_file("a", []).clear()) == []
+
+
+def test_stated_balances_are_kept() -> None:
+    """Rows without a stated balance are counted from the one before; those before the first, backwards."""
+    assert _balances(make_file("a", _state_running([5, 7, 0, 1, 2], [None, 112, None, 150, None]))) == [
+        105,
+        112,
+        112,
+        150,
+        152,
+    ]
+
+
+def test_nothing_is_known_beyond_an_unread_amount() -> None:
+    """The opening balance holds up to the row that was not read, the closing balance from it on."""
+    moved = [1, None, 4, 5]
+    assert _balances(make_file("a", moved, opening=10)) == [11, None, None, None]
+    assert _balances(make_file("a", moved, opening=10, closing=99)) == [11, 90, 94, 99]
+    assert _balances(make_file("a", _state_running(moved, [None, None, 50, None]), opening=10)) == [11, 46, 50, 55]
+
+
+def test_newest_row_first() -> None:
+    """In a file with the newest row first, the balances are counted from its end."""
+    dates = [datetime(2024, 1, day, tzinfo=UTC) for day in (9, 5, 2)]
+    rows = [{"moved_cents": cents, "date": date} for cents, date in zip((100, -30, 7), dates, strict=True)]
+    assert _balances(make_file("a", rows, opening=1000)) == [1077, 977, 1007]
+
+
+@pytest.mark.parametrize(("balances", "expected"), [((5, None, 8), [5, 7, 8]), ((8, None, 4), [8, 7, 4])])
+def test_stated_balances_show_the_order(balances: tuple[int | None, ...], expected: list[int]) -> None:
+    """Rows of one instant: 5, 5 + 2, 7 + 1 is the order of the lines; 4, 4 + 3, 7 + 1 is read upwards."""
+    instant = datetime(2024, 1, 1, tzinfo=UTC)
+    moved = (3, 2, 1) if expected[0] == 5 else (1, 3, 2)
+    rows = [
+        {"moved_cents": cents, "balance_cents": each, "date": instant}
+        for cents, each in zip(moved, balances, strict=True)
+    ]
+    assert _balances(make_file("a", rows)) == expected
+
+
+def test_rows_in_no_order() -> None:
+    """Rows that are neither oldest nor newest first are counted in the order of their dates."""
+    dates = [datetime(2024, 1, day, tzinfo=UTC) for day in (2, 9, 5)]
+    rows = [{"moved_cents": cents, "date": date} for cents, date in zip((1, 20, 300), dates, strict=True)]
+    assert _balances(make_file("a", rows, opening=0)) == [1, 321, 301]
