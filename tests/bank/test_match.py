@@ -94,7 +94,8 @@ _SERVICE = [("2024-01-05", "PAYROLL", "1.00"), ("2024-01-08", "Venmo* CASHOUT 12
           ("2024-06-01", None, None, OUTSIDE)]),
         # The first transfer could take the row of the second, one day away; then the second would have none.
         ([("t1", "2024-01-05", -100), ("t2", "2024-01-08", -100)],
-         [("2024-01-01", "X", "1.00"), ("2024-01-06", "X", "1.00")], {}, [("t1", 1, -4, PAIRED), ("t2", 2, -2, PAIRED)]),
+         [("2024-01-01", "X", "1.00"), ("2024-01-06", "X", "1.00")], {},
+         [("t1", 1, -4, PAIRED), ("t2", 2, -2, PAIRED)]),
         # Equal transfers and rows go in order; a fourth transfer has none.
         ([(f"t{day}", f"2024-01-0{day}", -100) for day in (1, 2, 3, 4)],
          [(f"2024-01-0{day}", "X", "1.00") for day in (4, 3, 2)], {},

@@ -260,18 +260,18 @@ def _refuse(path: Path) -> str:
         ("<!DOCTYPE html>\n<html><body>Sign in</body></html>",
          f"{_NOT} but a web page: sign in to the service, and download the CSV file."),
         ("Date,Category,Cost,Ada,Ben\n2024-01-01,Food,3,3,0\n",
-         (f"{_NOT} (columns: Date, Category, Cost, Ada, Ben). The nearest format is splitwise, which also has the columns "
-         "'Description', 'Currency'.")),
+         (f"{_NOT} (columns: Date, Category, Cost, Ada, Ben). The nearest format is splitwise, which also has the "
+         "columns 'Description', 'Currency'.")),
         # A line of prose or code with commas is not quoted as columns; the first line is.
         ("# Notes\n\nRent, and then tea\nprint(frame[[1, 2, 3, 4]], end='')\n",
          f"{_NOT}: it begins with '# Notes'. Download the statement as CSV."),
         # The header is the row with most known names, also below lines with as many cells.
         (f"Account Statement - (@nora) ,,,,,,,,\nAccount Activity,,,,,,,,\n{_LOST}\n",
-         (f"{_NOT} (columns: {_LOST.replace(',', ', ')}). The nearest format is statement_d, which also has the columns "
-         "'ID'.")),
+         (f"{_NOT} (columns: {_LOST.replace(',', ', ')}). The nearest format is statement_d, which also has the "
+         "columns 'ID'.")),
         (f"a,b,c,d,e,f,g,h,i,j\n{_LOST.replace('Type,', '')}\n",
-         (f"{_NOT} (columns: {_LOST.replace('Type,', '').replace(',', ', ')}). The nearest format is statement_d, which "
-         "also has the columns 'ID', 'Type'.")),
+         (f"{_NOT} (columns: {_LOST.replace('Type,', '').replace(',', ', ')}). The nearest format is statement_d, "
+         "which also has the columns 'ID', 'Type'.")),
     ],
 )  # fmt: skip
 def test_files_that_are_no_statements(tmp_path: Path, content: str, message: str) -> None:

@@ -27,7 +27,7 @@ def _reconcile(*files: pl.DataFrame, **options: Any) -> list[dict[str, Any]]:
     return frame.where(frame.notna(), None).to_dict("records")
 
 
-def _state(moved: list[int], balances: list[int | None]) -> list[dict[str, Any]]:
+def _state(moved: list[int | None], balances: list[int | None]) -> list[dict[str, Any]]:
     pairs = zip(moved, balances, strict=True)
     return [{"moved_cents": cents, "balance_cents": balance} for cents, balance in pairs]
 
@@ -63,7 +63,8 @@ def test_a_file_that_adds_up() -> None:
         ([], (700, 700), (700, 0, 700, 0), (True, None, None)),
         ([], (None, None), (None, 0, None, None), (None, None, None)),
         # without the third row, or counting the bank-funded one, this file would add up
-        ([-6000, {"moved_cents": 0, "flow_cents": -1200}, 1200], (0, -6000), (0, -4800, -6000, -1200), (False, "counting a-2; without a-3", None)),
+        ([-6000, {"moved_cents": 0, "flow_cents": -1200}, 1200], (0, -6000), (0, -4800, -6000, -1200),
+         (False, "counting a-2; without a-3", None)),
         # 500.01 and 300.70 are both too many; a row without an id is named by its line
         ([50001, {"moved_cents": 30070, "payment_id": None}, 1100000, -7000], (0, 1093000),
          (0, 1173071, 1093000, -80071), (False, "without a-1 and without line 3", None)),
@@ -266,10 +267,6 @@ def _balances(*files: pl.DataFrame) -> list[int | None]:
     return running.filter(rows["kind"] != "notice").to_list()
 
 
-def _state_running(moved: Sequence[int | None], balances: Sequence[int | None]) -> list[dict[str, int | None]]:
-    return [{"moved_cents": cents, "balance_cents": each} for cents, each in zip(moved, balances, strict=True)]
-
-
 @pytest.mark.parametrize(
     ("opening", "closing"), [(10000, 23300), (10000, None), (None, 23300)], ids=["both", "opening", "closing"]
 )
@@ -288,13 +285,8 @@ def test_no_balance() -> None:
 
 def test_stated_balances_are_kept() -> None:
     """Rows without a stated balance are counted from the one before; those before the first, backwards."""
-    assert _balances(make_file("a", _state_running([5, 7, 0, 1, 2], [None, 112, None, 150, None]))) == [
-        105,
-        112,
-        112,
-        150,
-        152,
-    ]
+    file = make_file("a", _state([5, 7, 0, 1, 2], [None, 112, None, 150, None]))
+    assert _balances(file) == [105, 112, 112, 150, 152]
 
 
 def test_nothing_is_known_beyond_an_unread_amount() -> None:
@@ -302,7 +294,7 @@ def test_nothing_is_known_beyond_an_unread_amount() -> None:
     moved = [1, None, 4, 5]
     assert _balances(make_file("a", moved, opening=10)) == [11, None, None, None]
     assert _balances(make_file("a", moved, opening=10, closing=99)) == [11, 90, 94, 99]
-    assert _balances(make_file("a", _state_running(moved, [None, None, 50, None]), opening=10)) == [11, 46, 50, 55]
+    assert _balances(make_file("a", _state(moved, [None, None, 50, None]), opening=10)) == [11, 46, 50, 55]
 
 
 def test_newest_row_first() -> None:

@@ -15,9 +15,8 @@ import p2p_analytics as p2p
 from p2p_analytics.errors import StatementError
 from p2p_analytics.statements import Collected, collect, derive
 from p2p_analytics.statements import rows as rows_module
-from p2p_analytics.statements.ledger.derive import derive
 from p2p_analytics.statements.ledger.transactions import sort_newest_first, unite_rows
-from p2p_analytics.statements.rows import Collected, complete_rows
+from p2p_analytics.statements.rows import complete_rows
 from support.archives.ledger import File, write_statement
 from support.statements.rows import describe_files
 
