@@ -105,6 +105,7 @@ def read_statements(  # noqa: PLR0913 - each is an independent option of a publi
     ConfigurationError
         An argument is of another type, the zone is unknown, or a pattern of ``exclude`` matches no file.
     """
+    refuse_marked()  # before the first query of Polars, which knows the zones
     zone = find_zone(tz)
     if zone.key is None or not has_zone(zone.key):
         raise ConfigurationError(f"tz must be a zone name like 'America/New_York' or 'UTC', not {tz!r}.")
@@ -112,7 +113,6 @@ def read_statements(  # noqa: PLR0913 - each is an independent option of a publi
         raise ConfigurationError(f"account is the name of an account, not {account!r}.")
     if member is not None and not (isinstance(member, str) and member.strip()):
         raise ConfigurationError(f"member is the name of a member of a group, not {member!r}.")
-    refuse_marked()
     mode = settings.privacy()
     name = account and account.strip().removeprefix("@")
     try:

@@ -20,7 +20,7 @@ from p2p_analytics.statements.formats.format import NoHeaderError, Table
 from p2p_analytics.statements.formats.registry import HeaderFinder, describe_nearest, find_service
 from p2p_analytics.statements.problems import REFUSED, SKIPPED, Problem
 from p2p_analytics.statements.reading.sources import Exclusions, find_files, read_sources
-from p2p_analytics.statements.reading.tables import LINE, has_header, open_text, split_file
+from p2p_analytics.statements.reading.tables import LINE, has_header, split_file
 from p2p_analytics.statements.rows import NOTICE, ROWS, Collected, FileInfo, encode_rows, polars_schema
 
 if TYPE_CHECKING:
@@ -103,8 +103,7 @@ class _Collector:
 
     def _add_file(self, source: Source) -> None:
         try:
-            opened = open_text(source.content, source.name, self._finder)
-            parts = split_file(opened, source.name, self._finder)
+            parts, is_windows = split_file(source.content, source.name, self._finder)
         except StatementError as error:
             reason = f"{error}{_advise(error)}"
             is_other = isinstance(error, NoHeaderError) or not has_header(source.content, self._finder)
@@ -114,7 +113,7 @@ class _Collector:
             else:
                 self._skip(source, reason.replace(source.name, source.label))
             return
-        if opened.text.is_windows:
+        if is_windows:
             self._problems.append(Problem("not_utf8", source.label, 1))
         digest = hashlib.sha256(source.content).hexdigest()
         for part in parts:  # a file can have several tables

@@ -211,14 +211,14 @@ def _draft(title: str, cells: dict[str, pl.Series]) -> str:
         words = _list_words(cells[columns["sign"]])
         outs = [word for word in words if normalize_name(word) in OUT_WORDS] or words[:1]
         ins = [word for word in words if word not in outs]
-        lines.append(f"signs = {{ out = {_quote_all(outs)}, in = {_quote_all(ins)} }}  # correct them")
+        lines.append(f"signs = {{ out = {_quote(outs)}, in = {_quote(ins)} }}  # correct them")
     if "fee" in columns:
         lines.append('fee = "inside"  # the amount; or "taken off", where the balance falls by amount and fee')
     lines += ["", "[columns]", *(f"{field} = {_quote(columns[field])}" for field in FIELDS if field in columns)]
     lines += [f"# not used: {_quote(name)}" for name in free]
     if columns.get("status") in cells:
         words = [word for word in _list_words(cells[columns["status"]]) if word.lower() not in STATUSES]
-        lines += ["", f"# [statuses]  # {', '.join(Status)}", f"# settled = {_quote_all(words)}"] if words else []
+        lines += ["", f"# [statuses]  # {', '.join(Status)}", f"# settled = {_quote(words)}"] if words else []
     if columns.get("type") in cells:
         words = _list_words(cells[columns["type"]])
         lines += ["", "[kinds]  # payment, transfer, merchant, fee, ...: patterns of types, in lower case"]
@@ -246,9 +246,5 @@ def _list_words(cells: pl.Series) -> list[str]:
     return list(cells.drop_nulls().unique(maintain_order=True).head(_MOST_WORDS))
 
 
-def _quote_all(words: Sequence[str]) -> str:
-    return json.dumps(list(words), ensure_ascii=False)
-
-
-def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+def _quote(value: str | Sequence[str]) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -343,3 +343,11 @@ def test_several_accounts_are_named() -> None:
         statements.history("ada")
     with pytest.raises(ConfigurationError, match=r"^account is the name of an account, not '  '\.$"):
         p2p.read_statements(SAMPLES / "gen_d_2024.csv", account="  ")
+
+
+def test_a_process_forked_after_polars_ran_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first query of Polars, which would wait for threads that the process does not have."""
+    monkeypatch.setattr("p2p_analytics.forks.is_marked", lambda: True)
+    monkeypatch.setattr("p2p_analytics.statements._statements.has_zone", lambda name: pytest.fail(name))
+    with pytest.raises(ConfigurationError, match="This process was forked after its parent loaded Polars"):
+        p2p.read_statements(GOOD, tz="Europe/Berlin")

@@ -254,22 +254,16 @@ def _list_unread_cells(cells: pl.DataFrame) -> list[Problem]:
 
 def _read_handles(preambles: Mapping[str, Sequence[Sequence[str]]], cells: pl.DataFrame) -> dict[str, str | None]:
     """Return the account of each file: the handle before the header, else the first one in the column of usernames."""
-    handles = {file: _find_handle(lines) for file, lines in preambles.items()}
-    named = cells.select("file", _USERNAME).filter(pl.col(_USERNAME).is_not_null())
-    names = named.filter(pl.col(_USERNAME).str.strip_chars().str.contains(r"^\S+$"))
-    for file, name in names.group_by("file", maintain_order=True).agg(pl.col(_USERNAME).first()).iter_rows():
-        handles[file] = handles.get(file) or name.strip().removeprefix("@")
-    return handles
-
-
-def _find_handle(lines: Sequence[Sequence[str]]) -> str | None:
-    for line in lines:
+    handles: dict[str, str | None] = {}
+    for file, line in ((file, line) for file, lines in preambles.items() for line in lines):
         found = _HANDLE.search(" ".join(line))
-        if found:
-            return found[1]
-        if len(line) > 1 and line[0].strip().casefold() == _USERNAME and line[1].strip():
-            return line[1].strip().removeprefix("@")
-    return None
+        is_named = len(line) > 1 and line[0].strip().casefold() == _USERNAME
+        name = found[1] if found else line[1].strip().removeprefix("@") if is_named else None
+        handles[file] = handles.get(file) or name
+    named = cells.select("file", name=pl.col(_USERNAME).str.strip_chars()).filter(pl.col("name").str.contains(r"^\S+$"))
+    for file, name in named.group_by("file", maintain_order=True).agg(pl.col("name").first()).iter_rows():
+        handles[file] = handles.get(file) or name.removeprefix("@")
+    return handles
 
 
 def _find_period(title: str, tz: ZoneInfo) -> tuple[datetime, datetime] | None:

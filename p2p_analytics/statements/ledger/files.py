@@ -133,7 +133,15 @@ def join_files(balances: Iterable[Balance], others: Iterable[OtherRow] = ()) -> 
 
     A file follows the one that ends last of those before it; none follows a file that another one replaces.
     """
-    listed = sorted(balances, key=_sort_key)
+
+    def rank(balance: Balance) -> tuple[object, ...]:
+        words = tuple((word is None, word or "") for word in (balance.account, balance.currency))
+        instants = tuple((each is None, each.timestamp() if each else 0) for each in balance.period)
+        cents = tuple((each is None, each or 0) for each in (balance.opening, balance.moved, balance.closing))
+        content = strip_label(balance.file), *cents, len(balance.rows)  # labels depend on the order of imports
+        return (*words, balance.subaccount, *instants, *content, balance.file, balance.format)
+
+    listed = sorted(balances, key=rank)
     replaced = {id(balance) for balance in find_replaced(listed)}
     covered = _Covered(listed, others)
     joined: list[tuple[Balance, Seam]] = []
@@ -181,14 +189,6 @@ def find_replaced(balances: Sequence[Balance], cut_off: Collection[str] = ()) ->
         )
 
     return [balance for balance in balances if is_replaced(balance)]
-
-
-def _sort_key(balance: Balance) -> tuple[object, ...]:
-    words = tuple((word is None, word or "") for word in (balance.account, balance.currency))
-    instants = tuple((each is None, each.timestamp() if each else 0) for each in balance.period)
-    cents = tuple((each is None, each or 0) for each in (balance.opening, balance.moved, balance.closing))
-    content = strip_label(balance.file), *cents, len(balance.rows)  # labels depend on the order of imports
-    return (*words, balance.subaccount, *instants, *content, balance.file, balance.format)
 
 
 def _find_owner(balance: Balance) -> tuple[object, ...]:

@@ -315,34 +315,27 @@ def _make_ids(rows: pl.DataFrame, files: Sequence[FileInfo], books: Mapping[str,
         before = counts.with_columns(before=pl.col("number").cum_sum().over(key) - pl.col("number")).drop("number")
         joined = found.join(before, on=[*key, "book"], how="left", nulls_equal=True, maintain_order="left")
         found = joined.with_columns(number=pl.col("number") + pl.col("before"))
-    found = _fill_balances(found)
+    lacks, stated = (found.filter(found["balance_cents"].is_null() == is_null) for is_null in (True, False))
+    if len(lacks) and len(stated):  # the nth row without a balance takes that of the nth equal row in another file
+        stated = stated.select("file", *_BASE, "balance_cents", "number")
+        rank = pl.int_range(1, pl.len() + 1).over("file", *_BASE, order_by=["number", "balance_cents"])
+        later = (
+            lacks.select("file", *_BASE)
+            .unique()
+            .join(stated.drop("file").unique(), on=_BASE)
+            .join(stated, on=stated.columns, how="anti")
+            .select("file", *_BASE, pl.col("balance_cents", "number").name.prefix("later_"), rank=rank)
+        )
+        keys = {"left_on": ["file", *_BASE, "number"], "right_on": ["file", *_BASE, "rank"]}
+        found = found.join(later, **keys, how="left", maintain_order="left").with_columns(
+            number=pl.when(pl.col("balance_cents").is_null())
+            .then(pl.coalesce("later_number", "number"))
+            .otherwise("number"),
+            balance_cents=pl.coalesce("balance_cents", "later_balance_cents"),
+        )
     content = pl.concat_str("base", pl.col("balance_cents").cast(pl.String).fill_null(_NULL), separator=_SEPARATOR)
     found = found.select("service", _hash_contents(found.select(content).to_series(), 16), "number")
     return found.select(pl.concat_str("service", "hash", "number", separator="-")).to_series()
-
-
-def _fill_balances(found: pl.DataFrame) -> pl.DataFrame:
-    """Return rows in which the nth row without a balance takes that of the nth equal row in another file."""
-    lacks = found.filter(pl.col("balance_cents").is_null())
-    if lacks.is_empty() or len(lacks) == len(found):
-        return found
-    stated = found.filter(pl.col("balance_cents").is_not_null()).select("file", *_BASE, "balance_cents", "number")
-    later = (
-        lacks.select("file", *_BASE)
-        .unique()
-        .join(stated.drop("file").unique(), on=_BASE)
-        .join(stated, on=stated.columns, how="anti")
-        .with_columns(rank=pl.int_range(1, pl.len() + 1).over("file", *_BASE, order_by=["number", "balance_cents"]))
-        .rename({"balance_cents": "later_balance", "number": "later_number"})
-    )
-    joined = found.join(
-        later, left_on=["file", *_BASE, "number"], right_on=["file", *_BASE, "rank"], how="left", maintain_order="left"
-    )
-    is_later = pl.col("balance_cents").is_null() & pl.col("later_balance").is_not_null()
-    return joined.with_columns(
-        pl.when(is_later).then("later_number").otherwise("number").alias("number"),
-        pl.coalesce("balance_cents", "later_balance").alias("balance_cents"),
-    )
 
 
 def _separate_ids(rows: pl.DataFrame, repeating: Sequence[str]) -> pl.DataFrame:

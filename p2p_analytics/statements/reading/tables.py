@@ -77,53 +77,42 @@ class _Body(NamedTuple):
     line: int
 
 
-class Opened(NamedTuple):
-    """The text of a file, and the part below its first header; None of a JSON history."""
-
-    text: Text
-    body: _Body | None
-
-
-def open_text(content: bytes, name: str, finder: HeaderFinder) -> Opened:
-    """Return the text of a file, and the part below its first header.
+def split_file(content: bytes, name: str, finder: HeaderFinder) -> tuple[list[Part], bool]:
+    """Return the parts of a file, one for each header, and whether its text had to be read as Windows-1252.
 
     A NoHeaderError lists the columns if none of the first lines is the header of a known format.
     """
-    if content.startswith(ZIPPED):  # a workbook: the first sheet with a known header, else the error names its columns
+    rounded_line, is_book = None, content.startswith(ZIPPED)
+    if is_book:  # the first sheet with a known header, else the error names the columns of the first one
         sheets = read_sheets(content, name)
-        chosen = next((sheet for sheet in sheets if has_csv_header(sheet.utf8, finder)), sheets[0])
-        text = to_utf8(chosen.utf8, name)
-        body = _find_header(text.utf8, name, finder)
-        if chosen.rounded_line is not None:
-            raise StatementError(
-                f"{name}, line {chosen.rounded_line}: a number has more than the 15 digits that a workbook keeps, so "
-                "the last ones are lost: download the CSV file instead."
-            )
-        return Opened(text, body)
+        content, rounded_line = next((sheet for sheet in sheets if has_csv_header(sheet.utf8, finder)), sheets[0])
     text = to_utf8(content, name)
-    if begins_as_json(content) and not has_csv_header(content, finder):
-        return Opened(text, None)
-    return Opened(text, _find_header(text.utf8, name, finder))
-
-
-def split_file(opened: Opened, name: str, finder: HeaderFinder) -> list[Part]:
-    """Return the parts of a file, one for each header."""
-    body = opened.body
-    if body is None:  # the transactions of a JSON history: ``line`` is the number of the transaction, from 1
+    if not is_book and begins_as_json(content) and not has_csv_header(content, finder):
         header = finder.find([f"{PREFIX}{field}" for field in FIELDS])
         if header is None:
             raise NoHeaderError(f"{name} is a JSON history, which a registered format of that name replaced.")
-        fields = build_cells(opened.text.utf8, name)
+        fields = build_cells(text.utf8, name)
         columns = {str(header.positions[field]): pl.Series(values) for field, values in fields.items()}
-        lines = pl.int_range(1, len(columns["0"]) + 1, eager=True)
-        return [Part(name, header, [], pl.DataFrame({LINE: lines, **columns}))]
+        lines = pl.int_range(1, len(columns["0"]) + 1, eager=True)  # the number of the transaction
+        return [Part(name, header, [], pl.DataFrame({LINE: lines, **columns}))], text.is_windows
+    body = _find_header(text.utf8, name, finder)
+    if rounded_line is not None:
+        raise StatementError(
+            f"{name}, line {rounded_line}: a number has more than the 15 digits that a workbook keeps, so "
+            "the last ones are lost: download the CSV file instead."
+        )
+    return [*(_read_regular_part(body, name, finder) or _read_rows(body, name, finder))], text.is_windows
+
+
+def _read_regular_part(body: _Body, name: str, finder: HeaderFinder) -> list[Part]:
+    """Return the only part of a text with regular rows below one header; nothing of other texts."""
     count, width = body.utf8.count(b"\n") + 1, len(body.header.names)
     if count <= _MOST_ROWS and count * width <= _MOST_FILE_CELLS:
         cells = read_regular(body.utf8, body.line, width, body.delimiter)
         first = str(body.header.positions[next(iter(body.header.format.required))])
         if cells is not None and not finder.has_names(cells[first]):
             return [Part(name, body.header, body.preamble, cells)]
-    return list(_read_rows(body, name, finder))
+    return []
 
 
 def has_header(content: bytes, finder: HeaderFinder) -> bool:
@@ -401,7 +390,6 @@ _MARKS: Final = (
 _BEFORE_JSON: Final = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
 _START: Final = 2**16  # bytes that show whether a damaged file is a statement
 _SAMPLE: Final = 512  # bytes that decide whether a file without a mark is UTF-16
-_PIECE: Final = 2**20  # bytes that are decoded at a time
 _OTHERS: Final = (  # the first bytes of files of other kinds
     (b"%PDF-", "a PDF"),
     (ZIPPED, "a workbook of a spreadsheet, or another zip archive"),
@@ -450,7 +438,7 @@ def to_utf8(content: bytes, name: str) -> Text:
     utf8, is_windows = content[start:], False
     try:
         if encoding == "utf-8":
-            _require_utf8(utf8)
+            str(memoryview(utf8), "utf-8")
         else:
             utf8 = utf8.decode(encoding).encode()
     except UnicodeDecodeError as error:
@@ -469,18 +457,6 @@ def to_utf8(content: bytes, name: str) -> Text:
         line = utf8.count(b"\n", 0, position) + 1
         raise StatementError(f"{name}, line {line}: there is a NUL character, so the file is damaged or is not text.")
     return Text(_LATER_MARKS.sub(rb"\1", utf8) if codecs.BOM_UTF8 in utf8 else utf8, is_windows)
-
-
-def _require_utf8(utf8: bytes) -> None:
-    """Raise a UnicodeDecodeError if bytes are not UTF-8. Decoding pieces takes little memory."""
-    view, start = memoryview(utf8), 0
-    while start < len(utf8):
-        end = utf8.find(b"\n", start + _PIECE) + 1 or len(utf8)
-        try:
-            str(view[start:end], "utf-8")
-        except UnicodeDecodeError as error:
-            raise UnicodeDecodeError("utf-8", utf8, start + error.start, start + error.end, error.reason) from None
-        start = end
 
 
 def begins_as_json(content: bytes) -> bool:

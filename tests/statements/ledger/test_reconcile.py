@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -11,10 +11,6 @@ import pytest
 
 from p2p_analytics.statements.ledger.reconcile import RECONCILIATION, find_explanations, reconcile
 from support.statements.rows import describe_files, make_file
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 JUNE = datetime(2021, 6, 12, tzinfo=UTC)
 # Opening 100.00 - 18.00 + 138.00 - 37.00 + 50.00 = 233.00; 60.00 came from a bank, 8.78 is pending.
