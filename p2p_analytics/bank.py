@@ -65,6 +65,7 @@ _COMPACT: Final = r"^\s*((?:19|20)\d\d)(\d\d)(\d\d)\s*$"
 _DOTTED: Final = re.compile(r"\s*\d{1,2}\.\d{1,2}\.\d{2,4}")
 _IN_BRACKETS: Final = r"^\s*\(([^()a-zA-Z]*)\)\s*$"
 _UTC: Final = find_zone("UTC")
+_UNCLEAR: Final = "can be month/day or day/month: pass day_first=True or day_first=False"
 
 
 class Candidate(NamedTuple):
@@ -328,7 +329,19 @@ def read_bank(bank: object, columns: Mapping[str, str] | None, *, day_first: boo
     sheet = _read_frame(bank, named) if hasattr(bank, "columns") else _read_file(bank, named)
     cents = _read_amounts(sheet)
     booked = [at for at, amount in enumerate(cents) if amount is not None]
-    days = _read_days(sheet, booked, day_first=day_first)
+    cells = pl.Series([sheet.columns["date"][row] for row in booked], dtype=pl.String)
+    text = cells.str.replace(_SHORT_YEAR, "${1}20${2}").str.replace(_COMPACT, "${1}-${2}-${3}")
+    orders = [ORDERS[day_first]] if day_first is not None else list_orders(text)
+    if day_first is None and len(text) and all(map(_DOTTED.match, text.drop_nulls())):
+        orders = ["dmy"]
+    readings = [parse_instants(text, tz=_UTC, order=order).dt.date() for order in orders or ORDERS[:1]]
+    days = readings[0]
+    for is_wrong, fault in (
+        (days.is_null(), "is not a date"),
+        *((days != other, _UNCLEAR) for other in readings[1:]),
+    ):
+        if is_wrong.any():
+            raise _describe_cell(sheet, "date", booked[is_wrong.arg_true()[0]], fault)
     empty: list[str | None] = [None] * len(cents)
     descriptions, currencies = (sheet.columns.get(name, empty) for name in ("description", "currency"))
     codes = [(cell or "").strip().upper() for cell in currencies]
@@ -342,7 +355,7 @@ def read_bank(bank: object, columns: Mapping[str, str] | None, *, day_first: boo
             cents[at] or 0,
             codes[at] if is_code[at] else None,
         )
-        for at, day in zip(booked, days, strict=True)
+        for at, day in zip(booked, days.cast(pl.Int32), strict=True)
     ]
 
 
@@ -451,26 +464,6 @@ def _read_money(sheet: _Sheet, field: str) -> list[int | None]:
     if len(unreadable):
         raise _describe_cell(sheet, field, unreadable[0], "is not an amount")
     return cents.to_list()
-
-
-def _read_days(sheet: _Sheet, at: list[int], *, day_first: bool | None) -> list[int]:
-    """Return the days of some rows, counted from 1970."""
-    cells = pl.Series([sheet.columns["date"][row] for row in at], dtype=pl.String)
-    text = cells.str.replace(_SHORT_YEAR, "${1}20${2}").str.replace(_COMPACT, "${1}-${2}-${3}")
-    orders = [ORDERS[day_first]] if day_first is not None else list_orders(text)
-    if day_first is None and len(text) and all(map(_DOTTED.match, text.drop_nulls())):
-        orders = ["dmy"]
-    readings = [parse_instants(text, tz=_UTC, order=order).dt.date() for order in orders or ORDERS[:1]]
-    days = readings[0]
-    unreadable = days.is_null().arg_true()
-    if len(unreadable):
-        raise _describe_cell(sheet, "date", at[unreadable[0]], "is not a date")
-    for other in readings[1:]:
-        unclear = (days != other).arg_true()
-        if len(unclear):
-            advice = "can be month/day or day/month: pass day_first=True or day_first=False"
-            raise _describe_cell(sheet, "date", at[unclear[0]], advice)
-    return days.cast(pl.Int32).to_list()
 
 
 def _describe_cell(sheet: _Sheet, field: str, row: int, fault: str) -> StatementError:

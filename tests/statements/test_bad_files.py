@@ -348,6 +348,6 @@ def test_several_accounts_are_named() -> None:
 def test_a_process_forked_after_polars_ran_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the first query of Polars, which would wait for threads that the process does not have."""
     monkeypatch.setattr("p2p_analytics.forks.is_marked", lambda: True)
-    monkeypatch.setattr("p2p_analytics.statements._statements.has_zone", lambda name: pytest.fail(name))
+    monkeypatch.setattr("p2p_analytics.statements._statements.has_zone", pytest.fail)
     with pytest.raises(ConfigurationError, match="This process was forked after its parent loaded Polars"):
         p2p.read_statements(GOOD, tz="Europe/Berlin")

@@ -156,8 +156,8 @@ def parse_instants(
     if cells.null_count() == len(cells):
         return pl.Series(cells.name, [None] * len(cells), pl.Datetime("us", "UTC"))
     if zones is None and cells.str.contains(_COMMON).all():
-        local = cells.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False)
-        return _convert(pl.DataFrame([local.alias("local")]), tz.key or "UTC").alias(cells.name)
+        common = cells.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False)
+        return _convert(common.to_frame("local"), tz.key or "UTC").alias(cells.name)
     groups = _number_months(_use_plain_characters(cells)).str.extract_groups(_MOMENT).struct.unnest()
     (year, _, month, day, one, two, late_year, hour, minute, second, fraction, half, zone) = (
         pl.col(name) for name in groups.columns
@@ -171,10 +171,10 @@ def parse_instants(
     hours = pl.when(half.is_null()).then(number).otherwise(of_half).cast(pl.String).str.zfill(2)
     date = [pl.coalesce(year, late_year), pl.coalesce(month, first), pl.coalesce(day, last)]
     micros = fraction.fill_null("").str.slice(0, 6).str.pad_end(6, "0")
-    text = pl.format("{}-{}-{} {}:{}:{}.{}", *date, hours, minute.fill_null("00"), second.fill_null("00"), micros)
+    moment = pl.format("{}-{}-{} {}:{}:{}.{}", *date, hours, minute.fill_null("00"), second.fill_null("00"), micros)
     if zones is not None:
         zone = pl.coalesce(zone, pl.lit(zones.cast(pl.String).str.strip_chars().replace("", None)))
-    local = text.str.to_datetime("%Y-%m-%d %H:%M:%S%.6f", time_unit="us", strict=False)  # null without date or hour
+    local = moment.str.to_datetime("%Y-%m-%d %H:%M:%S%.6f", time_unit="us", strict=False)  # null without date or hour
     return _read_zones(groups.select(local=local, zone=zone), tz).alias(cells.name)
 
 

@@ -331,7 +331,15 @@ def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl
     money = read_money(in_cents, names, problems, decimal=own.decimal)
     amount = next(name for name in _AMOUNTS if name in own.columns)
     problems += list_problems(list_places(table), is_bitcoin, cells[amount], field=amount, code="bitcoin_amount")
-    dates = _read_moments(own, table, problems)
+    moment = pl.when(pl.col("date").is_not_null()).then(pl.concat_str("date", "time", separator=" ", ignore_nulls=True))
+    order: Order | None = own.order or (None if is_english(table) else "dmy")
+    zones = cells["zone"] if "zone" in own.columns else None
+    moments = cells.select(pl.coalesce("date_time", moment, "started").alias("date"), "started")
+    dates = start = read_dates(table, moments["date"], problems, order=order, zones=zones)
+    if "started" in own.columns:
+        faults: list[Problem] = []
+        start = read_dates(table, moments["started"], faults, order=order, zones=zones, field="started")
+        problems += [each for each in faults if each.code != "ambiguous_date"]
     status = pl.repeat(str(Status.SETTLED), len(cells), eager=True).alias("status")
     header = {normalize_name(name) for name in table.header}
     if cells["status"].count() or not header.isdisjoint(map(normalize_name, own.columns.get("status", ()))):
@@ -346,7 +354,7 @@ def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl
         pl.when(pl.lit(is_bitcoin)).then(pl.lit("asset")).when(is_balance).then(pl.lit("notice"))
         .otherwise(pl.coalesce(*kinds, pl.lit(own.kind))).alias("kind")
     ).to_series()  # fmt: skip
-    frame = cells.with_columns([*money, *absent]).with_columns([*dates, status, currency, kind])
+    frame = cells.with_columns([*money, *absent]).with_columns(dates, start.alias("start"), status, currency, kind)
     product = pl.col("product").str.to_lowercase()
     main = product.filter(product.str.contains(own.main_product or "^$")).first()
     main = pl.coalesce(main, product.drop_nulls().first()).over("file")
@@ -356,21 +364,6 @@ def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl
         is_main=(product == main).fill_null(value=True),  # the product of the file that the balance is of
         payment_id="id",
     )
-
-
-def _read_moments(own: ColumnFormat, table: Table, problems: list[Problem]) -> list[pl.Series]:
-    """Return ``date`` and ``start`` of each row."""
-    cells = table.cells
-    moment = pl.when(pl.col("date").is_not_null()).then(pl.concat_str("date", "time", separator=" ", ignore_nulls=True))
-    order: Order | None = own.order or (None if is_english(table) else "dmy")
-    zones = cells["zone"] if "zone" in own.columns else None
-    texts = cells.select(pl.coalesce("date_time", moment, "started").alias("date"), "started")
-    dates = start = read_dates(table, texts["date"], problems, order=order, zones=zones)
-    if "started" in own.columns:
-        faults: list[Problem] = []
-        start = read_dates(table, texts["started"], faults, order=order, zones=zones, field="started")
-        problems += [each for each in faults if each.code != "ambiguous_date"]
-    return [dates, start.alias("start")]
 
 
 def _read_amounts(own: ColumnFormat, table: Table, frame: pl.DataFrame, problems: list[Problem]) -> pl.Series:

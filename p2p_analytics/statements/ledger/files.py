@@ -206,8 +206,8 @@ def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
     is_double = is_overlap and not common
     if is_double:  # both have rows in the days of both, and half of the rows of one; a month can have some of the next
         dates = [each.rows["date"] for each in (before, balance)]
-        start, end = max(each.min() for each in dates), min(each.max() for each in dates)  # type: ignore[type-var]
-        counts = [each.is_between(start, end).sum() for each in dates]
+        shared = max(each.min() for each in dates), min(each.max() for each in dates)  # type: ignore[type-var]
+        counts = [each.is_between(*shared).sum() for each in dates]
         is_double = all(counts) and any(2 * count >= len(each) for count, each in zip(counts, dates, strict=True))
     rows = covered.list_others(balance, before.period.end, balance.period.start)
     moved = None if any(row.cents is None for row in rows) else sum(row.cents or 0 for row in rows)

@@ -326,8 +326,9 @@ def _make_ids(rows: pl.DataFrame, files: Sequence[FileInfo], books: Mapping[str,
             .join(stated, on=stated.columns, how="anti")
             .select("file", *_BASE, pl.col("balance_cents", "number").name.prefix("later_"), rank=rank)
         )
-        keys = {"left_on": ["file", *_BASE, "number"], "right_on": ["file", *_BASE, "rank"]}
-        found = found.join(later, **keys, how="left", maintain_order="left").with_columns(
+        left, right = (["file", *_BASE, name] for name in ("number", "rank"))
+        joined = found.join(later, left_on=left, right_on=right, how="left", maintain_order="left")
+        found = joined.with_columns(
             number=pl.when(pl.col("balance_cents").is_null())
             .then(pl.coalesce("later_number", "number"))
             .otherwise("number"),

@@ -141,9 +141,31 @@ def _check_groups(
     books: Mapping[str, Book],
 ) -> Iterator[Balance]:
     """Yield the balance of each file, account and currency, except for groups with nothing in them."""
+    known, offsets = pl.col("known_cents"), pl.col("offset_cents").drop_nulls()
+    has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents", "balance_cents").is_not_null())
+    is_row = ~pl.col("is_notice")
+    sums = ordered.group_by(_GROUP, maintain_order=True).agg(
+        transactions=is_row.sum(),
+        opening=pl.col("opening_cents").drop_nulls().first(),
+        closing=pl.col("closing_cents").drop_nulls().last(),
+        first_offset=offsets.first(),
+        last_offset=offsets.last(),
+        stated=offsets.len(),
+        high=(known // _HALF).sum(),  # two sums, because one of 64 bits could overflow
+        low=(known % _HALF).sum(),
+        largest=known.cast(pl.Float64).abs().sum(),
+        largest_balance=pl.col("balance_cents").cast(pl.Float64).abs().max(),
+        unknown=(is_row & pl.col("moved_cents").is_null()).sum(),
+        unread=(is_row & pl.all_horizontal(pl.col("moved_cents", "flow_cents").is_null())).sum(),
+        start=pl.col("date").filter(is_row).min(),
+        end=pl.col("date").filter(is_row).max(),
+        is_blank=(pl.col("is_notice") & ~has_balance).all(),
+    )
+    named = pl.concat([names, sums], how="horizontal")
+    groups = named.with_columns(pl.col("is_blank") & ~pl.col("is_blank").all().over("file"))
     every = ordered.filter(~pl.col("is_notice")).select(_TRANSACTION)
     every_move, at = every.select("payment_id", "date", "known_cents"), 0
-    for group in _sum_groups(ordered, names).iter_rows(named=True):
+    for group in groups.iter_rows(named=True):
         transactions, moves = (each.slice(at, group["transactions"]) for each in (every, every_move))
         at += len(transactions)
         if group["is_blank"]:
@@ -185,32 +207,6 @@ def _check_groups(
             stated=Period(info.period_start, info.period_end),
             rows=moves,
         )
-
-
-def _sum_groups(ordered: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per file, account and currency, in the order of their groups."""
-    known, offsets = pl.col("known_cents"), pl.col("offset_cents").drop_nulls()
-    has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents", "balance_cents").is_not_null())
-    is_row = ~pl.col("is_notice")
-    sums = ordered.group_by(_GROUP, maintain_order=True).agg(
-        transactions=is_row.sum(),
-        opening=pl.col("opening_cents").drop_nulls().first(),
-        closing=pl.col("closing_cents").drop_nulls().last(),
-        first_offset=offsets.first(),
-        last_offset=offsets.last(),
-        stated=offsets.len(),
-        high=(known // _HALF).sum(),  # two sums, because one of 64 bits could overflow
-        low=(known % _HALF).sum(),
-        largest=known.cast(pl.Float64).abs().sum(),
-        largest_balance=pl.col("balance_cents").cast(pl.Float64).abs().max(),
-        unknown=(is_row & pl.col("moved_cents").is_null()).sum(),
-        unread=(is_row & pl.all_horizontal(pl.col("moved_cents", "flow_cents").is_null())).sum(),
-        start=pl.col("date").filter(is_row).min(),
-        end=pl.col("date").filter(is_row).max(),
-        is_blank=(pl.col("is_notice") & ~has_balance).all(),
-    )
-    named = pl.concat([names, sums], how="horizontal")
-    return named.with_columns(pl.col("is_blank") & ~pl.col("is_blank").all().over("file"))
 
 
 def _add_up(group: Mapping[str, Any]) -> tuple[Any, Any, Any]:
@@ -336,7 +332,7 @@ def _list_problems(joined: Sequence[tuple[Balance, Seam]]) -> list[Problem]:
             remarks = (balance.remarks or "").rstrip(".").lower()
             problem = _describe(balance, DOES_NOT_ADD_UP, balance.period, remarks, balance.explaining)
             problems.append(problem._replace(cents=balance.difference or None))
-    problems += [problem for balance, seam in standing if (problem := _describe_gap(balance, seam))]
+    problems += [gap for balance, seam in standing if (gap := _describe_gap(balance, seam))]
     of_balances = {later: earlier for earlier, later in find_equal_balances([balance for balance, _ in joined])}
     for at, (balance, seam) in enumerate(joined):
         before, reason = (seam.before, "days") if seam.is_double else (None, "balances")

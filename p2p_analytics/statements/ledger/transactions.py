@@ -35,9 +35,20 @@ _TEXTS: Final = (
     "type", "note", "from_name", "to_name", "counterparty_name", "counterparty_username", "counterparty_id",
     "funding_source", "destination",
 )  # fmt: skip
-_STATE: Final = ("status", *_KIND, "flow_cents", "direction", "currency", "minute")
-_CONTENT: Final = (*_STATE, *_TEXTS, *_MONEY, "date", "file")
-_ORDER: Final = "order"  # begins the names of the columns by which rows are ordered
+_US: Final = pl.col("date").dt.epoch("us")
+_SECOND_US, _MINUTE_US = 1_000_000, 60_000_000
+_AT_MINUTE: Final = _US // _MINUTE_US
+_STATE: Final = ("status", *_KIND, "flow_cents", "direction", "currency")
+_CONTENT: Final = (*_TEXTS, *_MONEY, "date", "file")
+# What orders the rows of a payment: the higher, the earlier.
+_STATUS: Final = pl.col("status").cast(pl.String)
+_IS_FINAL: Final = _STATUS.ne(Status.PENDING.value).fill_null(value=False)
+_PRECISION: Final = (_US % _MINUTE_US >= _SECOND_US).cast(pl.Int8) + (_US % DAY_US != 0).cast(pl.Int8)
+_IS_SOUND: Final = pl.col(ADDS_UP) & _STATUS.eq(Status.SETTLED.value)
+_TRUST: Final = pl.when(_IS_SOUND).then(2).when(~pl.col(ADDS_UP)).then(0).otherwise(1)
+# Whole units look rounded, unless the file adds up.
+_HAS_CENTS: Final = (pl.col("flow_cents") % 100 != 0) | (_TRUST == 2)  # noqa: PLR2004
+_FILE_NAME: Final = pl.col("file").cast(pl.String).str.replace_all(LABEL, "")
 
 
 def describe_files(rows: pl.DataFrame, every: pl.DataFrame, balances: Iterable[Balance]) -> pl.DataFrame:
@@ -62,7 +73,7 @@ def describe_files(rows: pl.DataFrame, every: pl.DataFrame, balances: Iterable[B
 def unite_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
     """Return one row per payment with the values that count, and the rows that contradict another one as problems."""
     columns = [name for name in rows.columns if name not in _PLACE or name == ADDS_UP]
-    distinct = _sort(_rank(rows)).unique(columns, keep="first", maintain_order=True)
+    distinct = _sort(rows).unique(columns, keep="first", maintain_order=True)
     by_money = _sort(distinct, by_money=True)
     is_known = (pl.col("kind").cast(pl.String) != UNKNOWN).fill_null(value=True).cast(pl.Int8)
     is_kept = pl.col("flow_cents").eq_missing(pl.col("flow_cents").first())
@@ -79,43 +90,28 @@ def unite_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
     return united, _list_contradictions(distinct, by_money)
 
 
-def _rank(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows with the columns by which they are ordered and classed."""
-    us = pl.col("date").dt.epoch("us")
-    minute = 60_000_000
-    is_final = (pl.col("status").cast(pl.String) != Status.PENDING.value).fill_null(value=False)
-    is_settled = pl.col("status").cast(pl.String) == Status.SETTLED.value
-    precision = (us % minute >= minute // 60).cast(pl.Int8) + (us % DAY_US != 0).cast(pl.Int8)
-    trust = pl.when(pl.col(ADDS_UP) & is_settled).then(2).when(~pl.col(ADDS_UP)).then(0).otherwise(1)
-    return rows.with_columns(
-        (us // minute).alias("minute"),
-        is_final.alias(f"{_ORDER}_final"),
-        precision.alias(f"{_ORDER}_precision"),
-        pl.col("file").cast(pl.String).str.replace_all(LABEL, "").alias(f"{_ORDER}_name"),
-        pl.col("flow_cents").is_not_null().alias(f"{_ORDER}_known"),
-        trust.alias(f"{_ORDER}_trust"),
-        # Whole units look rounded, unless the file adds up.
-        ((pl.col("flow_cents") % 100 != 0) | (trust == 2)).alias(f"{_ORDER}_cents"),  # noqa: PLR2004
-    )
-
-
-def _sort(ranked: pl.DataFrame, *, by_money: bool = False) -> pl.DataFrame:
+def _sort(rows: pl.DataFrame, *, by_money: bool = False) -> pl.DataFrame:
     """Return rows by payment, and in the order of their values or of their money."""
-    order = ("known", "trust", "final", "cents", "precision") if by_money else ("final", "precision")
-    named = [f"{_ORDER}_{name}" for name in order]
-    keys: list[str | pl.Expr] = [*KEY, *named, END, f"{_ORDER}_name", "line"]
-    descending = [False] * len(KEY) + [True] * (len(named) + 2) + [False]
-    if ranked.select(pl.struct(*KEY, END, f"{_ORDER}_name", "line").is_duplicated().any()).item():
+    order = [pl.col("flow_cents").is_not_null(), _TRUST, _IS_FINAL, _HAS_CENTS, _PRECISION]
+    own = [*(order if by_money else [_IS_FINAL, _PRECISION]), pl.col(END), _FILE_NAME]
+    keys: list[str | pl.Expr] = [*KEY, *own, "line"]
+    descending = [False] * len(KEY) + [True] * len(own) + [False]
+    if rows.select(pl.struct(*KEY, END, _FILE_NAME.alias("name"), "line").is_duplicated().any()).item():
         # Files of one name, which differ in their content only.
-        keys += [pl.col(name).cast(pl.String) if ranked[name].dtype == pl.Categorical else name for name in _CONTENT]
-        descending += [True] * len(_CONTENT)
-    return ranked.sort(keys, descending=descending, nulls_last=True)
+        texts = {
+            name: pl.col(name).cast(pl.String) if rows[name].dtype == pl.Categorical else pl.col(name)
+            for name in (*_STATE, *_CONTENT)
+        }
+        keys += [*(texts[name] for name in _STATE), _AT_MINUTE, *(texts[name] for name in _CONTENT)]
+        descending += [True] * (len(_STATE) + 1 + len(_CONTENT))
+    return rows.sort(keys, descending=descending, nulls_last=True)
 
 
 def _list_contradictions(distinct: pl.DataFrame, by_money: pl.DataFrame) -> list[Problem]:
     """Return a problem for each further amount or date of a payment, which names the row that counts."""
     # A pending payment has another date than the completed one, and rows of no file have the date of the service.
-    dated = distinct.filter(pl.col(f"{_ORDER}_final"), pl.col(END) > EPOCH, pl.col("minute").is_not_null())
+    is_dated = _IS_FINAL & (pl.col(END) > EPOCH) & pl.col("date").is_not_null()
+    dated = distinct.filter(is_dated).with_columns(minute=_AT_MINUTE)
     problems = []
     for rows, value, column, code in (
         (by_money.filter(pl.col("flow_cents").is_not_null()), "flow_cents", "flow_cents", "other_amount"),

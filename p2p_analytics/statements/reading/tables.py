@@ -364,8 +364,8 @@ def read_regular(body: bytes, line: int, width: int, delimiter: str) -> pl.DataF
     ends = np.flatnonzero(pc.fill_null(pc.equal(table["0"], _END), fill_value=False).to_numpy())
     if begins[ends].tolist() != [count]:
         return None
-    cells: Any = pl.from_arrow(table.add_column(0, LINE, pa.array(begins + line, pa.int64())))
-    return cells[: ends[0]]
+    cells = pl.from_arrow(table.add_column(0, LINE, pa.array(begins + line, pa.int64())))
+    return cells[: ends[0]] if isinstance(cells, pl.DataFrame) else None
 
 
 def to_frame(lines: Sequence[int], rows: Sequence[Sequence[str]], width: int) -> pl.DataFrame:
