@@ -195,7 +195,7 @@ def list_other_accounts(problems: pd.DataFrame, payments: pd.DataFrame) -> tuple
 def find_common_handle(statements: Statements) -> str | None:
     """Return the handle that can be the account of all statements, if only the user knows whether it is.
 
-    That is the only handle, of a holder whose name no file shows, beside one account that is a name.
+    That is the only handle, beside one account that is a name; no file shows the name of its holder.
     """
     holders = {account: statements.get_holder(account).user for account in statements.accounts}
     handles = [account for account, user in holders.items() if user.username is not None]

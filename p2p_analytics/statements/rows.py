@@ -22,7 +22,7 @@ SERVICE: Final = "statement"
 
 NOTICE: Final = "notice"
 UNKNOWN: Final = "unknown"
-"""The kinds of rows that are not transactions, and of types that nobody knows."""
+"""The kinds of rows that are not transactions, and of unknown types."""
 
 TEXT: Final = "text"
 WHOLE: Final = "whole"

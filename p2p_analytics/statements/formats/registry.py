@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import polars as pl
 
 from p2p_analytics.errors import ConfigurationError, describe_type
-from p2p_analytics.statements.formats import _paypal, _service_csv, service_json, services
+from p2p_analytics.statements.formats import _paypal, _service_csv, _services, service_json
 from p2p_analytics.statements.formats.format import StatementFormat, normalize_name
 from p2p_analytics.statements.rows import SERVICE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_MODULES: Final = (_service_csv, service_json, _paypal, services)
+_MODULES: Final = (_service_csv, service_json, _paypal, _services)
 _BUILT_IN: Final[tuple[StatementFormat, ...]] = tuple(
     each for module in _MODULES for each in vars(module).values() if isinstance(each, StatementFormat)
 )

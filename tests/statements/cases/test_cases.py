@@ -93,7 +93,7 @@ def test_rows_of_a_case(files, account, columns, rows):
     ],
 )
 def test_cases_reconcile(files, account, count):
-    """With so many rows."""
+    """With this number of rows."""
     found = p2p.read_statements([_CASES / f"{name}.csv" for name in files.split()], account=account)
     assert len(found.payments) == (count or len(found.payments))
     assert found.reconciliation["difference_cents"].fillna(0).eq(0).all()

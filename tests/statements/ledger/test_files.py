@@ -353,16 +353,6 @@ def test_two_groups_with_one_friend_on_one_day(tmp_path) -> None:
     assert _list_copies(_read(tmp_path, _SPLITWISE, home, paris)) == []
 
 
-def test_equal_amounts_of_two_products(tmp_path) -> None:
-    """Interest of one moment in two accounts: nothing is lost from one row to the other, as in a copy."""
-    current = [_buy(day, 30 + day, time=" 00:00:00", shop="Interest") for day in range(1, 20)]
-    savings = [
-        _buy(day, 30 + day // 2, time=" 00:00:00", shop="Interest").replace("Current", "Savings")
-        for day in range(1, 20)
-    ]
-    assert _list_copies(_read(tmp_path, _REVOLUT, current, savings)) == []
-
-
 def test_ids_that_end_in_eight_digits(tmp_path) -> None:
     """They are not taken for ids of further amounts, which end in a hash of the amount."""
     header = "TransferWise ID,Date,Amount,Currency,Description,Payment Reference,Running Balance,Payee Name,Total fees"
