@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.bank import read_bank
+from p2p_analytics.bank._match import read_bank
 from p2p_analytics.errors import StatementError
 
 if TYPE_CHECKING:
