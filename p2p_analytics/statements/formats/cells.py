@@ -36,10 +36,7 @@ ORDERS: Final[tuple[Order, ...]] = ("mdy", "dmy")
 _SPACES: Final = "[\u00a0\u1680\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff\t\r\n]"
 _MINUS: Final = "[\u2010-\u2015\u2212\ufe63\uff0d]"
 _SYMBOL: Final = r"(?:[A-Za-z]{0,3}\p{Sc}|[A-Z]{3}|kr\.?|zł|Kč|Ft|Rs\.?)"
-# The spelling of the service, which needs no regular expression with groups.
-_DOLLARS: Final = r"^(?:[-+] )?\$[0-9]{1,3}(?:,[0-9]{3})*\.[0-9]{2}$"
 _WITH_POINTS: Final = r"^\s*[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"
-_FEW: Final = 4  # cells for each distinct one, above which only the distinct ones are read
 
 _DATE: Final = (
     r"(?:((?:19|20|21)[0-9]{2})([-/.])([0-9]{1,2})[-/.]([0-9]{1,2})"
@@ -91,21 +88,6 @@ def parse_money(cells: pl.Series, *, decimal_comma: bool = False, symbol: str | 
         Int64; null for a cell without text, with "(None)" or with other text, and for amounts beyond 64 bits.
     """
     cells = cells.cast(pl.String)
-    if cells.null_count() == len(cells):
-        return pl.Series(cells.name, [None], pl.Int64).new_from_index(0, len(cells))
-    if symbol == "$" and not decimal_comma and cells.str.contains(_DOLLARS).all():
-        digits = cells.str.replace_many(["$", ",", " ", ".", "+"], [""] * 5)
-        cents = digits.cast(pl.Int64, strict=False)
-        return cents.set(cents < -LARGEST_CENTS, None)
-    distinct = cells.unique()
-    if len(distinct) * _FEW < len(cells):
-        values = _parse_each(distinct, decimal_comma=decimal_comma, symbol=symbol)
-        return cells.replace_strict(distinct, values, return_dtype=pl.Int64)
-    return _parse_each(cells, decimal_comma=decimal_comma, symbol=symbol)
-
-
-def _parse_each(cells: pl.Series, *, decimal_comma: bool, symbol: str | None) -> pl.Series:
-    """Return amounts of any spelling as whole cents, as `parse_money` does."""
     currency = _SYMBOL if symbol is None else re.escape(symbol)
     thousands, decimal = ("[. '’]", ",") if decimal_comma else ("[, '’]", r"\.")  # noqa: RUF001 - Swiss thousands
     whole_part = rf"[0-9]{{1,3}}(?:{thousands}[0-9]{{3}})+|[0-9]+"

@@ -49,6 +49,21 @@ _TRUST: Final = pl.when(_IS_SOUND).then(2).when(~pl.col(ADDS_UP)).then(0).otherw
 # Whole units look rounded, unless the file adds up.
 _HAS_CENTS: Final = (pl.col("flow_cents") % 100 != 0) | (_TRUST == 2)  # noqa: PLR2004
 _FILE_NAME: Final = pl.col("file").cast(pl.String).str.replace_all(LABEL, "")
+_NAMED: Final = ("account", "counterparty_name")
+_FLOW: Final = pl.col("flow_cents")
+_HAS_SIGN: Final = (_FLOW != 0).fill_null(value=False)
+# Names say who the counterparty is, and no id does.
+_HAS_NAMES: Final = pl.any_horizontal(pl.col("from_name", "to_name").is_not_null()) & pl.all_horizontal(
+    pl.col("counterparty_username", "counterparty_id").is_null()
+)
+# The actor of a payment sends the money, the actor of a charge receives it; null for other rows and without a sign.
+_IS_ACTOR: Final = pl.when(_FLOW != 0).then((_FLOW > 0) == (pl.col("action") == Action.CHARGE.value))
+_OWN_NAME: Final = pl.when(_IS_ACTOR).then("from_name").when(~_IS_ACTOR).then("to_name")
+_OTHER_NAME: Final = pl.when(_IS_ACTOR).then("to_name").when(~_IS_ACTOR).then("from_name")
+COUNTERPARTY: Final = pl.coalesce(
+    "counterparty_name", _OTHER_NAME, pl.when(_FLOW < 0).then("to_name").otherwise("from_name"), "type"
+).alias("name")
+"""The counterparty, where it is not settled the name on the other side by the sign, else the type."""
 
 
 def describe_files(rows: pl.DataFrame, every: pl.DataFrame, balances: Iterable[Balance]) -> pl.DataFrame:
@@ -150,23 +165,6 @@ def sort_newest_first(rows: pl.DataFrame) -> pl.Series:
     keys = ["date", pl.col("payment_id").str.len_bytes(), "payment_id", "account"]
     by_all = same.sort(keys, descending=[True, True, True, False], nulls_last=True, maintain_order=True)
     return order.scatter(tied, by_all["place"])
-
-
-_NAMED: Final = ("account", "counterparty_name")
-_FLOW: Final = pl.col("flow_cents")
-_HAS_SIGN: Final = (_FLOW != 0).fill_null(value=False)
-# Names say who the counterparty is, and no id does.
-_HAS_NAMES: Final = pl.any_horizontal(pl.col("from_name", "to_name").is_not_null()) & pl.all_horizontal(
-    pl.col("counterparty_username", "counterparty_id").is_null()
-)
-# The actor of a payment sends the money, the actor of a charge receives it; null for other rows and without a sign.
-_IS_ACTOR: Final = pl.when(_FLOW != 0).then((_FLOW > 0) == (pl.col("action") == Action.CHARGE.value))
-_OWN_NAME: Final = pl.when(_IS_ACTOR).then("from_name").when(~_IS_ACTOR).then("to_name")
-_OTHER_NAME: Final = pl.when(_IS_ACTOR).then("to_name").when(~_IS_ACTOR).then("from_name")
-COUNTERPARTY: Final = pl.coalesce(
-    "counterparty_name", _OTHER_NAME, pl.when(_FLOW < 0).then("to_name").otherwise("from_name"), "type"
-).alias("name")
-"""The counterparty, where it is not settled the name on the other side by the sign, else the type."""
 
 
 def find_owners(rows: pl.DataFrame, key: str) -> pl.DataFrame:
