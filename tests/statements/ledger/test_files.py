@@ -146,6 +146,11 @@ def test_the_same_days_without_a_common_row() -> None:
     other = make_file("other", [4, 5, 6], opening=0, closing=15)
     assert _find_seams(one, other)[1] == ("other", "one", None, None)
     assert _find_doubles(one, other) == _find_doubles(other, one) == [("other", "one", ("days",))]
+    (problem,) = reconcile(rows := pl.concat([one, other]), describe_files(rows)).problems
+    assert problem.sentence == (
+        "is about the same days as 'one', and the files have no row in common: if they list the same transactions, "
+        "these count twice, so leave one of the files out"
+    )
     assert _find_doubles(one, other.with_columns(currency=pl.lit("EUR"))) == []
     assert _find_doubles(one, other.with_columns(account=pl.lit("theo"))) == []
 
