@@ -1,33 +1,38 @@
-"""The public function that pairs transfers with a bank account."""
+"""Pairs of a statement's transfers and the rows of a bank account, from a CSV file or a frame."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+import os
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from datetime import datetime, timedelta
-from itertools import pairwise
+from datetime import date, datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pandas as pd
+import polars as pl
 
 from p2p_analytics import settings
-from p2p_analytics.bank._bank_file import BankRow, read_bank
-from p2p_analytics.display import to_zone
-from p2p_analytics.errors import ConfigurationError, describe_type
+from p2p_analytics.display import clean_line, to_zone
+from p2p_analytics.errors import ConfigurationError, StatementError, describe_type
 from p2p_analytics.frames.own_money import is_bank_or_card
 from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, TEXT, WHOLE, require
 from p2p_analytics.history import describe_history_call
+from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, OUT_WORDS, find_bank_columns
+from p2p_analytics.statements.formats.cells import ORDERS, list_orders, parse_instants, parse_money
+from p2p_analytics.statements.formats.format import normalize_name
+from p2p_analytics.statements.reading.sources import read_path, show_name
+from p2p_analytics.statements.reading.tables import to_utf8
 from p2p_analytics.times import EPOCH, find_zone
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from zoneinfo import ZoneInfo
-
 
 BANK_MATCHES: Final[Mapping[str, str]] = {
     "account_id": TEXT,
@@ -51,6 +56,16 @@ _PAIR: Final = 3
 _TRANSFER: Final = "transfer"
 _NEEDED: Final = ("payment_id", "status", "date_created", "kind", "flow_cents")
 _OPTIONAL: Final = ("account_id", "fee_cents", "currency", "funding_source")
+_DELIMITERS: Final = (",", ";", "\t", "|")
+_HEAD_LINES: Final = 50
+_LONGEST_VALUE: Final = 100  # characters of a cell in a message
+_LONGEST_NAMES: Final = 300
+_SHORT_YEAR: Final = r"^\s*(\d{1,2}[/.]\d{1,2}[/.])(\d\d)\s*$"
+_COMPACT: Final = r"^\s*((?:19|20)\d\d)(\d\d)(\d\d)\s*$"
+_DOTTED: Final = re.compile(r"\s*\d{1,2}\.\d{1,2}\.\d{2,4}")
+_IN_BRACKETS: Final = r"^\s*\(([^()a-zA-Z]*)\)\s*$"
+_UTC: Final = find_zone("UTC")
+_UNCLEAR: Final = "can be month/day or day/month: pass day_first=True or day_first=False"
 
 
 class Candidate(NamedTuple):
@@ -72,6 +87,24 @@ class _Movement(NamedTuple):
     flow_cents: int
     fee_cents: int | None
     currency: str | None
+
+
+class BankRow(NamedTuple):
+    """One booking; the day is counted from 1970, the amount is positive for money into the bank account."""
+
+    line: int
+    day: int
+    description: str | None
+    cents: int
+    currency: str | None
+
+
+class _Sheet(NamedTuple):
+    """Columns of text by field, and the number of the line of each row."""
+
+    name: str
+    columns: dict[str, list[str | None]]
+    lines: list[int]
 
 
 def match_bank(  # noqa: PLR0913 - each is an independent option of a public function
@@ -141,48 +174,32 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
         raise ConfigurationError("names are words such as 'venmo': leave out empty ones.")
     whole_words = "|".join(rf"(?<!\w){re.escape(word.strip())}(?!\w)" for word in words) or r"(?!)"
     pattern = re.compile(whole_words, re.IGNORECASE)
-    matcher = _Matcher(rows, [bool(pattern.search(row.description or "")) for row in rows], days)
+    candidates = [Candidate(row.day, bool(pattern.search(row.description or ""))) for row in rows]
+    rows_of: dict[int, list[int]] = defaultdict(list)
+    for at, row in enumerate(rows):
+        rows_of[row.cents].append(at)
+    pairs: dict[_Movement, int] = {}  # what has a pair gets no other
+    used: set[int] = set()
     # A fee is inside the amount that left the service.
-    matcher.match(movements, lambda each: -each.flow_cents - (each.fee_cents or 0 if each.flow_cents < 0 else 0))
-    matcher.match([transfer for transfer in movements if transfer.fee_cents], lambda transfer: -transfer.flow_cents)
-    matcher.match(funded, lambda payment: payment.flow_cents, named_only=True)
-    return _build_frame(movements, matcher)
-
-
-class _Matcher:
-    """Pairs of movements and bank rows; what has a pair gets no other."""
-
-    def __init__(self, rows: list[BankRow], named: list[bool], days: int) -> None:
-        self.rows = rows
-        self.named = named
-        self._days = days
-        self.pairs: dict[_Movement, int] = {}
-        self._used: set[int] = set()
-
-    def match(
-        self, movements: Iterable[_Movement], expect: Callable[[_Movement], int], *, named_only: bool = False
-    ) -> None:
-        """Pair movements with the rows of the expected amount."""
+    net = {each: -each.flow_cents - (each.fee_cents or 0 if each.flow_cents < 0 else 0) for each in movements}
+    gross = {each: -each.flow_cents for each in movements if each.fee_cents}
+    for expected, named_only in ((net, False), (gross, False), ({each: each.flow_cents for each in funded}, True)):
         groups: dict[tuple[int, str], list[_Movement]] = defaultdict(list)
-        for movement in movements:
-            if movement not in self.pairs:
-                groups[expect(movement), movement.currency or ""].append(movement)
-        rows_of: dict[int, list[int]] = defaultdict(list)
-        for at, row in enumerate(self.rows):
-            if at not in self._used and (self.named[at] or not named_only):
-                rows_of[row.cents].append(at)
-        for cents, currency in sorted(groups):
-            same = groups[cents, currency]
-            free = [at for at in rows_of[cents] if at not in self._used]
-            rows = [at for at in free if not currency or self.rows[at].currency in {None, currency}]
-            near = [Candidate(self.rows[at].day, self.named[at]) for at in rows]
-            for one, other in assign([movement.day for movement in same], near, self._days):
-                self.pairs[same[one]] = rows[other]
-                self._used.add(rows[other])
-
-    def list_rest(self) -> list[BankRow]:
-        """Return the rows that name a payment service and have no pair."""
-        return [row for at, row in enumerate(self.rows) if self.named[at] and at not in self._used]
+        for movement, cents in expected.items():
+            if movement not in pairs:
+                groups[cents, movement.currency or ""].append(movement)
+        for (cents, currency), same in sorted(groups.items(), key=lambda group: group[0]):
+            near = [
+                at
+                for at in rows_of[cents]
+                if at not in used
+                and (candidates[at].is_named or not named_only)
+                and (not currency or rows[at].currency in {None, currency})
+            ]
+            for one, other in assign([each.day for each in same], [candidates[at] for at in near], days):
+                pairs[same[one]] = near[other]
+                used.add(near[other])
+    return _build_frame(movements, rows, candidates, pairs)
 
 
 def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], list[_Movement]]:
@@ -214,22 +231,24 @@ def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], 
             transfers.append(movement)
         elif movement.flow_cents < 0 and is_bank_or_card(row["funding_source"]):
             funded.append(movement)
-    return sorted(transfers, key=_sort_key), sorted(funded, key=_sort_key)
+    for found in (transfers, funded):
+        found.sort(key=lambda each: (each.day, each.date, each.payment_id or "", each.account_id or ""))
+    return transfers, funded
 
 
-def _sort_key(movement: _Movement) -> tuple[object, ...]:
-    return movement.day, movement.date, movement.payment_id or "", movement.account_id or ""
-
-
-def _build_frame(transfers: list[_Movement], matcher: _Matcher) -> pd.DataFrame:
-    funded = [movement for movement in matcher.pairs if movement.kind != _TRANSFER]
-    days = [row.day for row in matcher.rows]
-    first, last = (min(days), max(days)) if days else (-math.inf, math.inf)
-    lines = [_describe(None, row, "only in bank") for row in matcher.list_rest()]
-    for movement in (*transfers, *funded):
-        at = matcher.pairs.get(movement)
-        alone = "only in statement" if first <= movement.day <= last else "outside the bank file"
-        lines.append(_describe(movement, *((None, alone) if at is None else (matcher.rows[at], "paired"))))
+def _build_frame(
+    transfers: list[_Movement], rows: list[BankRow], candidates: list[Candidate], pairs: Mapping[_Movement, int]
+) -> pd.DataFrame:
+    first, last = (rows[0].day, rows[-1].day) if rows else (-math.inf, math.inf)
+    used = set(pairs.values())
+    alone = [row for at, row in enumerate(rows) if candidates[at].is_named and at not in used]
+    lines = [_describe(None, row, "only in bank") for row in alone]
+    for movement in (*transfers, *(each for each in pairs if each.kind != _TRANSFER)):
+        if (at := pairs.get(movement)) is not None:
+            lines.append(_describe(movement, rows[at], "paired"))
+        else:
+            state = "only in statement" if first <= movement.day <= last else "outside the bank file"
+            lines.append(_describe(movement, None, state))
     by_line = sorted(lines, key=lambda line: line["bank_line"] or 0)
     by_id = sorted(by_line, key=lambda line: (line["payment_id"] is None, line["payment_id"] or ""))
     lines = sorted(by_id, key=lambda line: line["date"] or line["bank_date"])  # of one instant, bank rows come last
@@ -257,46 +276,13 @@ def _describe(movement: _Movement | None, row: BankRow | None, state: str) -> di
 
 
 def assign(transfers: Sequence[int], rows: Sequence[Candidate], most_days: int) -> list[tuple[int, int]]:
-    """Return the positions of the pairs of transfers and bank rows that are at most some days apart.
+    """Return the positions of the pairs of transfers, by their days, and bank rows; both are in order of days.
 
     The pairs are as many as possible; of these assignments, those with most rows that name a payment service; of
     these, the one with the fewest days between the two of each pair, all added up. So a transfer does not always get
-    the closest row: that could leave another transfer without one.
-
-    Parameters
-    ----------
-    transfers : sequence of int
-        Day of each transfer, ascending.
-    rows : sequence of Row
-        In ascending order of their days.
-    most_days : int
-        Maximum number of days between the two of a pair.
-    """
-    pairs = []
-    for some, others in _split(transfers, rows, most_days):
-        days, near = [transfers[at] for at in some], [rows[at] for at in others]
-        pairs += [(some[one], others[other]) for one, other in _assign_near(days, near, most_days)]
-    return pairs
-
-
-def _split(transfers: Sequence[int], rows: Sequence[Candidate], most_days: int) -> list[tuple[list[int], list[int]]]:
-    """Return groups of transfers and rows that are too far from all other groups for a pair."""
-    events = sorted(
-        [(day, 0, at) for at, day in enumerate(transfers)] + [(row.day, 1, at) for at, row in enumerate(rows)]
-    )
-    groups: list[tuple[list[int], list[int]]] = [([], [])]
-    for (before, *_), (day, side, at) in pairwise([(events[0][0] if events else 0, 0, 0), *events]):
-        if day - before > most_days:
-            groups.append(([], []))
-        groups[-1][side].append(at)
-    return [group for group in groups if all(group)]
-
-
-def _assign_near(transfers: Sequence[int], rows: Sequence[Candidate], most_days: int) -> list[tuple[int, int]]:
-    """Return the best assignment, one in which no two pairs cross: to uncross two pairs never makes them longer.
-
-    For each transfer only the rows in its reach are compared: earlier rows are out of reach of all later transfers, and
-    later rows were out of reach of all transfers before.
+    the closest row: that could leave another transfer without one. No two pairs cross: to uncross them never makes them
+    longer. For each transfer only the rows in its reach are compared: earlier rows are out of reach of all later
+    transfers, and later rows were out of reach of all transfers before.
     """
     scores: list[tuple[int, int, int]] = [(0, 0, 0)]  # of the transfers so far, with the rows up to each one in reach
     begin = 0
@@ -327,3 +313,159 @@ def _assign_near(transfers: Sequence[int], rows: Sequence[Candidate], most_days:
             other -= 1
             pairs.append((one, other))
     return pairs[::-1]
+
+
+def read_bank(bank: object, columns: Mapping[str, str] | None, *, day_first: bool | None) -> list[BankRow]:
+    """Return the bookings of a bank account in the order of the file; rows without an amount are none.
+
+    Raises
+    ------
+    StatementError
+        The file cannot be read, has no such columns, or has a date or amount that cannot be read or has two meanings.
+    ConfigurationError
+        An argument is of another type or names another field.
+    """
+    named = _check_columns(columns)
+    sheet = _read_frame(bank, named) if hasattr(bank, "columns") else _read_file(bank, named)
+    cents = _read_amounts(sheet)
+    booked = [at for at, amount in enumerate(cents) if amount is not None]
+    cells = pl.Series([sheet.columns["date"][row] for row in booked], dtype=pl.String)
+    text = cells.str.replace(_SHORT_YEAR, "${1}20${2}").str.replace(_COMPACT, "${1}-${2}-${3}")
+    orders = [ORDERS[day_first]] if day_first is not None else list_orders(text)
+    if day_first is None and len(text) and all(map(_DOTTED.match, text.drop_nulls())):
+        orders = ["dmy"]
+    readings = [parse_instants(text, tz=_UTC, order=order).dt.date() for order in orders or ORDERS[:1]]
+    days = readings[0]
+    for is_wrong, fault in (
+        (days.is_null(), "is not a date"),
+        *((days != other, _UNCLEAR) for other in readings[1:]),
+    ):
+        if is_wrong.any():
+            raise _describe_cell(sheet, "date", booked[is_wrong.arg_true()[0]], fault)
+    empty: list[str | None] = [None] * len(cents)
+    descriptions, currencies = (sheet.columns.get(name, empty) for name in ("description", "currency"))
+    codes = [(cell or "").strip().upper() for cell in currencies]
+    # A column of that name can hold something else than codes.
+    is_code = [len(code) == len("USD") and code.isascii() and code.isalpha() for code in codes]
+    return [
+        BankRow(
+            sheet.lines[at],
+            day,
+            clean_line(descriptions[at]) or None,
+            cents[at] or 0,
+            codes[at] if is_code[at] else None,
+        )
+        for at, day in zip(booked, days.cast(pl.Int32), strict=True)
+    ]
+
+
+def _check_columns(columns: Mapping[str, str] | None) -> dict[str, str]:
+    named = dict(columns or {})
+    for field, name in named.items():
+        if field not in BANK_COLUMNS:
+            raise ConfigurationError(f"columns names the field {field!r}: the fields are {', '.join(BANK_COLUMNS)}.")
+        if not isinstance(name, str):
+            raise ConfigurationError(f"columns[{field!r}] is the name of a column, not {describe_type(name)}.")
+    return named
+
+
+def _read_frame(frame: Any, named: Mapping[str, str]) -> _Sheet:  # noqa: ANN401 - a pandas or Polars frame
+    """Return the columns of a frame as text; lines are counted from 1."""
+    names = [str(name) for name in frame.columns]
+    positions = find_bank_columns(names, named)
+    if positions is None:
+        raise StatementError(_describe_missing("The frame", names, named))
+    columns = {}
+    for field, position in positions.items():
+        values = (frame.iloc[:, position] if hasattr(frame, "iloc") else frame.to_series(position)).to_list()
+        columns[field] = [_to_text(value) for value in values]
+    return _Sheet("the frame", columns, list(range(1, len(frame) + 1)))
+
+
+def _to_text(value: object) -> str | None:
+    """Return a cell as text; an instant without a time of day is a date, and a missing value of any kind is None."""
+    if isinstance(value, str):
+        return value
+    if value is None or str(value) in {"<NA>", "NaT", "nan"}:
+        return None
+    if isinstance(value, datetime | date):
+        return value.isoformat()[:10]
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _read_file(path: object, named: Mapping[str, str]) -> _Sheet:
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigurationError(f"bank is a CSV file or a frame, not {describe_type(path)}.")
+    name = show_name(path)
+    text = to_utf8(read_path(path), name).utf8.decode()
+    widest: list[str] = []
+    for delimiter in _DELIMITERS:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        try:
+            for row in reader:
+                positions = find_bank_columns(row, named)
+                if positions is not None:
+                    columns: dict[str, list[str | None]] = {field: [] for field in positions}
+                    lines, before = [], reader.line_num
+                    for cells in reader:
+                        if any(cells):
+                            lines.append(before + 1)
+                            for field, position in positions.items():
+                                columns[field].append(cells[position] if position < len(cells) else None)
+                        before = reader.line_num
+                    return _Sheet(name, columns, lines)
+                widest = max(widest, row, key=len)
+                if reader.line_num >= _HEAD_LINES:
+                    break
+        except csv.Error:
+            raise StatementError(f"{name}, line {reader.line_num}: a cell is too large: is a quote open?") from None
+    raise StatementError(_describe_missing(name, widest, named))
+
+
+def _describe_missing(name: str, header: Sequence[str], named: Mapping[str, str]) -> str:
+    found = clean_line(", ".join(filter(None, header)))[:_LONGEST_NAMES]
+    columns = f" Its columns are: {found}." if found else ""
+    needed = "a date and an amount: name them, as in columns={'date': 'Day', 'amount': 'Sum'}"
+    if named:
+        needed = f"the columns {', '.join(map(repr, named.values()))}"
+    return f"{name} has no header with {needed}.{columns}"
+
+
+def _read_amounts(sheet: _Sheet) -> list[int | None]:
+    """Return the signed amounts in cents: one column, or one each for money out and in."""
+    if "amount" in sheet.columns:
+        cents = _read_money(sheet, "amount")
+        signs = [normalize_name(sign or "") for sign in sheet.columns.get("sign", [])]
+        if signs and not any((amount or 0) < 0 for amount in cents):
+            pairs = zip(cents, signs, strict=True)
+            cents = [-amount if amount and sign in OUT_WORDS else amount for amount, sign in pairs]
+        return cents
+    empty: list[int | None] = [None] * len(sheet.lines)
+    debits, credits_ = (_read_money(sheet, name) if name in sheet.columns else empty for name in ("debit", "credit"))
+    return [
+        None if debit is None and credit is None else (credit or 0) - abs(debit or 0)
+        for debit, credit in zip(debits, credits_, strict=True)
+    ]
+
+
+def _read_money(sheet: _Sheet, field: str) -> list[int | None]:
+    """Return a column in cents, with the decimal separator with which more amounts can be read."""
+    cells = pl.Series(sheet.columns[field], dtype=pl.String)
+    text = (
+        cells.str.replace(_IN_BRACKETS, "-${1}")
+        .str.replace(r"(?i)\s*\bDR\.?\s*$", "-")
+        .str.replace(r"(?i)\s*\bCR\.?\s*$", "")
+        .str.strip_chars()
+        .replace("", None)
+    )
+    point, comma = (parse_money(text, decimal_comma=is_comma) for is_comma in (False, True))
+    cents = comma if comma.null_count() < point.null_count() else point
+    unreadable = (cents.is_null() & text.is_not_null()).arg_true()
+    if len(unreadable):
+        raise _describe_cell(sheet, field, unreadable[0], "is not an amount")
+    return cents.to_list()
+
+
+def _describe_cell(sheet: _Sheet, field: str, row: int, fault: str) -> StatementError:
+    value = clean_line(sheet.columns[field][row])[:_LONGEST_VALUE]
+    return StatementError(f"{sheet.name}, line {sheet.lines[row]}: the {field} {value!r} {fault}.")

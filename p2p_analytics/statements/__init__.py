@@ -13,16 +13,15 @@ from p2p_analytics.statements._statements import (
     read_statements,
 )
 from p2p_analytics.statements.collect import collect
-from p2p_analytics.statements.formats.cells import parse_instants, parse_money
+from p2p_analytics.statements.formats.cells import match_kinds, parse_instants, parse_money
 from p2p_analytics.statements.formats.column_format import FIELDS, ColumnFormat
-from p2p_analytics.statements.formats.fields import match_kinds
 from p2p_analytics.statements.formats.format import Reading, StatementFormat, Table
-from p2p_analytics.statements.ledger.continuity import OtherRow
+from p2p_analytics.statements.formats.registry import find_service, list_formats, register_format
 from p2p_analytics.statements.ledger.derive import View, derive
+from p2p_analytics.statements.ledger.files import OtherRow
 from p2p_analytics.statements.ledger.reconcile import RECONCILIATION
 from p2p_analytics.statements.own_formats import FileDescription, describe_file, read_format
 from p2p_analytics.statements.problems import Problem, frame_problems, list_problems, list_unreadable
-from p2p_analytics.statements.reading.registry import find_service, list_formats, register_format
 from p2p_analytics.statements.reading.sources import find_paths
 from p2p_analytics.statements.rows import ROWS, SERVICE, Collected, FileInfo, complete_rows, strip_label
 

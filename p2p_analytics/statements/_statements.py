@@ -105,6 +105,7 @@ def read_statements(  # noqa: PLR0913 - each is an independent option of a publi
     ConfigurationError
         An argument is of another type, the zone is unknown, or a pattern of ``exclude`` matches no file.
     """
+    refuse_marked()  # before the first query of Polars, which knows the zones
     zone = find_zone(tz)
     if zone.key is None or not has_zone(zone.key):
         raise ConfigurationError(f"tz must be a zone name like 'America/New_York' or 'UTC', not {tz!r}.")
@@ -112,7 +113,6 @@ def read_statements(  # noqa: PLR0913 - each is an independent option of a publi
         raise ConfigurationError(f"account is the name of an account, not {account!r}.")
     if member is not None and not (isinstance(member, str) and member.strip()):
         raise ConfigurationError(f"member is the name of a member of a group, not {member!r}.")
-    refuse_marked()
     mode = settings.privacy()
     name = account and account.strip().removeprefix("@")
     try:
@@ -195,8 +195,7 @@ def list_other_accounts(problems: pd.DataFrame, payments: pd.DataFrame) -> tuple
 def find_common_handle(statements: Statements) -> str | None:
     """Return the handle that can be the account of all statements, if only the user knows whether it is.
 
-    That is one handle of a holder of whom no file shows the name, beside one account that is a holder's name. Two
-    people can have such files, too.
+    That is the only handle, beside one account that is a name; no file shows the name of its holder.
     """
     holders = {account: statements.get_holder(account).user for account in statements.accounts}
     handles = [account for account, user in holders.items() if user.username is not None]
@@ -353,10 +352,7 @@ class Statements:
         )
 
     def collect(self) -> tuple[Collected, pd.DataFrame]:
-        """Return the rows of the files, and what the user has edited in `payments`, for `Archive.import_`.
-
-        Rows of transactions that the user has removed from `payments` are left out.
-        """
+        """Return the rows of transactions in `payments`, and what the user has edited, for `Archive.import_`."""
         collected, view = self._collected, self._view
         if collected is None or view is None:
             raise ConfigurationError("These statements do not hold the rows of their files: read the files again.")

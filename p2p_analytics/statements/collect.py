@@ -17,25 +17,24 @@ from p2p_analytics.frames.schema import CUT_OFF
 from p2p_analytics.progress import loading_bar
 from p2p_analytics.statements.formats.bank_columns import is_bank_header
 from p2p_analytics.statements.formats.format import NoHeaderError, Table
+from p2p_analytics.statements.formats.registry import HeaderFinder, describe_nearest, find_service
 from p2p_analytics.statements.problems import REFUSED, SKIPPED, Problem
-from p2p_analytics.statements.reading.registry import HeaderFinder, describe_nearest, find_service
-from p2p_analytics.statements.reading.sources import Exclusions, find_files, read_batches
-from p2p_analytics.statements.reading.tables import LINE, has_header, open_text, read_together, split_file
-from p2p_analytics.statements.rows import ROWS, Collected, FileInfo, encode_rows, polars_schema
+from p2p_analytics.statements.reading.sources import Exclusions, find_files, read_sources
+from p2p_analytics.statements.reading.tables import LINE, has_header, split_file
+from p2p_analytics.statements.rows import NOTICE, ROWS, Collected, FileInfo, encode_rows, polars_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from p2p_analytics.statements.formats.format import Reading
-    from p2p_analytics.statements.reading.registry import Header
+    from p2p_analytics.statements.formats.registry import Header
     from p2p_analytics.statements.reading.sources import Source
-    from p2p_analytics.statements.reading.tables import Opened, Part
+    from p2p_analytics.statements.reading.tables import Part
 
 _UTC: Final = ZoneInfo("UTC")
 _BATCH_ROWS: Final = 100_000  # that become ROWS together
 _BATCH_PARTS: Final = 500
 _MOST_ROWS: Final = 5_000_000  # of all files
-_NOTICE: Final = "notice"
 _CLOSING: Final = "ending"  # the field of the balance in a closing row
 _EXPORTED: Final = frozenset({"payment_id", "flow_cents"})  # columns that no statement has
 _OF_BANK: Final = (
@@ -62,8 +61,10 @@ def collect(  # noqa: PLR0913 - the options of `read_statements`
     exclusions = Exclusions(exclude)
     entries = find_files(paths, exclusions)
     with contextlib.nullcontext(on_progress) if on_progress is not None else loading_bar(unit="files") as show:
-        for sources in read_batches(entries, show, exclusions):
-            collector.add(sources)
+        for number, entry in enumerate(entries, 1):
+            for source in read_sources(entry, exclusions):
+                collector.add(source)
+            show(number, len(entries))
     exclusions.require_used()
     return collector.finish()
 
@@ -90,27 +91,19 @@ class _Collector:
         self._irregular: dict[str, Sequence[Problem]] = {}
         self._problems: list[Problem] = []
 
-    def add(self, sources: Sequence[Source]) -> None:
-        """Add files; one that is not named and no statement is a problem."""
-        opened: list[Opened | None] = [None] * len(sources)
-        for at, source in enumerate(sources):
-            with contextlib.suppress(StatementError):  # it is raised below, in the order of the files
-                if not (source.skipped or source.error):
-                    opened[at] = open_text(source.content, source.name, self._finder)
-        cells = read_together(opened, self._finder)
-        for source, file, regular in zip(sources, opened, cells, strict=True):
-            self._add_file(self._make_unique(source), file, regular)
-
-    def _add_file(self, source: Source, opened: Opened | None, cells: pl.DataFrame | None) -> None:
+    def add(self, source: Source) -> None:
+        """Add a file; one that is not named and no statement is a problem."""
+        source = self._make_unique(source)
         if source.skipped is not None:
             self._skip(source, source.skipped)
-            return
-        if source.error is not None:
+        elif source.error is not None:
             self._refuse(source.name, source.label, StatementError(source.error))
-            return
+        else:
+            self._add_file(source)
+
+    def _add_file(self, source: Source) -> None:
         try:
-            opened = opened or open_text(source.content, source.name, self._finder)
-            parts = split_file(opened, cells, source.name, self._finder)
+            parts, is_windows = split_file(source.content, source.name, self._finder)
         except StatementError as error:
             reason = f"{error}{_advise(error)}"
             is_other = isinstance(error, NoHeaderError) or not has_header(source.content, self._finder)
@@ -120,12 +113,32 @@ class _Collector:
             else:
                 self._skip(source, reason.replace(source.name, source.label))
             return
-        if opened.text.is_windows:
+        if is_windows:
             self._problems.append(Problem("not_utf8", source.label, 1))
         digest = hashlib.sha256(source.content).hexdigest()
-        for part in parts:
-            self._labels[part.file] = source.label + part.file.removeprefix(source.name)  # a file can have two tables
-            self._add_part(part, digest + part.file.removeprefix(source.name))
+        for part in parts:  # a file can have several tables
+            statement_format, suffix = part.header.format, part.file.removeprefix(source.name)
+            label = self._labels[part.file] = source.label + suffix
+            self._files[label] = FileInfo(
+                file=label,
+                format=statement_format.name,
+                service=find_service(statement_format.name),
+                account_service=statement_format.service or statement_format.name,
+                account=self._account,
+                repeats_ids=statement_format.repeats_ids,
+                digest=digest + suffix,
+            )
+            self._add_problems(part.problems)
+            if part.cells.is_empty() and not _has_closing_row(part.header):
+                self._problems.append(Problem("no_rows", label))
+            if part.problems:
+                self._irregular[label] = part.problems
+            self._pending.setdefault((statement_format.name, part.header.names), []).append(part)
+            self._pending_rows += part.cells.height
+            self._pending_parts += 1
+            self._count += part.cells.height
+        if self._count > _MOST_ROWS:
+            raise StatementError(f"The files have more than {_MOST_ROWS:,} rows together: read them in several calls.")
         if self._pending_rows > _BATCH_ROWS or self._pending_parts > _BATCH_PARTS:
             self._flush()
 
@@ -146,7 +159,7 @@ class _Collector:
         rows = pl.DataFrame([pl.concat(parts, rechunk=True) for parts in columns])
         # A short notice without a balance, such as the title of a summary, cannot hide an amount.
         has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents").is_not_null())
-        harmless = rows.filter(pl.col("kind") == _NOTICE, ~has_balance).select("file", "line")
+        harmless = rows.filter(pl.col("kind") == NOTICE, ~has_balance).select("file", "line")
         for file in self._irregular.keys() & self._files.keys():
             lines = set(harmless.filter(pl.col("file") == file)["line"])
             irregular = [(each.line, each.details or (0, 0)) for each in self._irregular[file]]
@@ -179,41 +192,33 @@ class _Collector:
         self._problems = [problem for problem in self._problems if problem.file != label]
         self._problems.append(Problem(REFUSED, label, field=field, value=reason, details=(reason, *members)))
 
-    def _add_part(self, part: Part, digest: str) -> None:
-        statement_format = part.header.format
-        label = self._labels[part.file]
-        self._files[label] = FileInfo(
-            file=label,
-            format=statement_format.name,
-            service=find_service(statement_format.name),
-            account_service=statement_format.service or statement_format.name,
-            account=self._account,
-            repeats_ids=statement_format.repeats_ids,
-            digest=digest,
-        )
-        self._add_problems(part.problems)
-        if part.cells.is_empty() and not _has_closing_row(part.header):
-            self._problems.append(Problem("no_rows", label))
-        if part.problems:
-            self._irregular[label] = part.problems
-        self._pending.setdefault((statement_format.name, part.header.names), []).append(part)
-        self._pending_rows += part.cells.height
-        self._count += part.cells.height
-        if self._count > _MOST_ROWS:
-            raise StatementError(f"The files have more than {_MOST_ROWS:,} rows together: read them in several calls.")
-        self._pending_parts += 1
-
     def _flush(self) -> None:
         """Let the formats read the pending files, those with one header together; from here on, files have labels."""
         for pending in self._pending.values():
             for parts, reading in self._read(pending):
-                self._add_reading(parts, reading)
+                labels = {part.file: self._labels[part.file] for part in parts}
+                self._rows.append(encode_rows(reading.rows.with_columns(pl.col("file").replace(labels))))
+                self._add_problems(reading.problems)
+                if _has_closing_row(parts[0].header):
+                    is_closing = (pl.col("kind") == NOTICE) & pl.col("closing_cents").is_not_null()
+                    closed = set(reading.rows.filter(is_closing)["file"])
+                    closed |= {each.file for each in reading.problems if each.field == _CLOSING}  # it cannot be read
+                    self._problems += [Problem(CUT_OFF, label) for path, label in labels.items() if path not in closed]
+                for path, label in labels.items():
+                    start, end = reading.periods.get(path, (None, None))
+                    self._files[label] = msgspec.structs.replace(
+                        self._files[label],
+                        period_start=start,
+                        period_end=end,
+                        product=reading.subaccounts.get(path, ""),
+                        snapshot_at=reading.snapshots.get(path),
+                    )
         self._pending.clear()
         self._pending_rows = self._pending_parts = 0
 
     def _read(self, parts: list[Part]) -> list[tuple[list[Part], Reading]]:
         """Return what the format makes of parts with one header; files with an error are found by binary search."""
-        table, read = _join_parts(parts, self._tz, self._account, self._member), parts[0].header.format.read_table
+        table, read = self._join(parts), parts[0].header.format.read_table
         try:
             reading = read(table)
             if self._tz.key != "UTC":  # ids are made of the start, and must not depend on the zone of the caller
@@ -227,24 +232,22 @@ class _Collector:
             return []
         return [(parts, reading)]
 
-    def _add_reading(self, parts: Sequence[Part], reading: Reading) -> None:
-        labels = {part.file: self._labels[part.file] for part in parts}
-        self._rows.append(encode_rows(reading.rows.with_columns(pl.col("file").replace(labels))))
-        self._add_problems(reading.problems)
-        if _has_closing_row(parts[0].header):
-            is_closing = (pl.col("kind") == _NOTICE) & pl.col("closing_cents").is_not_null()
-            closed = set(reading.rows.filter(is_closing)["file"])
-            closed |= {problem.file for problem in reading.problems if problem.field == _CLOSING}  # it cannot be read
-            self._problems += [Problem(CUT_OFF, label) for path, label in labels.items() if path not in closed]
-        for path, label in labels.items():
-            start, end = reading.periods.get(path, (None, None))
-            self._files[label] = msgspec.structs.replace(
-                self._files[label],
-                period_start=start,
-                period_end=end,
-                product=reading.subaccounts.get(path, ""),
-                snapshot_at=reading.snapshots.get(path),
-            )
+    def _join(self, parts: list[Part]) -> Table:
+        header = parts[0].header
+        joined = pl.concat([part.cells for part in parts], rechunk=True)
+        files = pl.concat([pl.repeat(part.file, part.cells.height, eager=True) for part in parts]).alias("file")
+        named = {name: pl.col(str(position)) for name, position in header.positions.items()}
+        absent = {name: pl.lit(None, pl.String) for name in header.format.columns if name not in named}
+        cells = joined.select(files, LINE, **named, **absent)
+        extras: dict[str, pl.Series] = {}
+        for position, name in enumerate(header.names):
+            if position not in header.positions.values():
+                unique, number = name, 2
+                while unique in extras:
+                    unique, number = f"{name} ({number})", number + 1
+                extras[unique] = joined[str(position)]
+        preambles = {part.file: part.preamble for part in parts}
+        return Table(cells, preambles, header.names, extras, self._tz, self._account, self._member)
 
     def _add_problems(self, problems: Iterable[Problem]) -> None:
         labels = self._labels
@@ -262,23 +265,3 @@ def _advise(error: StatementError) -> str:
     if {*error.columns} >= _EXPORTED:
         return " They are those of payments that p2p_analytics wrote: leave the file out, or read it with p2p.read_csv."
     return f" {describe_nearest(error.columns, _OF_BANK if is_bank_header(error.columns) else None)}"
-
-
-def _join_parts(parts: list[Part], tz: ZoneInfo, account: str | None, member: str | None) -> Table:
-    header: Header = parts[0].header
-    joined = pl.concat([part.cells for part in parts], rechunk=True)
-    counts = pl.Series([part.cells.height for part in parts], dtype=pl.Int64)
-    files = pl.Series("file", [part.file for part in parts], dtype=pl.String)
-    numbers = pl.int_range(len(parts), eager=True).repeat_by(counts).explode().drop_nulls()
-    named = {name: pl.col(str(position)) for name, position in header.positions.items()}
-    absent = {name: pl.lit(None, pl.String) for name in header.format.columns if name not in named}
-    cells = joined.select(files.gather(numbers), LINE, **named, **absent)
-    used = set(header.positions.values())
-    extras: dict[str, pl.Series] = {}
-    for position, name in enumerate(header.names):
-        if position not in used:
-            unique, number = name, 2
-            while unique in extras:
-                unique, number = f"{name} ({number})", number + 1
-            extras[unique] = joined[str(position)]
-    return Table(cells, {part.file: part.preamble for part in parts}, header.names, extras, tz, account, member)

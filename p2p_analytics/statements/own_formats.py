@@ -15,17 +15,24 @@ import polars as pl
 
 from p2p_analytics import settings
 from p2p_analytics.display import clean_line
-from p2p_analytics.errors import ConfigurationError, StatementError, describe_os_error
-from p2p_analytics.files import NotRegularFileError, open_regular, to_path
+from p2p_analytics.errors import ConfigurationError, StatementError
+from p2p_analytics.files import to_path
 from p2p_analytics.frames.schema import KINDS
 from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, OUT_WORDS, SERVICE_COLUMNS
-from p2p_analytics.statements.formats.cells import ORDERS, list_orders, parse_instants, parse_money
+from p2p_analytics.statements.formats.cells import (
+    DECIMAL_COMMA,
+    ORDERS,
+    STATUSES,
+    YEAR_LAST,
+    list_orders,
+    parse_instants,
+    parse_money,
+)
 from p2p_analytics.statements.formats.column_format import FIELDS, ColumnFormat
-from p2p_analytics.statements.formats.fields import DECIMAL_COMMA, STATUSES, YEAR_LAST
 from p2p_analytics.statements.formats.format import normalize_name
-from p2p_analytics.statements.reading.registry import HeaderFinder
-from p2p_analytics.statements.reading.sources import read_bounded, show_name
-from p2p_analytics.statements.reading.text import to_utf8
+from p2p_analytics.statements.formats.registry import HeaderFinder
+from p2p_analytics.statements.reading.sources import read_path, show_name
+from p2p_analytics.statements.reading.tables import to_utf8
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
 
@@ -98,7 +105,7 @@ def read_format(path: str | os.PathLike[str]) -> ColumnFormat:
     """
     name = show_name(to_path(path))
     try:
-        given = tomllib.loads(_read_bytes(path, ConfigurationError).decode("utf-8-sig"))
+        given = tomllib.loads(read_path(path, ConfigurationError).decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise ConfigurationError(f"{name} is not in UTF-8: save it as a text file in UTF-8.") from None
     except tomllib.TOMLDecodeError as error:
@@ -134,7 +141,7 @@ def describe_file(path: str | os.PathLike[str]) -> FileDescription:
     if settings.privacy():
         raise ConfigurationError(f"Rows of a file are not shown in privacy mode: set {settings.PRIVACY_VARIABLE}=0.")
     name = show_name(to_path(path))
-    text = to_utf8(_read_bytes(path, StatementError), name).utf8.decode()
+    text = to_utf8(read_path(path), name).utf8.decode()
     header, rows = max((_split(text, delimiter) for delimiter in _DELIMITERS), key=lambda found: _score(found[0]))
     if len([cell for cell in header if cell]) < 2:  # noqa: PLR2004 - a date and an amount
         raise StatementError(f"{name} has no header of columns: download it as CSV.")
@@ -150,16 +157,6 @@ def describe_file(path: str | os.PathLike[str]) -> FileDescription:
     return FileDescription(
         name, known and known.format.name, header, tuple(map(tuple, rows[:_SHOWN_ROWS])), _draft(title, cells)
     )
-
-
-def _read_bytes(path: str | os.PathLike[str], kind: type[StatementError | ConfigurationError]) -> bytes:
-    name = show_name(to_path(path))
-    try:
-        with open_regular(to_path(path).expanduser()) as file:
-            return read_bounded(file, name)
-    except OSError as error:
-        reason = error.reason if isinstance(error, NotRegularFileError) else describe_os_error(error)
-        raise kind(f"{name} cannot be read: {reason}.") from None
 
 
 def _split(text: str, delimiter: str) -> tuple[tuple[str, ...], list[list[str]]]:
@@ -214,14 +211,14 @@ def _draft(title: str, cells: dict[str, pl.Series]) -> str:
         words = _list_words(cells[columns["sign"]])
         outs = [word for word in words if normalize_name(word) in OUT_WORDS] or words[:1]
         ins = [word for word in words if word not in outs]
-        lines.append(f"signs = {{ out = {_quote_all(outs)}, in = {_quote_all(ins)} }}  # correct them")
+        lines.append(f"signs = {{ out = {_quote(outs)}, in = {_quote(ins)} }}  # correct them")
     if "fee" in columns:
         lines.append('fee = "inside"  # the amount; or "taken off", where the balance falls by amount and fee')
     lines += ["", "[columns]", *(f"{field} = {_quote(columns[field])}" for field in FIELDS if field in columns)]
     lines += [f"# not used: {_quote(name)}" for name in free]
     if columns.get("status") in cells:
         words = [word for word in _list_words(cells[columns["status"]]) if word.lower() not in STATUSES]
-        lines += ["", f"# [statuses]  # {', '.join(Status)}", f"# settled = {_quote_all(words)}"] if words else []
+        lines += ["", f"# [statuses]  # {', '.join(Status)}", f"# settled = {_quote(words)}"] if words else []
     if columns.get("type") in cells:
         words = _list_words(cells[columns["type"]])
         lines += ["", "[kinds]  # payment, transfer, merchant, fee, ...: patterns of types, in lower case"]
@@ -249,9 +246,5 @@ def _list_words(cells: pl.Series) -> list[str]:
     return list(cells.drop_nulls().unique(maintain_order=True).head(_MOST_WORDS))
 
 
-def _quote_all(words: Sequence[str]) -> str:
-    return json.dumps(list(words), ensure_ascii=False)
-
-
-def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+def _quote(value: str | Sequence[str]) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -35,7 +35,6 @@ _SENTENCES: Final = MappingProxyType({
     "row_width": "the row has {0} cells, the header {1}",
     "open_quote": "a quote is never closed: the rest of the file is in this cell",
     "unlisted_rows": "{0:,} more rows have the same problem: {1}",
-    "unlisted_problems": "{0:,} more problems are not listed",
     "other_account": "names another account than account={0!r}, to which the file was added as you asked",
     "other_holder": "is the holder in this file, and {1!r} the holder of account={0!r}, to which the file was added as "
     "you asked",
@@ -81,14 +80,13 @@ _ACTIONS: Final = MappingProxyType(
 )
 _LONGEST_VALUE: Final = 100  # characters of a cell
 _MOST_LISTED: Final = 10_000  # rows with one problem
-_MOST_PROBLEMS: Final = 100_000
 _NO_TEXT: Final = r"(?i)^\s*(?:\(none\))?\s*$"
 
 
 class Problem(NamedTuple):
-    """Something in a file that is strange or cannot be read; the row stays, in the bin that it is in.
+    """Something strange or unreadable in a file; without a line, in the whole file. The row stays in its bin.
 
-    A problem of a whole file has no line. ``code`` is a word of this module, or of a user's own format.
+    ``code`` is a word of this module, or of a user's own format.
     """
 
     code: str
@@ -181,17 +179,13 @@ _LONG_SENTENCES: Final[dict[str, Callable[[Problem], str]]] = {
 
 
 def frame_problems(problems: Sequence[Problem]) -> pd.DataFrame:
-    """Return PROBLEMS, with the sentences; of very many, the first ones, and how many more there are."""
-    shown = list(problems[:_MOST_PROBLEMS])
-    if len(problems) > _MOST_PROBLEMS:
-        rest = len(problems) - _MOST_PROBLEMS
-        shown.append(Problem("unlisted_problems", shown[-1].file, field="", details=(rest,)))
+    """Return PROBLEMS, with the sentences."""
     days = ("first_day", "last_day")
-    columns = {name: [getattr(each, name) for each in shown] for name in PROBLEMS if name != "problem"}
+    columns = {name: [getattr(each, name) for each in problems] for name in PROBLEMS if name != "problem"}
     columns |= {
         name: [day and datetime(day.year, day.month, day.day, tzinfo=UTC) for day in columns[name]] for name in days
     }
-    columns["problem"] = [each.sentence for each in shown]
+    columns["problem"] = [each.sentence for each in problems]
     return pd.DataFrame({name: pd.array(columns[name], dtype=parse_dtype(dtype)) for name, dtype in PROBLEMS.items()})
 
 
@@ -200,18 +194,7 @@ def list_unreadable(  # noqa: PLR0913 - the cells, their values, and the problem
 ) -> list[Problem]:
     """Return a problem for each cell with text, other than "(None)", that has no value.
 
-    Parameters
-    ----------
-    places : polars.DataFrame
-        ``file`` and ``line`` of each cell, and ``payment_id`` if it is known.
-    cells, values : polars.Series
-        The text, and what was read from it.
-    field : str
-        Name of the field in the problem.
-    code : str
-        The fault, such as "not_an_amount".
-    details : sequence
-        What the sentence of the code quotes.
+    ``places`` has ``file`` and ``line`` of each cell, and ``payment_id`` if it is known.
     """
     if not values.null_count():
         return []
@@ -230,10 +213,7 @@ def list_problems(  # noqa: PLR0913 - what a problem consists of
     details: Sequence[object] = (),
     other_file: pl.Series | None = None,
 ) -> list[Problem]:
-    """Return a problem for each row of a mask; details can be columns.
-
-    Of very many rows, the first ones are listed, and the last problem says how many more there are.
-    """
+    """Return a problem for each row of a mask; details can be columns. Of very many rows, the rest is counted."""
     if not is_problem.any():
         return []
     payment_id = pl.col("payment_id") if "payment_id" in places.columns else pl.lit(None, pl.String)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 SERVICE: Final = "statement"
 """The service of the API, and of all forms of its personal statements."""
 
+NOTICE: Final = "notice"
+UNKNOWN: Final = "unknown"
+"""The kinds of rows that are not transactions, and of unknown types."""
+
 TEXT: Final = "text"
 WHOLE: Final = "whole"
 INSTANT: Final = "instant"
@@ -95,10 +99,7 @@ class Collected(NamedTuple):
 
 
 def strip_label(file: str) -> str:
-    """Return the name of a file without its folder and number, which only files of one name have.
-
-    They depend on the other files of a call, or on the order of imports, so that no order of files may follow them.
-    """
+    """Return the name of a file without its folder and number, which depend on the other files of a call."""
     return re.sub(LABEL, "", file)
 
 
@@ -123,10 +124,7 @@ def encode_rows(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def slice_by_files(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Yield ROWS in slices of whole files, in their order, so that intermediate columns take less memory.
-
-    It is one slice if the rows of a file do not follow each other. There is always one, also of no rows.
-    """
+    """Yield ROWS in slices of whole files, at least one, so that intermediate columns take less memory."""
     runs = rows["file"].rle().struct.unnest()
     start = size = 0
     if runs["value"].n_unique() == len(runs):

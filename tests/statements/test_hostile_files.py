@@ -79,13 +79,10 @@ def test_a_named_file_that_is_no_statement_is_refused(content, message, tmp_path
     ("content", "message"),
     [
         (_HEADER + b"x\n" * 10_001, "more than 10,000 rows with too many or too few cells"),
-        (
-            _HEADER + _HEADER * 1_000,
-            "more than 1,000 headers, which no statement has: import the files",
-        ),
+        (_HEADER + _HEADER * 1_000, "more than 1,000 headers, which no statement has: import the files"),
         (_HEADER + b"1,,,,,,,,,,\n" * 91, "more rows than a statement"),  # 1,001 cells
     ],
-)
+)  # fmt: skip
 def test_small_files_that_are_large_in_memory_are_refused(content, message, tmp_path, monkeypatch):
     """Short rows are filled to the width of the header: rows, cells and headers are bounded, not bytes alone."""
     if "more rows" in message:
@@ -158,14 +155,6 @@ def test_a_folder_skips_what_is_no_statement(tmp_path):
         p2p.read_statements(tmp_path)
 
 
-def test_a_damaged_statement_in_a_folder_is_an_error(tmp_path):
-    """A file of a folder that is a statement is never skipped, so that no payments are missing silently."""
-    write(tmp_path, "a.csv", _A.replace(b"2410000000000000117", b"2.41E+18"))
-    write(tmp_path, "d.csv", _D)
-    with pytest.raises(StatementError, match="was rounded by a spreadsheet"):
-        p2p.read_statements(tmp_path)
-
-
 @pytest.mark.parametrize(
     "content",
     [b"\0\5\x16\7" + b"Mac OS X", bytes(range(256)), b"x" * 300_000, b"," * 5_000 + b"\n1\n", b'{"a": "\xff"}'],
@@ -191,37 +180,6 @@ def test_other_files_do_not_hinder_statements(content, tmp_path):
     write(tmp_path, "b.csv", _A + b"\0")
     with pytest.raises(StatementError):
         p2p.read_statements(tmp_path)
-
-
-def test_members_with_one_name_are_two_files(tmp_path):
-    """Neither file hides or mixes with the other."""
-    path = tmp_path / "s.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.csv", _A)
-        with pytest.warns(UserWarning, match="Duplicate name"):
-            archive.writestr("a.csv", _D)
-    statements = p2p.read_statements(path)
-    assert statements.files["file"].tolist() == ["s.zip/a.csv", "s.zip/a.csv (2)"]
-    assert statements.files["rows"].tolist() == [6, 8]
-
-
-def test_an_archive_is_never_read_in_part(tmp_path):
-    """A damaged member of an archive that is found in a folder is an error, if another one was read."""
-    path = pack(tmp_path, {"a.csv": _A, "b.csv": b"x" * 5_000})
-    content = bytearray(path.read_bytes())
-    content[content.index(b"PK\x01\x02") - 4] ^= 0xFF
-    path.write_bytes(content)
-    with pytest.raises(StatementError, match=r"b\.csv is damaged inside its zip archive"):
-        p2p.read_statements(tmp_path)
-
-
-def test_zip_archives(tmp_path):
-    """Statements in a zip archive are read like those of a folder."""
-    path = pack(tmp_path, {"year/a.csv": _A, "d.csv": _D.encode(), "readme.md": b"hello"})
-    statements = p2p.read_statements(path)
-    assert len(statements.payments) == 12
-    assert set(statements.payments["file"]) == {"s.zip/year/a.csv", "s.zip/d.csv"}
-    assert statements.problems["problem"].str.contains("skipped").sum() == 1
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import json
 import re
-import sqlite3
 from typing import TYPE_CHECKING
 
-import openpyxl
 import pytest
 from ipywidgets.embed import dependency_state
 
 import p2p_analytics as p2p
-from p2p_analytics import cli
 from support.hostile_texts import CONTROLS, MARKUP, TEXTS, TRIGGERS
 from support.reports import ParsedPage
 from support.statements.hostile import OWNER, SAMPLES, WITHOUT_PEOPLE, fill_sample, write_json
@@ -39,13 +34,6 @@ def read(name: str, texts: tuple[str, ...], path: Path) -> p2p.Statements:
     text = write_json(texts) if name == "json" else fill_sample(name, texts)
     path.write_text(text, encoding="utf-8", newline="")
     return p2p.read_statements(path, account=OWNER if name.startswith("splitwise") else None)
-
-
-@pytest.fixture(scope="module")
-def statements(tmp_path_factory: pytest.TempPathFactory) -> p2p.Statements:
-    """Return a statement of the service with hostile names, in two spellings of most, in a file with such a name."""
-    path = tmp_path_factory.mktemp("hostile") / FILE
-    return read("gen_d_2024", (*TEXTS, *(text.upper() for text in TEXTS if text.upper() != text)), path)
 
 
 @pytest.mark.parametrize("name", sorted({*SAMPLES, "json"} - WITHOUT_PEOPLE))
@@ -102,88 +90,3 @@ def test_pages_escape_them(tmp_path: Path) -> None:
         assert [attributes for _, attributes in tags if attributes.get("src") == "x"] == []
         assert UNSEEN.findall(html) == []
     assert "&lt;img" in shown
-
-
-def test_the_terminal_shows_no_controls(
-    statements: p2p.Statements, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Summaries, suggestions and errors of import, people and undo; a suggestion is never a formula."""
-    file = statements.files["file"][0]
-    assert "[31m<b>=1.csv" in file
-    path = next(tmp_path.parent.glob(f"hostile*/{FILE.replace('[', '[[]')}"))
-    archive = str(tmp_path / "a")
-    for line in (
-        ["import", archive, str(path), "--dry-run"], ["import", archive, str(path)], ["people", archive],
-        ["report", archive, "--out", str(tmp_path / "report.html")], ["undo", archive, "--yes"],
-    ):  # fmt: skip
-        assert cli.main(line) == 0, line
-        printed = capfd.readouterr()
-        assert printed.out
-        assert UNSEEN.findall(printed.out + printed.err) == []
-        if line[0] == "people":
-            assert re.search(r"^\[31MRED\[0M +\[31mred\[0m \? ", printed.out, re.MULTILINE)
-    with (tmp_path / "a" / "people.csv").open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.reader(file))[1:]
-    assert len(rows) > 20
-    for alias, person, evidence in rows:
-        assert person.startswith("?")
-        for cell in (alias, person, person.removeprefix("?"), evidence):  # the user removes the question mark
-            assert not cell.lstrip(" \u200b\ufeff").startswith(TRIGGERS)
-
-
-def test_the_handle_of_a_file_is_cleaned_in_errors(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """An error of the command line is one line without controls, also where it quotes the account of a file."""
-    for number, handle in enumerate(("nora-quill", "\x1b[31m\u202enora")):
-        text = SAMPLES["gen_d_2024"].read_text("utf-8").replace("nora-quill", handle)
-        (tmp_path / f"{number}.csv").write_text(text, "utf-8")
-    assert cli.main(["import", str(tmp_path / "a"), str(tmp_path / "0.csv")]) == 0
-    capfd.readouterr()
-    for files in (["1.csv"], ["0.csv", "1.csv"]):
-        assert cli.main(["import", str(tmp_path / "a"), *(str(tmp_path / file) for file in files)]) == 1
-        printed = capfd.readouterr().err
-        assert "[31mnora" in printed
-        assert printed.count("\n") == 1
-        assert UNSEEN.findall(printed) == []
-
-
-def test_json_output_is_ascii(statements: p2p.Statements, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The JSON of undo names the file, with all unusual characters escaped."""
-    p2p.open_archive(tmp_path / "a").import_(statements)
-    assert cli.main(["undo", str(tmp_path / "a"), "--yes", "--json"]) == 0
-    printed = capfd.readouterr().out
-    assert printed.isascii()
-    assert json.loads(printed)["files"] == [statements.files["file"][0]]
-
-
-def test_the_table_of_balances(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Names of files are text in each kind of file: no formula, no control and no tag; the next file names them too."""
-    names = ["=1+1|<img src=x onerror=alert(1)>.csv", "@SUM(1)\x1b[31m.csv", "+\u202ecalc.csv"]
-    folder, archive = tmp_path / "files", str(tmp_path / "a")
-    folder.mkdir()
-    for month, name in enumerate(names, 1):
-        text = SAMPLES["gen_d_2024"].read_text("utf-8").replace("2024-01-", f"2024-{4 * month:02}-")
-        (folder / name).write_text(text.replace("39700000000000003", f"39700000000000{month}03"), "utf-8")
-    assert cli.main(["import", archive, str(folder)]) == 0
-    table = p2p.open_archive(archive).reconciliation()
-    shown = ["=1+1|<img src=x onerror=alert(1)>.csv", "@SUM(1)[31m.csv", "+calc.csv"]
-    assert table["file"].tolist() == shown
-    assert table["follows"].fillna("").tolist() == ["", *shown[:2]]
-    capfd.readouterr()
-    for ending in ("-", "csv", "xlsx", "sqlite", "jsonl"):
-        out = ending if ending == "-" else str(tmp_path / f"table.{ending}")
-        assert cli.main(["export", archive, out, "--table", "reconciliation"]) == 0, ending
-    printed = capfd.readouterr()
-    assert UNSEEN.findall(printed.out + printed.err) == []
-    for text in (printed.out, (tmp_path / "table.csv").read_text("utf-8-sig")):
-        cells = [cell for row in csv.reader(text.splitlines()) for cell in row]
-        assert [cell for cell in cells if cell.endswith(".csv") and cell.lstrip(" '").startswith(TRIGGERS)]
-        assert [cell for cell in cells if cell.startswith(TRIGGERS) and not re.fullmatch(r"-?[\d.]+", cell)] == []
-    lines = (tmp_path / "table.jsonl").read_text("utf-8")
-    assert [json.loads(line)["file"] for line in lines.splitlines()] == shown
-    assert UNSEEN.findall(lines) == []
-    (sheet,) = openpyxl.load_workbook(tmp_path / "table.xlsx").worksheets
-    cells = [cell for row in sheet.iter_rows() for cell in row]
-    assert {cell.data_type for cell in cells} <= {"s", "n", "d", "b"}
-    assert set(shown) <= {str(cell.value).removeprefix("'") for cell in cells}
-    with contextlib.closing(sqlite3.connect(tmp_path / "table.sqlite")) as database:
-        assert [row[0] for row in database.execute("select file from reconciliation")] == shown

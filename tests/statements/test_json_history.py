@@ -1,18 +1,20 @@
-"""The service's JSON history: usernames, amounts without a sign, and one sub-object in each row."""
+"""The service's JSON history: usernames, amounts without a sign, one sub-object in each row; and any JSON at all."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import StatementError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from p2p_analytics.frames.schema import KINDS
 
 NORA = {"username": "nora-quill", "display_name": "Nora Quill", "id": "7"}
 THEO = {"username": "theo-marsh", "display_name": "Theo Marsh", "id": 31}  # a number in some files
@@ -113,13 +115,6 @@ def test_every_row_by_hand(tmp_path: Path) -> None:
     ]
 
 
-def test_the_sums_of_the_refund(tmp_path: Path) -> None:
-    """A refund of a settled payment cancels it; one of a payment that expired is no payment."""
-    history = p2p.read_statements(write(tmp_path, ROWS)).history()
-    (month,) = p2p.monthly_flow(history.payments).itertuples()
-    assert (month.sent, month.received) == (52.3, 31.25 + 1234.56 + 12.3)
-
-
 def test_who_the_holder_is(tmp_path: Path) -> None:
     """Two users in all rows: the holder of another file, or the account that is named; otherwise it stays open."""
     single = write(tmp_path, [ROWS[0]], "one.json")
@@ -200,15 +195,6 @@ def test_strange_rows_stay(tmp_path: Path) -> None:
     assert note == "? half of a character"
 
 
-@pytest.mark.parametrize("account", ["Nora-Quill", "@nora-quill", " nora-quill"])
-def test_other_spellings_of_the_account(tmp_path: Path, account: str) -> None:
-    """A handle is the same with "@" and in capitals; the account has the spelling of the file."""
-    found = p2p.read_statements(write(tmp_path, [ROWS[0]]), account=account)
-    assert found.payments[["account_id", "direction", "flow_cents"]].to_numpy().tolist() == [
-        ["nora-quill", "out", -1230]
-    ]
-
-
 @pytest.mark.parametrize(
     ("fee", "cents", "problems"),
     [(69, 69, []), (69.0, 69, []), ("69", 69, []), (69.5, None, ["69.5"]), ("much", None, ["much"]), (None, None, [])],
@@ -220,3 +206,50 @@ def test_fees(tmp_path: Path, fee: object, cents: int | None, problems: list[str
     (value,) = found.payments["fee_cents"].astype(object)
     assert (None if pd.isna(value) else value) == cents
     assert found.problems["value"].to_list() == problems
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+WORDS = st.sampled_from(
+    ["payment", "refund", "transfer", "capture", "disbursement", "internal_balance_transfer", "fee", "pay", "charge",
+     "settled", "pending", "expired", "add_funds", "balance", "held", "bank", "nora", "theo", "user", "email",
+     "2024-05-31T18:30:00", "12.30", "3.18E+18", "=1+1"]
+)  # fmt: skip
+NAMES = st.sampled_from(
+    ["id", "type", "datetime_created", "note", "amount", "payment", "refund", "transfer", "capture", "actor", "target",
+     "user", "username", "display_name", "status", "action", "funding_source", "source", "destination", "name",
+     "authorization", "merchant", "amount_fee_cents", "email", "phone"]
+)  # fmt: skip
+ROW = st.recursive(WORDS | ANYTHING, lambda inner: st.dictionaries(NAMES, inner, max_size=8), max_leaves=25)
+ENCODING = st.sampled_from(["utf-8", "utf-8-sig", "utf-16"])
+BALANCE_ANY = st.none() | st.floats() | st.integers() | WORDS
+
+
+@pytest.mark.parametrize("examples", [10, pytest.param(1_000, marks=pytest.mark.soak)])
+def test_any_rows(examples: int) -> None:
+    """The kinds of a file sum to its rows: one for each transaction and one for the balances."""
+
+    @settings(max_examples=examples, deadline=None, derandomize=True)
+    @given(st.lists(ROW, max_size=6), BALANCE_ANY, BALANCE_ANY, ENCODING, st.booleans())
+    def check(rows: list[object], start: object, end: object, encoding: str, one_line: bool) -> None:  # noqa: FBT001 - generated
+        body = {"data": {"transactions": rows, "start_balance": start, "end_balance": end}}
+        text = json.dumps(body, indent=None if one_line else 1, ensure_ascii=one_line)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "history.json"
+            path.write_bytes(text.encode(encoding, "replace"))
+            try:
+                found = p2p.read_statements(path)
+            except StatementError as error:
+                assert str(error).startswith(str(path))  # noqa: PT017 - it may also be read
+                return
+        assert found.files["rows"].sum() == len(rows) + 1
+        assert (found.files[list(KINDS)].sum(axis=1) == found.files["rows"]).all()
+        assert len(found.payments) <= len(rows)
+        ids = found.payments["payment_id"]
+        assert ids.notna().all()
+        assert ids.is_unique
+
+    check()

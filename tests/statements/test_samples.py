@@ -1,15 +1,19 @@
-"""Each sample file gives the frame that was computed by hand beside it, and reconciles or says why not."""
+"""Each sample file gives the frame that was computed by hand beside it; periods, dates, accounts and privacy mode."""
 
 from __future__ import annotations
 
 import csv
-from datetime import UTC, datetime
+import hashlib
+import zipfile
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from polars.testing import assert_frame_equal
 
 import p2p_analytics as p2p
+from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import FRIENDS, KINDS, PAYMENTS, STATEMENT
 
 _HERE = Path(__file__).parent
@@ -54,23 +58,12 @@ def test_a_sample_gives_the_frame_computed_by_hand(sample):
     assert set(payments["currency"]) == {"USD"}
     others = set(PAYMENTS) - set(expected[0]) - {"source", "currency"}
     assert payments[sorted(others)].isna().all(axis=None)
-
-
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
-def test_every_row_of_a_sample_is_in_one_bin(sample):
-    """The bins sum to the rows, and the balances are those of the file."""
-    statements = p2p.read_statements(sample)
-    kinds, opening, closing, is_reconciled = FILES[sample.stem]
+    kinds, *balances = FILES[sample.stem]
     (row,) = statements.files.to_dict("records")
     assert {kind: row[kind] for kind in KINDS if row[kind]} == kinds
-    assert row["rows"] == sum(kinds.values())
-    assert [None if pd.isna(row[name]) else row[name] for name in ("opening_cents", "closing_cents")] == [
-        opening,
-        closing,
-    ]
-    (checked,) = statements.reconciliation["reconciled"].tolist()
-    assert (None if pd.isna(checked) else checked) is is_reconciled
-    assert len(statements.payments) == row["rows"] - row["notice"]
+    assert row["rows"] == sum(kinds.values()) == len(payments) + row["notice"]
+    found = [row["opening_cents"], row["closing_cents"], *statements.reconciliation["reconciled"]]
+    assert [None if pd.isna(value) else value for value in found] == balances
 
 
 def test_all_samples_together():
@@ -83,13 +76,10 @@ def test_all_samples_together():
     assert statements.payments["date_created"].is_monotonic_decreasing
     assert statements.files["rows"].sum() == 6 + 8 + 11 + 8 + 2 + 2
     problem, *gaps = statements.problems.to_dict("records")
-    assert (problem["line"], problem["payment_id"], problem["field"], problem["value"]) == (
-        10,
-        "3970000000000000306",
-        "type",
-        "Boost Cashback",
-    )
-    assert problem["file"].endswith("gen_d_2024.csv")
+    names = ("file", "line", "payment_id", "field", "value")
+    assert [problem[name] for name in names] == [
+        "gen_d_2024.csv", 10, "3970000000000000306", "type", "Boost Cashback",
+    ]  # fmt: skip
     # The years between the files are in none; the first file states no balance that the second could connect with.
     assert [(gap["code"], gap["file"], gap["other_file"], gap["cents"]) for gap in gaps[1:]] == [
         ("gap", "gen_c_2021.csv", "gen_b_2019.csv", 4075),
@@ -128,54 +118,16 @@ def test_a_handle_in_another_case_is_the_same_account(tmp_path):
 
 
 def test_a_history_works_like_one_of_the_service():
-    """Card, report, explorer and analyses take the history; money between people is counted, and nothing else."""
+    """Card, report and analyses take the history; money between people is counted, and nothing else."""
     history = p2p.read_statements(_HERE / "samples").history("nora-quill")
-    assert (history.me.user.id, history.me.user.username, history.me.user.display_name) == (
-        "nora-quill",
-        "nora-quill",
-        "Nora Quill",
-    )
+    user = history.me.user
+    assert (user.id, user.username, user.display_name) == ("nora-quill", "nora-quill", "Nora Quill")
     assert history.me.balance_cents == 3500
     assert history.fetched_at == datetime(2025, 5, 1, 12, 34, 56, tzinfo=UTC)
     assert list(history.friends) == list(FRIENDS)
-    assert "Nora Quill" in history._repr_html_()
-    flow = p2p.monthly_flow(history.payments)
     settled = [-22000, 115000, -12000, 8250, -1200, 3125, -6410, -1800, 13800, -3700, -6000, 5000, -7500, -4550, 12000]
-    settled.append(2500)
-    assert round(flow["net"].sum() * 100) == sum(settled)
-    friends = p2p.spend_by_friend(history.payments, history.friends)
-    assert not friends.empty
-    for table in (p2p.status_mix(history.payments), p2p.pending_requests(history.payments, as_of="2021-09-01")):
-        assert len(table)
-    assert len(p2p.pending_ageing(history.payments, as_of="2021-09-01"))
+    assert round(p2p.monthly_flow(history.payments)["net"].sum() * 100) == sum(settled) + 2500
     assert "Theo Marsh" in p2p.render_report(history, as_of="2025-06-01")
-    p2p.Explorer(history)
-
-
-def test_the_account_must_be_known():
-    """A call for one of several accounts says which there are."""
-    statements = p2p.read_statements(_HERE / "samples")
-    with pytest.raises(p2p.errors.ConfigurationError, match=r"2 accounts \('Sandhill Choir', 'nora-quill'\): name one"):
-        statements.history()
-    with pytest.raises(p2p.errors.ConfigurationError, match="not 'theo'"):
-        statements.history("theo")
-
-
-def test_the_argument_names_the_account():
-    """The account of the caller is that of all files, and one that names another is listed."""
-    a = p2p.read_statements(_HERE / "samples/gen_a_2018.csv", account="nora")
-    assert set(a.payments["account_id"]) == {"nora"}
-    b = p2p.read_statements(_HERE / "samples/gen_b_2019.csv", account="nora")
-    assert set(b.payments["account_id"]) == {"nora"}
-    assert b.problems[b.problems["field"] == "account"]["value"].tolist() == ["nora-quill"]
-
-
-def test_the_callers_zone_moves_no_date_of_the_service():
-    """The files of the service are in UTC, also if the header does not name the zone."""
-    d = p2p.read_statements(_HERE / "samples/gen_d_2025.csv", tz="America/Los_Angeles").payments
-    assert d["date_created"].tolist() == [pd.Timestamp("2025-05-01T12:34:56Z")]
-    e = p2p.read_statements(_HERE / "samples/gen_e_business_2025.csv", tz="America/Los_Angeles").payments
-    assert e["date_created"].max() == pd.Timestamp("2025-01-31T03:00:00Z")
 
 
 @pytest.mark.parametrize(
@@ -223,3 +175,144 @@ def test_progress_counts_files():
     calls = []
     p2p.read_statements(_HERE / "samples", on_progress=lambda *numbers: calls.append(numbers))
     assert calls == [(number, 6) for number in range(1, 7)]
+
+
+_SAMPLES = Path(__file__).parent / "samples"
+_A = (_SAMPLES / "gen_a_2018.csv").read_text("utf-8").splitlines()[0] + "\n"
+_C = (_SAMPLES / "gen_c_2021.csv").read_text("utf-8-sig").splitlines()[2] + "\n"
+_E = "\n".join((_SAMPLES / "gen_e_business_2025.csv").read_text("utf-8-sig").splitlines()[:2]) + "\n"
+
+
+def _write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _june(when: str) -> str:
+    title = "Account Statement - (@ada) - June 1st to June 30th 2021 ,,,\nAccount Activity,,,\n"
+    cells = _C.count(",")
+    closing = ["$5.00" if name == "Ending Balance" else "" for name in _C.strip().split(",")]
+    return f"{title}{_C},1,{when},Payment,Complete,n,Bo,Ada,+ $5.00{',' * (cells - 8)}\n{','.join(closing)}\n"
+
+
+@pytest.mark.parametrize(
+    ("when", "end"),
+    [
+        ("2021-06-30T20:00:00", datetime(2021, 6, 30, 23, 59, 59, 999_999, UTC)),
+        ("2021-07-01T20:00:00", datetime(2021, 7, 1, 20, tzinfo=UTC)),  # after the period that the file states
+    ],
+)
+def test_the_days_of_a_title_are_in_utc(when, end, tmp_path):
+    """No payment is newer than "data as of"; the caller's zone does not move the dates of the service's files."""
+    statements = p2p.read_statements(_write(tmp_path, "june.csv", _june(when)), tz="America/Los_Angeles")
+    (file,) = statements.files.itertuples()
+    assert file.period_start == pd.Timestamp("2021-06-01T00:00:00Z")
+    assert file.period_end == pd.Timestamp("2021-06-30T23:59:59.999999Z")
+    assert statements.history().fetched_at == end
+
+
+def test_a_history_has_the_problems_of_its_own_account(tmp_path):
+    """Two accounts with a payment "1": a cell of one file is not a problem of the other account."""
+    _write(tmp_path, "june.csv", _june("2021-06-30"))
+    rows = "1,yesterday,Payment,Complete,n,Cy,Di,- $5.00,,,\n,2021-01-01,Payment,Complete,n,Cy,Di,- $6.00,,,\n"
+    _write(tmp_path, "cy.csv", _A + rows)
+    statements = p2p.read_statements(tmp_path)
+    assert statements.accounts == ["Cy", "ada"]
+    assert len(statements.history("ada").problems) == 0
+    assert statements.history("Cy").problems["problem"].to_list() == ["is not a date", "there is no id"]
+
+
+def test_the_fee_of_a_transfer_is_inside_its_amount(tmp_path):
+    """38.72 arrive at the bank, and the balance falls by 39.41; a payment received is 20.00, of which 19.52 arrive."""
+    row = '"""42350000000000007{}""",01/31/2025,03:00:00,{},{}\n'
+    transfer = "Issued,(None),(None),(None),(None),- $38.72,- $0.69,- $39.41,(None),Bank of Sand *4321"
+    payment = "Complete,n,Theo Marsh,Sandhill Choir,(None),+ $20.00,- $0.48,+ $19.52,(None),(None)"
+    text = _E + row.format(11, "Instant Transfer", transfer) + row.format(12, "Payment", payment)
+    statements = p2p.read_statements(_write(tmp_path, "e.csv", text))
+    found = statements.payments.sort_values("line")
+    assert found[["flow_cents", "fee_cents"]].to_numpy().tolist() == [[-3941, 69], [2000, 48]]
+    assert statements.reconciliation["moved_cents"].to_list() == [-3941 + 1952]
+    bank = _write(tmp_path, "bank.txt", "Date,Description,Amount\n2025-01-31,VENMO,38.72\n")
+    assert p2p.match_bank(statements, bank)["state"].to_list() == ["paired"]
+
+
+def test_short_ids_that_were_saved_as_numbers(tmp_path):
+    """A file that a program saved again has the payments of the original, and no others."""
+    row = "{},2021-01-01,Payment,Complete,n,Cy,Di,- $5.00,,,\n"
+    _write(tmp_path, "original.csv", _A + row.format("123") + row.format("7.5"))
+    _write(tmp_path, "saved.csv", _A + row.format("123.0"))
+    assert sorted(p2p.read_statements(tmp_path).payments["payment_id"]) == ["123", "7.5"]
+
+
+def test_an_account_of_several_is_as_its_files_alone():
+    """Selected statements have the frames, rows and history of a call with the files of the account."""
+    files = ["gen_c_2021.csv", "gen_d_2024.csv"]
+    business = _SAMPLES / "gen_e_business_2025.csv"
+    both = p2p.read_statements([*(_SAMPLES / file for file in files), business])
+    for account, own in (("@Nora-Quill", [_SAMPLES / file for file in files]), ("Sandhill Choir", [business])):
+        selected, alone = both.select_account(account), p2p.read_statements(own)
+        for name in ("payments", "reconciliation", "problems", "files"):
+            pd.testing.assert_frame_equal(getattr(selected, name), getattr(alone, name))
+        (rows, _), (expected, _) = selected.collect(), alone.collect()
+        assert rows.files == expected.files
+        assert_frame_equal(rows.rows, expected.rows)
+        assert selected.accounts == alone.accounts
+        assert selected.history().me == alone.history().me
+    with pytest.raises(ConfigurationError, match="account is one of 'Sandhill Choir', 'nora-quill', not 'ada'"):
+        both.select_account("ada")
+
+
+_HEADER = (
+    "ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination,Beginning Balance,"
+    "Ending Balance"
+)
+_WALLET = (
+    "Transaction ID,Date,Transaction Type,Currency,Amount,Fee,Net Amount,Asset Type,Asset Price,Asset Amount,Status,"
+    "Notes,Name of sender/receiver,Account"
+)
+_STRANGE = "{0},2024-05-0{0}T10:00:00,Sponsored Tea,Complete,tea,Ada Reyes,Bo Lund,- $5.00,0,Balance,,,"
+
+
+def _write_copy(path, *rows: str, handle: str = "ada", closing: str = "$9.00"):
+    title = [f"Account Statement - (@{handle})", "Account Activity", _HEADER]
+    path.write_text("\n".join([*title, f"{',' * 11}$20.00,", *rows, f"{',' * 12}{closing}"]) + "\n", "utf-8")
+    return path
+
+
+def _list(problems):
+    columns = problems[["file", "line", "payment_id", "field"]].astype(object)
+    return sorted(columns.where(columns.notna(), None).itertuples(index=False, name=None), key=str)
+
+
+def test_a_folder_and_a_zip_archive_of_its_files(tmp_path) -> None:
+    """The problems are those of one file, also in a history."""
+    rows = [_STRANGE.format(3), _STRANGE.format(4), "5,2024-05-05T10:00:00,Payment,Complete,n" + "," * 9 + "x"]
+    path = _write_copy(tmp_path / "may.csv", *rows)
+    with zipfile.ZipFile(tmp_path / "download.zip", "w") as archive:
+        archive.write(path, "copy/may.csv")
+    alone, both = p2p.read_statements(path), p2p.read_statements(tmp_path)
+    assert both.files["file"].tolist() == ["download.zip/copy/may.csv", "may.csv"]
+    assert [each[1:] for each in _list(alone.problems)] == [
+        (5, "3", "type"), (6, "4", "type"), (7, "5", "total"), (7, None, "row"), (None, None, "balance"),
+    ]  # fmt: skip
+    assert _list(both.problems) == _list(both.history().problems) == _list(alone.problems)
+
+
+def test_rows_of_files_that_overlap(tmp_path) -> None:
+    """The problem of a row that two files have is one; one of another account, or of another row, is another."""
+    early = _write_copy(tmp_path / "a.csv", _STRANGE.format(3), _STRANGE.format(4), closing="$10.00")
+    late = _write_copy(tmp_path / "b.csv", _STRANGE.format(4), closing="$15.00")
+    other = _write_copy(tmp_path / "c.csv", _STRANGE.format(4), handle="bo", closing="$15.00")
+    found = [each for each in _list(p2p.read_statements([early, late, other]).problems) if each[3] == "type"]
+    assert found == [("a.csv", 4 + 1, "3", "type"), ("b.csv", 5, "4", "type"), ("c.csv", 5, "4", "type")]
+
+
+def test_rows_of_one_id_in_one_file(tmp_path) -> None:
+    """A purchase and its refund of one id have a problem each, also with a copy of the file."""
+    row = "\n3x9,2024-05-0{} 10:00:00 EDT,P2P,USD,{},x,{},,,,CARD CHARGED,Deli,,Visa 1111"
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(_WALLET + row.format(4, "-$8", "-$8") + row.format(5, "$3", "$3"), "utf-8")
+    parts = ("300", "USD", str((date(2024, 5, 5) - date(1970, 1, 1)).days))
+    refund = f"3x9-{hashlib.sha256(chr(31).join(parts).encode()).hexdigest()[:8]}"
+    assert _list(p2p.read_statements(tmp_path).problems) == [("b.csv", 2, "3x9", "fee"), ("b.csv", 3, refund, "fee")]

@@ -148,23 +148,31 @@ def _adjust_statement(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]
 
 
 def _adjust_activity(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
-    """Find the rows that moved the balance: by their impact, else by the balance after each, else by their status.
-
-    A memo, such as a purchase that a card paid, moves nothing, and its balance belongs to another row.
-    """
+    """Find the rows that moved the balance: by their impact, else by `_find_moves`. A memo moves nothing."""
     cells, words = frame["impact"], pl.col("impact").str.to_lowercase()
     impact = words.replace_strict(_IMPACTS, default=None, return_dtype=pl.String)
     frame = _resolve_refunds(frame).with_columns(impact=impact)
-    problems = _list_wrong_nets(frame) + _list_wrong_impacts(frame, cells)
+    problems = _list_wrong_nets(frame)
     flow, kind = pl.col("flow_cents"), pl.col("kind").fill_null("")
+    wrong = {
+        "unknown_impact": pl.col("impact").is_null() & cells.is_not_null(),
+        "wrong_impact": (pl.col("impact") == "debit") & (flow > 0) | (pl.col("impact") == "credit") & (flow < 0),
+    }
+    for code, is_wrong in wrong.items():
+        problems += list_problems(frame, frame.select(is_wrong).to_series(), cells, field="impact", code=code)
     is_memo = (pl.col("impact") == "memo").fill_null(value=False)
     is_record = is_memo & (kind != "hold")
     is_notice = is_record & (pl.col("status").fill_null(Status.SETTLED.value) == Status.SETTLED)
     moves = pl.when(pl.col("impact").is_not_null()).then(~is_memo).otherwise("moves_by_balance")
     address = pl.when(flow < 0).then("to_address").otherwise("from_address")
     has_address = kind.is_in(["payment", "merchant"]) & ~is_notice
+    # The account is the address that money most often left from or came to, in each file.
+    own = pl.when(flow < 0).then("from_address").otherwise("to_address").str.to_lowercase()
+    counts = frame.select("file", own=own).filter(pl.col("own").str.contains("@")).group_by("file", "own").len()
+    most = counts.sort("len", "own", descending=[False, True]).select("file", "own")
+    accounts = dict(most.iter_rows()) or {"": ""}
     frame = frame.with_columns(moves_by_balance=_find_moves(frame)).with_columns(
-        _find_accounts(frame),
+        account=pl.col("file").replace_strict(accounts, default=None, return_dtype=pl.String),
         moved_cents=pl.when(moves.fill_null(value=False)).then(flow).otherwise(0),
         balance_cents=pl.when(~is_record).then("balance"),
         kind=pl.when(is_notice).then(pl.lit("notice")).otherwise("kind"),
@@ -175,10 +183,9 @@ def _adjust_activity(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
 
 
 def _find_moves(frame: pl.DataFrame) -> pl.Series:
-    """Return which rows moved the balance, from the balance after each, else from their status.
+    """Return which rows moved the balance: by the balance after each, in the better of two orders, else by status.
 
-    Some files begin with the newest row: the order is the one in which more balances follow from each other. A pending
-    withdrawal moves the balance, and a hold does if its release did.
+    A pending withdrawal moves the balance, and a hold does if its release did.
     """
     group, flow, status = ("file", "currency"), pl.col("flow_cents"), pl.col("status")
     steps = frame.select(
@@ -210,30 +217,6 @@ def _list_wrong_nets(frame: pl.DataFrame) -> list[Problem]:
     """Return a problem for each row with a net amount that is not the gross amount and the fee together."""
     is_wrong = frame.select((pl.col("amount") + pl.col("fee").fill_null(0) != pl.col("net")).fill_null(value=False))
     return list_problems(frame, is_wrong.to_series(), frame["net_text"], field="net", code="wrong_net")
-
-
-def _list_wrong_impacts(frame: pl.DataFrame, cells: pl.Series) -> list[Problem]:
-    """Return a problem for each unknown balance impact, and for each that contradicts the sign of the net amount."""
-    impact, flow = pl.col("impact"), pl.col("flow_cents")
-    wrong = {
-        "unknown_impact": impact.is_null() & cells.is_not_null(),
-        "wrong_impact": (impact == "debit") & (flow > 0) | (impact == "credit") & (flow < 0),
-    }
-    return [
-        problem
-        for code, is_wrong in wrong.items()
-        for problem in list_problems(frame, frame.select(is_wrong).to_series(), cells, field="impact", code=code)
-    ]
-
-
-def _find_accounts(frame: pl.DataFrame) -> pl.Expr:
-    """Return the account holder's address: in each file, the address that money most often left from or came to."""
-    own = pl.when(pl.col("flow_cents") < 0).then("from_address").otherwise("to_address")
-    addresses = frame.select("file", own=own.str.to_lowercase())
-    counts = addresses.filter(pl.col("own").str.contains("@")).group_by("file", "own").len()
-    most = counts.sort("len", "own", descending=[True, False]).unique("file", keep="first", maintain_order=True)
-    accounts = dict(most.select("file", "own").iter_rows())
-    return pl.col("file").replace_strict(accounts or {"": ""}, default=None, return_dtype=pl.String).alias("account")
 
 
 PAYPAL_ACTIVITY: Final = ColumnFormat(

@@ -13,21 +13,21 @@ import polars as pl
 from p2p_analytics.display import MONTH_NAMES
 from p2p_analytics.errors import StatementError
 from p2p_analytics.frames.own_money import is_bank_or_card
-from p2p_analytics.statements.formats.cells import parse_instants, parse_money
-from p2p_analytics.statements.formats.fields import (
+from p2p_analytics.statements.formats.cells import (
     DECIMAL_COMMA,
     DECIMAL_POINT,
-    UNKNOWN,
     YEAR_LAST,
     blank_notices,
     find_day_first,
     match_kinds,
+    parse_instants,
+    parse_money,
     require_amounts,
 )
 from p2p_analytics.statements.formats.format import Reading, StatementFormat
-from p2p_analytics.statements.ledger.sides import find_owners
+from p2p_analytics.statements.ledger.transactions import find_owners
 from p2p_analytics.statements.problems import NOT_A_DATE, NOT_AN_AMOUNT, list_problems, list_unreadable
-from p2p_analytics.statements.rows import complete_rows
+from p2p_analytics.statements.rows import NOTICE, SERVICE, UNKNOWN, complete_rows
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
@@ -38,14 +38,11 @@ if TYPE_CHECKING:
     from p2p_analytics.statements.formats.format import Table
     from p2p_analytics.statements.problems import Problem
 
-PERSONAL: Final = "statement"
-"""The service of all forms of a personal statement, so that a file without a name belongs to the others."""
 STATUSES: Final[dict[str, str]] = {
     **{status.value: status.value for status in Status},
     **dict.fromkeys(("complete", "completed", "issued"), Status.SETTLED.value),
     "canceled": Status.CANCELLED.value,
 }
-_NOTICE: Final = "notice"
 _REFUND: Final = "refund"
 # Of types without spaces around them. A refund gets a kind when the payments of all files are known.
 _KINDS: Final = (
@@ -133,11 +130,15 @@ def _read(table: Table, *, order: Order | None = None) -> Reading:
     is_day_first = find_day_first(places, dates, problems, order=order, field="datetime", dates=YEAR_LAST)
     problems += _check_ids(cells.select("file", "line", "id"))
     handles = _read_handles(table.preambles, cells)
+    # Balances, fees, disclaimers and the summary of assets are not transactions.
+    has_nothing = pl.all_horizontal(pl.col("id", "datetime", "type", "total").is_null())
+    is_title = pl.any_horizontal(pl.col("margin", "username", "id").str.to_lowercase().str.starts_with(_SUMMARY))
+    is_below_title = is_title.fill_null(value=False).cum_max().over("file") & pl.col("total").is_null()
     banks_and_cards = [source for source in cells["funding_source"].unique() if is_bank_or_card(source)]
     cells = cells.with_columns(
         *_read_amounts(cells),
         parse_instants(dates, tz=table.tz, order=is_day_first).alias("instant"),
-        _is_notice(cells),
+        (has_nothing | is_below_title).alias("is_notice"),
         match_kinds(cells["type"].str.strip_chars(), _KINDS),
         _map_words(cells["type"], _ACTIONS).alias("action"),
         _map_words(cells["status"], STATUSES).alias("known_status"),
@@ -148,7 +149,7 @@ def _read(table: Table, *, order: Order | None = None) -> Reading:
     owners = find_owners(rows, "file")
     rows = rows.drop("owner").join(owners, left_on="file", right_on="key", how="left", maintain_order="left")
     problems += _list_unread_cells(cells)
-    is_transaction = rows["kind"].fill_null(UNKNOWN) != _NOTICE
+    is_transaction = rows["kind"].fill_null(UNKNOWN) != NOTICE
     is_strange, types = is_transaction & (rows["kind"] == UNKNOWN), rows["type"]
     problems += list_problems(rows, is_strange, types, field="type", code="unknown_type")
     is_strange, statuses = is_transaction & cells["known_status"].is_null(), rows["status"]
@@ -164,8 +165,7 @@ def _read(table: Table, *, order: Order | None = None) -> Reading:
 def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
     """Return the cents of each field of amounts.
 
-    The service writes "- $1,234.50". A spreadsheet saves "- 1.234,50 $" in another language, and "($1,234.50)" for a
-    negative amount; both can mean one amount only.
+    A spreadsheet saves "- 1.234,50 $" in another language, and "($1,234.50)" for a negative amount.
     """
     columns = []
     for name in _AMOUNTS:
@@ -203,16 +203,6 @@ def _require_decimals(cells: pl.DataFrame, is_open: pl.Series, name: str) -> Non
     )
 
 
-def _is_notice(cells: pl.DataFrame) -> pl.Series:
-    """Return which rows are not transactions: balances, fees, disclaimers and the summary of assets."""
-    has_nothing = pl.all_horizontal(pl.col("id", "datetime", "type", "total").is_null())
-    titles = pl.col("margin", "username", "id").str.to_lowercase().str.starts_with(_SUMMARY)
-    is_title = pl.any_horizontal(titles).fill_null(value=False)
-    below_title = is_title.cum_max().over("file") & pl.col("total").is_null()
-    expression = has_nothing | below_title if cells.select(is_title.any()).item() else has_nothing
-    return cells.select(expression.alias("is_notice")).to_series()
-
-
 def _describe(cells: pl.DataFrame) -> pl.DataFrame:
     """Return the columns of ROWS that follow from a row alone."""
     total, net, status = pl.col("total_cents"), pl.col("net_cents"), pl.col("known_status")
@@ -222,7 +212,7 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
     moved = pl.when(~pl.col("is_paid_elsewhere")).then(pl.coalesce(net, total)).otherwise(0)
     rows = cells.with_columns(
         pl.lit("USD").alias("currency"),
-        pl.when("is_notice").then(pl.lit(_NOTICE)).when(pl.col("kind") != _REFUND).then("kind").alias("kind"),
+        pl.when("is_notice").then(pl.lit(NOTICE)).when(pl.col("kind") != _REFUND).then("kind").alias("kind"),
         pl.coalesce("known_status", "status").alias("status"),
         pl.col("fee_cents").abs(),
         payment_id="id",
@@ -264,22 +254,16 @@ def _list_unread_cells(cells: pl.DataFrame) -> list[Problem]:
 
 def _read_handles(preambles: Mapping[str, Sequence[Sequence[str]]], cells: pl.DataFrame) -> dict[str, str | None]:
     """Return the account of each file: the handle before the header, else the first one in the column of usernames."""
-    handles = {file: _find_handle(lines) for file, lines in preambles.items()}
-    named = cells.select("file", _USERNAME).filter(pl.col(_USERNAME).is_not_null())
-    names = named.filter(pl.col(_USERNAME).str.strip_chars().str.contains(r"^\S+$"))
-    for file, name in names.group_by("file", maintain_order=True).agg(pl.col(_USERNAME).first()).iter_rows():
-        handles[file] = handles.get(file) or name.strip().removeprefix("@")
-    return handles
-
-
-def _find_handle(lines: Sequence[Sequence[str]]) -> str | None:
-    for line in lines:
+    handles: dict[str, str | None] = {}
+    for file, line in ((file, line) for file, lines in preambles.items() for line in lines):
         found = _HANDLE.search(" ".join(line))
-        if found:
-            return found[1]
-        if len(line) > 1 and line[0].strip().casefold() == _USERNAME and line[1].strip():
-            return line[1].strip().removeprefix("@")
-    return None
+        is_named = len(line) > 1 and line[0].strip().casefold() == _USERNAME
+        name = found[1] if found else line[1].strip().removeprefix("@") if is_named else None
+        handles[file] = handles.get(file) or name
+    named = cells.select("file", name=pl.col(_USERNAME).str.strip_chars()).filter(pl.col("name").str.contains(r"^\S+$"))
+    for file, name in named.group_by("file", maintain_order=True).agg(pl.col("name").first()).iter_rows():
+        handles[file] = handles.get(file) or name.removeprefix("@")
+    return handles
 
 
 def _find_period(title: str, tz: ZoneInfo) -> tuple[datetime, datetime] | None:
@@ -307,8 +291,7 @@ def _find_day(year: int, month: str, day: str) -> date | None:
 def _check_ids(rows: pl.DataFrame) -> list[Problem]:
     """Return a problem for each file with ids that a spreadsheet may have rounded, too few of them to be sure.
 
-    One id of 17 digits in a hundred ends in two zeros, so it may be the true id of a file with one payment. Ids in
-    scientific notation, or surely rounded by a spreadsheet or a float, are refused.
+    Ids in scientific notation, or surely rounded by a spreadsheet or a float, are refused.
     """
     text, number = pl.col("id"), pl.col("id").cast(pl.Int64, strict=False)
     rows = rows.filter(text.is_not_null()).with_columns(
@@ -355,7 +338,7 @@ _OF_BUSINESS: Final = ("id", "date", "time", "type", "status", "from", "to", "to
 def _declare(name: str, columns: Mapping[str, tuple[str, ...]], *required: str) -> StatementFormat:
     has_balances = "beginning" in required
     return StatementFormat(
-        name, columns, (*_ALWAYS, *required), _read, PERSONAL, zone="UTC", has_closing_row=has_balances
+        name, columns, (*_ALWAYS, *required), _read, SERVICE, zone="UTC", has_closing_row=has_balances
     )
 
 

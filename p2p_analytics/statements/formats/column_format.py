@@ -14,13 +14,12 @@ import polars as pl
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import KINDS
-from p2p_analytics.statements.formats.cells import has_zone
-from p2p_analytics.statements.formats.fields import (
+from p2p_analytics.statements.formats.cells import (
     STATUSES,
-    UNKNOWN,
     blank_cells,
     build_reading,
     find_currencies,
+    has_zone,
     is_english,
     list_places,
     match_kinds,
@@ -31,6 +30,7 @@ from p2p_analytics.statements.formats.fields import (
 )
 from p2p_analytics.statements.formats.format import Reading, StatementFormat, normalize_name
 from p2p_analytics.statements.problems import Problem, list_problems
+from p2p_analytics.statements.rows import UNKNOWN
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -316,14 +316,30 @@ def _read_columns(own: ColumnFormat, table: Table) -> Reading:
 def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl.DataFrame:
     """Return all fields with amounts, dates, kinds and statuses in place of their texts; add problems of cells."""
     cells = table.cells
-    currency = _read_currencies(own, table, problems)
+    if own.currency is not None:
+        currency = pl.repeat(own.currency, len(cells), eager=True).alias("currency")
+    else:  # its cell, else the symbol of its amount, else the header, else the file
+        codes = {code[1] for name in table.header if (code := _CODE.search(name))}
+        symbol = pl.coalesce(_AMOUNTS).str.extract(f"({'|'.join(map(re.escape, own.symbols))})")
+        of_symbol = symbol.replace_strict(dict(own.symbols), default=None, return_dtype=pl.String)
+        of_header = pl.lit(codes.pop() if len(codes) == 1 else None, pl.String)
+        texts = cells.select(currency=pl.coalesce("currency", of_symbol, of_header)).to_series()
+        currency = find_currencies(table, texts, problems)
     is_bitcoin = (currency == _BITCOIN).fill_null(value=False)
     names = [name for name in _MONEY if name in own.columns]
     in_cents = replace(table, cells=cells.with_columns(pl.when(~is_bitcoin).then(pl.col(names)).name.keep()))
     money = read_money(in_cents, names, problems, decimal=own.decimal)
     amount = next(name for name in _AMOUNTS if name in own.columns)
     problems += list_problems(list_places(table), is_bitcoin, cells[amount], field=amount, code="bitcoin_amount")
-    dates = _read_moments(own, table, problems)
+    moment = pl.when(pl.col("date").is_not_null()).then(pl.concat_str("date", "time", separator=" ", ignore_nulls=True))
+    order: Order | None = own.order or (None if is_english(table) else "dmy")
+    zones = cells["zone"] if "zone" in own.columns else None
+    moments = cells.select(pl.coalesce("date_time", moment, "started").alias("date"), "started")
+    dates = start = read_dates(table, moments["date"], problems, order=order, zones=zones)
+    if "started" in own.columns:
+        faults: list[Problem] = []
+        start = read_dates(table, moments["started"], faults, order=order, zones=zones, field="started")
+        problems += [each for each in faults if each.code != "ambiguous_date"]
     status = pl.repeat(str(Status.SETTLED), len(cells), eager=True).alias("status")
     header = {normalize_name(name) for name in table.header}
     if cells["status"].count() or not header.isdisjoint(map(normalize_name, own.columns.get("status", ()))):
@@ -338,7 +354,7 @@ def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl
         pl.when(pl.lit(is_bitcoin)).then(pl.lit("asset")).when(is_balance).then(pl.lit("notice"))
         .otherwise(pl.coalesce(*kinds, pl.lit(own.kind))).alias("kind")
     ).to_series()  # fmt: skip
-    frame = cells.with_columns([*money, *absent]).with_columns([*dates, status, currency, kind])
+    frame = cells.with_columns([*money, *absent]).with_columns(dates, start.alias("start"), status, currency, kind)
     product = pl.col("product").str.to_lowercase()
     main = product.filter(product.str.contains(own.main_product or "^$")).first()
     main = pl.coalesce(main, product.drop_nulls().first()).over("file")
@@ -348,34 +364,6 @@ def _read_values(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl
         is_main=(product == main).fill_null(value=True),  # the product of the file that the balance is of
         payment_id="id",
     )
-
-
-def _read_currencies(own: ColumnFormat, table: Table, problems: list[Problem]) -> pl.Series:
-    """Return the currency of each row: its cell, else the symbol of its amount, else the header, else the file."""
-    if own.currency is not None:
-        return pl.repeat(own.currency, len(table.cells), eager=True).alias("currency")
-    codes = {code[1] for name in table.header if (code := _CODE.search(name))}
-    symbols = "|".join(map(re.escape, own.symbols))
-    symbol = pl.coalesce(_AMOUNTS).str.extract(f"({symbols})")
-    given = [pl.col("currency"), symbol.replace_strict(dict(own.symbols), default=None, return_dtype=pl.String)]
-    of_header = pl.lit(codes.pop() if len(codes) == 1 else None, pl.String)
-    texts = table.cells.select(pl.coalesce(*given, of_header).alias("currency")).to_series()
-    return find_currencies(table, texts, problems)
-
-
-def _read_moments(own: ColumnFormat, table: Table, problems: list[Problem]) -> list[pl.Series]:
-    """Return ``date`` and ``start`` of each row."""
-    cells = table.cells
-    moment = pl.when(pl.col("date").is_not_null()).then(pl.concat_str("date", "time", separator=" ", ignore_nulls=True))
-    order: Order | None = own.order or (None if is_english(table) else "dmy")
-    zones = cells["zone"] if "zone" in own.columns else None
-    texts = cells.select(pl.coalesce("date_time", moment, "started").alias("date"), "started")
-    dates = start = read_dates(table, texts["date"], problems, order=order, zones=zones)
-    if "started" in own.columns:
-        faults: list[Problem] = []
-        start = read_dates(table, texts["started"], faults, order=order, zones=zones, field="started")
-        problems += [each for each in faults if each.code != "ambiguous_date"]
-    return [dates, start.alias("start")]
 
 
 def _read_amounts(own: ColumnFormat, table: Table, frame: pl.DataFrame, problems: list[Problem]) -> pl.Series:

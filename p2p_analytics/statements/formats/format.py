@@ -161,13 +161,7 @@ class StatementFormat:
         object.__setattr__(self, "_names", names)
 
     def read_table(self, table: Table) -> Reading:
-        """Return what `read` makes of a table, with complete ROWS.
-
-        Raises
-        ------
-        ConfigurationError
-            It is not a Reading, its rows differ from the rows of the table, or a column of ROWS has other values.
-        """
+        """Return what `read` makes of a table, with complete ROWS; raise a ConfigurationError for another result."""
         reading = self.read(table if self.zone is None else replace(table, tz=ZoneInfo(self.zone)))
         if not isinstance(reading, Reading) or not isinstance(reading.rows, pl.DataFrame):
             raise ConfigurationError(f"The format {self.name!r} has to return a Reading with rows of Polars.")
@@ -192,10 +186,7 @@ class StatementFormat:
         return reading._replace(rows=rows)
 
     def match(self, header: Sequence[str]) -> dict[str, int] | None:
-        """Return the position of each field in a header, None if a required one is missing.
-
-        Of several columns of one field, the one with the preferred name is taken, then the first.
-        """
+        """Return the position of each field in a header: the preferred name, then the first; None if one lacks."""
         found: dict[str, tuple[int, int]] = {}
         for position, cell in enumerate(header):
             name = normalize_name(cell)

@@ -24,23 +24,18 @@ from p2p_analytics.frames.schema import (
     WHOLE,
 )
 from p2p_analytics.records import Me, User
-from p2p_analytics.statements.ledger.accounts import name_accounts
-from p2p_analytics.statements.ledger.continuity import find_replaced
-from p2p_analytics.statements.ledger.copies import list_copies
-from p2p_analytics.statements.ledger.ids import GIVEN, fill_ids, find_books, find_replaced_rows
+from p2p_analytics.statements.ledger.files import find_replaced, list_copies
+from p2p_analytics.statements.ledger.identity import GIVEN, fill_ids, find_books, find_replaced_rows, name_accounts
 from p2p_analytics.statements.ledger.reconcile import find_balance, frame_lines, reconcile
-from p2p_analytics.statements.ledger.sides import (
+from p2p_analytics.statements.ledger.transactions import (
+    KEY,
     blank_sides,
+    describe_files,
     fill_refunds,
     find_owners,
     list_undecided,
     name_holders,
     settle_sides,
-)
-from p2p_analytics.statements.ledger.unite import (
-    KEY,
-    NOTICE,
-    describe_files,
     sort_newest_first,
     unite_rows,
 )
@@ -52,13 +47,13 @@ from p2p_analytics.statements.problems import (
     Problem,
     list_problems,
 )
-from p2p_analytics.statements.rows import ROWS, strip_label
+from p2p_analytics.statements.rows import NOTICE, ROWS, strip_label
 from p2p_analytics.vocabulary import Action, Status, TargetType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from p2p_analytics.statements.ledger.continuity import Balance, OtherRow
+    from p2p_analytics.statements.ledger.files import Balance, OtherRow
     from p2p_analytics.statements.rows import Collected, FileInfo
 
 FILES: Final[Mapping[str, str]] = {
@@ -121,14 +116,8 @@ class View(NamedTuple):
 def derive(collected: Collected, owner: User | None = None, others: Iterable[OtherRow] = ()) -> View:
     """Return what follows from the rows of files.
 
-    Parameters
-    ----------
-    collected : Collected
-        The rows, as they were read.
-    owner : User, optional
-        The user whom the service names as the holder.
-    others : iterable of OtherRow
-        Rows of the service that are in no file, which explain gaps between the balances of files.
+    ``owner`` is the user whom the service names as the holder. ``others`` are rows of the service that are in no file,
+    which explain gaps between the balances of files.
     """
     files = collected.files
     named = name_accounts(blank_sides(collected.rows), files, owner)
@@ -200,10 +189,9 @@ def _unite(
 def _list_holders(
     counts: Sequence[Mapping[str, Any]], names: Mapping[str, str], balances: Sequence[Balance]
 ) -> dict[str, Me]:
-    """Return the holder of each account, with the closing balance of the last file.
+    """Return the holder of each account, named by most rows, with the closing balance of the last file.
 
-    An account without a name is called as its files say, by most of their rows. The balance is in the currency of the
-    account's payments between people, or of all rows where there are none.
+    It is in the currency of the account's payments between people, or of all rows where there are none.
     """
     owners: dict[str, Counter[str]] = {}
     handles: set[str] = set()
@@ -265,10 +253,9 @@ def _list_files(
 def _settle_problems(
     problems: Sequence[Problem], rows: pl.DataFrame, standing: pl.DataFrame, is_replaced: pl.Series
 ) -> list[Problem]:
-    """Return problems of formats, with the ids of payments in place of the ids in the files.
+    """Return problems of formats with the ids of payments, without rows that a later snapshot replaces.
 
-    Rows that a later snapshot replaces have none. An unreadable amount or date is not a problem if another row of the
-    payment has it.
+    An unreadable amount or date is not a problem if another row of the payment has it.
     """
     lines = list({problem.line for problem in problems if problem.line is not None})
     values = ("account", "payment_id", *_READ.values())
@@ -292,9 +279,8 @@ def _settle_problems(
 def _list_once(problems: Sequence[Problem], balances: Sequence[Balance]) -> list[Problem]:
     """Return problems, each once, although several files can have it; it names the file with the last name.
 
-    That is the same problem of the same payment, as often as one file has it, and the same problem at the same line of
-    a copy of a file: one with the same balances. A possible double that is a copy is described by the problem of the
-    copy, in more detail.
+    That is the same problem of one payment, as often as one file has it, and of one line of files with the same
+    balances.
     """
     pairs = [(problem.code, frozenset((problem.file, problem.other_file))) for problem in problems]
     copies = {(POSSIBLE_DOUBLE, files) for code, files in pairs if code == COPY}
@@ -323,10 +309,7 @@ def _list_once(problems: Sequence[Problem], balances: Sequence[Balance]) -> list
 
 
 def _build_payments(rows: pl.DataFrame, order: pl.Series) -> pd.DataFrame:
-    """Return the PAYMENTS frame with the STATEMENT columns.
-
-    Of many rows, columns are removed as soon as they are read, so that none is in memory twice for long.
-    """
+    """Return the PAYMENTS frame with the STATEMENT columns; of many rows, columns are removed as they are read."""
     expressions = [each.gather(order).alias(name) for name, each in _EXPRESSIONS.items()]
     step = len(expressions) if len(order) < _FEW_ROWS else 1
     built = {}

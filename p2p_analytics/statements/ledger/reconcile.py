@@ -19,17 +19,16 @@ from p2p_analytics.currencies import UNKNOWN_CURRENCY
 from p2p_analytics.display import clean_line, format_count
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FLAG, GAP, INSTANT, TEXT, WHOLE, parse_dtype
 from p2p_analytics.money import LARGEST_CENTS
-from p2p_analytics.statements.ledger.continuity import Balance, Period, find_replaced, join_files
-from p2p_analytics.statements.ledger.copies import find_equal_balances
-from p2p_analytics.statements.ledger.sides import COUNTERPARTY
+from p2p_analytics.statements.ledger.files import Balance, Period, find_equal_balances, find_replaced, join_files
+from p2p_analytics.statements.ledger.transactions import COUNTERPARTY
 from p2p_analytics.statements.problems import POSSIBLE_DOUBLE, Problem
 from p2p_analytics.statements.rows import slice_by_files, strip_label
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from p2p_analytics.statements.ledger.continuity import ExplainingRow, OtherRow, Seam
-    from p2p_analytics.statements.ledger.ids import Book
+    from p2p_analytics.statements.ledger.files import ExplainingRow, OtherRow, Seam
+    from p2p_analytics.statements.ledger.identity import Book
     from p2p_analytics.statements.rows import FileInfo
 
 RECONCILIATION: Final[Mapping[str, str]] = {
@@ -77,12 +76,10 @@ class Change(NamedTuple):
 
 
 class Reconciled(NamedTuple):
-    """The table of all files, their balances and problems, and the balance after each row.
+    """The table of all files, their balances and problems, and the balance after each row, where it is known.
 
-    ``running`` has a value for each row, where the balance is known. A balance that the file states is kept. Other rows
-    are counted on from the stated balance before them, from the opening balance of the file, or back from a later
-    stated balance or the closing balance. The balance stays null for notices; where none of these is known without an
-    unreadable amount in between; and in a file with opening and closing balances that do not agree with its rows.
+    It is stated, or counted on from a stated or opening balance, or back from a stated or closing one. It is null for
+    notices, beyond an unreadable amount, and where the balances of the file do not agree with its rows.
     """
 
     table: pd.DataFrame
@@ -99,13 +96,11 @@ def reconcile(
 ) -> Reconciled:
     """Return whether the balances of each file agree with its rows, and with the balances of the file before.
 
-    ``rows`` are ROWS of all files with ``payment_id``, before payments that are in several files are united. Only files
-    about one balance follow each other: one service, product and, if ``books`` has it, group. A file that adds up
-    replaces files of its format that do not. A change of the balance that ``others`` explain to the cent is not a gap.
-
-    The table is ordered by account, currency, service and period. Opening and closing balance follow from the balances
-    that the rows state, if the file states none. ``reconciled`` is null where a balance is not known, or where the only
-    one is stated in a single row.
+    ``rows`` are ROWS of all files, before payments of several files are united. Only files about one balance follow
+    each other: one service, product and, if ``books`` has it, group. ``others`` can explain a change between files to
+    the cent. The table is in order of account, currency, service and period. A balance that a file does not state
+    follows from its rows; ``reconciled`` is null where one is not known, or where the only one is stated in a single
+    row.
     """
     of_files = {info.file: info for info in files}
     balances: list[Balance] = []
@@ -115,210 +110,6 @@ def reconcile(
         balances += _check_groups(part, ordered, names, of_files, books)
         running.append(_count_balances(ordered))
     joined = join_files(balances, others)
-    table, problems = _frame_joined(joined), _list_problems(joined)
-    balances = [replace(balance, rows=balance.rows.clear()) for balance, _ in joined]
-    return Reconciled(table, balances, problems, pl.concat(running))
-
-
-def _check_groups(
-    rows: pl.DataFrame,
-    ordered: pl.DataFrame,
-    names: pl.DataFrame,
-    files: Mapping[str, FileInfo],
-    books: Mapping[str, Book],
-) -> Iterator[Balance]:
-    """Yield the balance of each file, account and currency, except for groups with nothing in them."""
-    every = ordered.filter(~pl.col("is_notice")).select(_TRANSACTION)
-    every_move, at = every.select("payment_id", "date", "known_cents"), 0
-    for group in _sum_groups(ordered, names).iter_rows(named=True):
-        transactions, moves = (each.slice(at, group["transactions"]) for each in (every, every_move))
-        at += len(transactions)
-        if group["is_blank"]:
-            continue
-        info, book = files[group["file"]], books.get(group["file"])
-        opening, moved, closing = _add_up(group)
-        is_known = opening is not None and moved is not None and closing is not None
-        difference = closing - opening - moved if is_known else None
-        agrees = not (difference or info.is_broken or group["unknown"])
-        suggestion, explaining = _explain(transactions, rows, info.file, difference) if difference else (None, ())
-        remarks = _list_remarks(group, is_broken=info.is_broken, is_too_large=moved is None)
-        yield Balance(
-            info.file,
-            info.format,
-            group["account"],
-            group["currency"],
-            # The members of a group, which are the product of its files, can be renamed.
-            (info.service, "" if book else info.product, book.number if book else 0),
-            book is not None and book.replaced_until is not None,
-            opening,
-            moved,
-            closing,
-            difference,
-            agrees if is_known and not _has_nothing_to_check(group) else None,
-            suggestion,
-            explaining,
-            " ".join(remarks) or None,
-            dates=Period(group["start"], group["end"]),
-            stated=Period(info.period_start, info.period_end),
-            rows=moves,
-        )
-
-
-def _sum_groups(ordered: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per file, account and currency, in the order of their groups."""
-    known, offsets = pl.col("known_cents"), pl.col("offset_cents").drop_nulls()
-    date = pl.col("date").filter(~pl.col("is_notice"))
-    has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents", "balance_cents").is_not_null())
-    sums = ordered.group_by(_GROUP, maintain_order=True).agg(
-        (~pl.col("is_notice")).sum().alias("transactions"),
-        pl.col("opening_cents").drop_nulls().first().alias("opening"),
-        pl.col("closing_cents").drop_nulls().last().alias("closing"),
-        offsets.first().alias("first_offset"),
-        offsets.last().alias("last_offset"),
-        offsets.len().alias("stated"),
-        # Two sums, because one of 64 bits could overflow.
-        (known // _HALF).sum().alias("high"),
-        (known % _HALF).sum().alias("low"),
-        known.cast(pl.Float64).abs().sum().alias("largest"),
-        pl.col("balance_cents").cast(pl.Float64).abs().max().alias("largest_balance"),
-        (~pl.col("is_notice") & pl.col("moved_cents").is_null()).sum().alias("unknown"),
-        (~pl.col("is_notice") & pl.all_horizontal(pl.col("moved_cents", "flow_cents").is_null())).sum().alias("unread"),
-        date.min().alias("start"),
-        date.max().alias("end"),
-        (pl.col("is_notice") & ~has_balance).all().alias("is_blank"),
-    )
-    named = pl.concat([names, sums], how="horizontal")
-    return named.with_columns(pl.col("is_blank") & ~pl.col("is_blank").all().over("file"))
-
-
-def _add_up(group: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-    """Return opening balance, movement and closing balance; None where one is not known or beyond 64 bits."""
-    moved = group["high"] * _HALF + group["low"]
-    opening, closing = group["opening"], group["closing"]
-    amounts = (group["largest"], group["largest_balance"] or 0, abs(opening or 0), abs(closing or 0))
-    if sum(amounts) > LARGEST_CENTS // 2:
-        return opening, None, closing
-    if group["stated"]:
-        opening = group["first_offset"] if opening is None else opening
-        closing = group["last_offset"] + moved if closing is None else closing
-    return opening, moved, closing
-
-
-def _has_nothing_to_check(group: Mapping[str, Any]) -> bool:
-    return group["stated"] == 1 and group["opening"] is None and group["closing"] is None
-
-
-def _explain(
-    transactions: pl.DataFrame, rows: pl.DataFrame, file: str, difference: int
-) -> tuple[str | None, tuple[tuple[ExplainingRow, ...], ...]]:
-    """Return the sets of rows that explain a difference; only of rows between balances that do not agree, if stated.
-
-    Returns
-    -------
-    tuple
-        The ids of the sets, as in "without A and without B; counting C"; and of each row in them the action, the day,
-        the person and the amount.
-    """
-    offset = transactions["offset_cents"]
-    disagrees = offset.backward_fill() != offset.shift(1).forward_fill()
-    at = disagrees.fill_null(value=False).arg_true().to_list() or list(range(len(transactions)))
-    candidates = transactions[at]
-    found = find_explanations(candidates["moved_cents"].to_list(), candidates["flow_cents"].to_list(), difference)
-    if not found:
-        return None, ()
-    ids, lines = candidates["payment_id"], candidates["line"]
-
-    def name(row: int) -> str:
-        return clean_line(ids[row])[:_LONGEST_NAME] or f"line {lines[row]}"
-
-    sets = [
-        " and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in found[: _MOST_SETS + 1]
-    ]
-    distinct = list(dict.fromkeys(sets[:_MOST_SETS]))  # rows of one id are in several
-    suggestion = "; ".join([*distinct, "others"] if len(sets) > _MOST_SETS else distinct)
-    listed = [lines[change.row] for changes in found[:_MOST_SETS] for change in changes]
-    of_file = rows.filter(pl.col("file").cast(pl.String) == file, pl.col("line").is_in(listed))
-    described = of_file.select("line", pl.col("date").dt.date(), COUNTERPARTY.cast(pl.String), "flow_cents")
-    of_line = {line: values for line, *values in described.iter_rows()}
-
-    def describe(action: str, line: int) -> ExplainingRow:
-        day, person, cents = of_line[line]
-        return action, day and day.isoformat(), clean_line(person)[:_LONGEST_NAME] or f"line {line}", cents
-
-    explaining = (tuple(describe(each.action, lines[each.row]) for each in changes) for changes in found[:_MOST_SETS])
-    return suggestion, tuple(explaining)
-
-
-def find_explanations(
-    moved: Sequence[int | None], flow: Sequence[int | None], difference: int
-) -> list[tuple[Change, ...]]:
-    """Return the smallest sets of one, two or three rows that explain a difference, the likeliest first.
-
-    Larger sets change no signs. They are given only if the chance that some set of their size explains the difference
-    by accident is below 1 %.
-
-    Parameters
-    ----------
-    moved : sequence of int or None
-        By how many cents each row moved the balance; None where the amount could not be read.
-    flow : sequence of int or None
-        The amount of each row, whether or not it moved the balance.
-    difference : int
-        Cents that the closing balance has more than the opening balance and the rows.
-    """
-    changes: list[tuple[Change, int]] = []
-    for row, (cents, amount) in enumerate(zip(moved, flow, strict=True)):
-        if cents:
-            changes.append((Change(row, "without"), -cents))
-        elif cents == 0 and amount:
-            changes.append((Change(row, "counting"), amount))
-    unread = [(Change(row, "reading"),) for row, cents in enumerate(moved) if cents is None]
-    singles = [(change,) for change, cents in changes if cents == difference]
-    singles += [(Change(row, "reversing"),) for row, cents in enumerate(moved) if cents and -2 * cents == difference]
-    if unread or singles:
-        return [*(unread if len(unread) == 1 else ()), *singles]
-    found = (_find_sets(changes, size, difference) for size in range(2, _LARGEST_SET + 1))
-    return next(filter(None, found), [])
-
-
-def _find_sets(changes: Sequence[tuple[Change, int]], size: int, difference: int) -> list[tuple[Change, ...]]:
-    """Return the sets of a size that explain a difference; none if one of them could do so by accident.
-
-    The chance is the number of sets, divided by the number of amounts in the range of their sums. Of the range, a tenth
-    at each end is left out, because few large amounts would widen it.
-    """
-    count = comb(len(changes), size)
-    amounts = [cents for _, cents in changes]
-    step = next((step for step in _ROUND if difference % step == 0), 1)
-    needed = count * step * _ODDS
-    if not amounts or count > _MOST_CANDIDATES or needed > size * (max(amounts) - min(amounts)):
-        return []
-    sets = list(combinations(changes, size))
-    sums = [sum(cents for _, cents in each) for each in sets]
-    ordered, left_out = sorted(sums), len(sums) // _TENTH
-    if not sums or needed > ordered[-1 - left_out] - ordered[left_out]:
-        return []
-    found = [each for each, cents in zip(sets, sums, strict=True) if cents == difference]
-    return [tuple(change for change, _ in each) for each in found]
-
-
-def _list_remarks(group: Mapping[str, Any], *, is_broken: bool, is_too_large: bool) -> Iterator[str]:
-    """Yield why a file is not reconciled, apart from its difference."""
-    if is_broken:
-        yield "Rows have too many or too few cells."
-    if group["unread"]:
-        yield f"{format_count(group['unread'], 'amount was', 'amounts were')} not read."
-    undecided = group["unknown"] - group["unread"]
-    if undecided > 0:
-        yield f"{format_count(undecided, 'row has', 'rows have')} a status that does not say whether money moved."
-    if is_too_large:
-        yield "The amounts are too large to add up."
-    if _has_nothing_to_check(group):
-        yield "Only one balance is stated, which leaves nothing to check."
-
-
-def _frame_joined(joined: Iterable[tuple[Balance, Seam]]) -> pd.DataFrame:
-    """Return the columns and dtypes of `RECONCILIATION`, in the order of `join_files`."""
     lines = [
         {
             "file": balance.file,
@@ -338,7 +129,174 @@ def _frame_joined(joined: Iterable[tuple[Balance, Seam]]) -> pd.DataFrame:
         }
         for balance, seam in joined
     ]
-    return frame_lines(lines, RECONCILIATION)
+    balances = [replace(balance, rows=balance.rows.clear()) for balance, _ in joined]
+    return Reconciled(frame_lines(lines, RECONCILIATION), balances, _list_problems(joined), pl.concat(running))
+
+
+def _check_groups(
+    rows: pl.DataFrame,
+    ordered: pl.DataFrame,
+    names: pl.DataFrame,
+    files: Mapping[str, FileInfo],
+    books: Mapping[str, Book],
+) -> Iterator[Balance]:
+    """Yield the balance of each file, account and currency, except for groups with nothing in them."""
+    known, offsets = pl.col("known_cents"), pl.col("offset_cents").drop_nulls()
+    has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents", "balance_cents").is_not_null())
+    is_row = ~pl.col("is_notice")
+    sums = ordered.group_by(_GROUP, maintain_order=True).agg(
+        transactions=is_row.sum(),
+        opening=pl.col("opening_cents").drop_nulls().first(),
+        closing=pl.col("closing_cents").drop_nulls().last(),
+        first_offset=offsets.first(),
+        last_offset=offsets.last(),
+        stated=offsets.len(),
+        high=(known // _HALF).sum(),  # two sums, because one of 64 bits could overflow
+        low=(known % _HALF).sum(),
+        largest=known.cast(pl.Float64).abs().sum(),
+        largest_balance=pl.col("balance_cents").cast(pl.Float64).abs().max(),
+        unknown=(is_row & pl.col("moved_cents").is_null()).sum(),
+        unread=(is_row & pl.all_horizontal(pl.col("moved_cents", "flow_cents").is_null())).sum(),
+        start=pl.col("date").filter(is_row).min(),
+        end=pl.col("date").filter(is_row).max(),
+        is_blank=(pl.col("is_notice") & ~has_balance).all(),
+    )
+    named = pl.concat([names, sums], how="horizontal")
+    groups = named.with_columns(pl.col("is_blank") & ~pl.col("is_blank").all().over("file"))
+    every = ordered.filter(~pl.col("is_notice")).select(_TRANSACTION)
+    every_move, at = every.select("payment_id", "date", "known_cents"), 0
+    for group in groups.iter_rows(named=True):
+        transactions, moves = (each.slice(at, group["transactions"]) for each in (every, every_move))
+        at += len(transactions)
+        if group["is_blank"]:
+            continue
+        info, book = files[group["file"]], books.get(group["file"])
+        opening, moved, closing = _add_up(group)
+        is_known = opening is not None and moved is not None and closing is not None
+        is_alone = group["stated"] == 1 and group["opening"] is None and group["closing"] is None
+        difference = closing - opening - moved if is_known else None
+        agrees = not (difference or info.is_broken or group["unknown"])
+        suggestion, explaining = _explain(transactions, rows, info.file, difference) if difference else (None, ())
+        undecided = group["unknown"] - group["unread"]
+        remarks = {  # apart from the difference
+            "Rows have too many or too few cells.": info.is_broken,
+            f"{format_count(group['unread'], 'amount was', 'amounts were')} not read.": group["unread"],
+            f"{format_count(undecided, 'row has', 'rows have')} a status that does not say whether money moved.": (
+                undecided > 0
+            ),
+            "The amounts are too large to add up.": moved is None,
+            "Only one balance is stated, which leaves nothing to check.": is_alone,
+        }
+        yield Balance(
+            info.file,
+            info.format,
+            group["account"],
+            group["currency"],
+            # The members of a group, which are the product of its files, can be renamed.
+            (info.service, "" if book else info.product, book.number if book else 0),
+            book is not None and book.replaced_until is not None,
+            opening,
+            moved,
+            closing,
+            difference,
+            agrees if is_known and not is_alone else None,
+            suggestion,
+            explaining,
+            " ".join(remark for remark, is_true in remarks.items() if is_true) or None,
+            dates=Period(group["start"], group["end"]),
+            stated=Period(info.period_start, info.period_end),
+            rows=moves,
+        )
+
+
+def _add_up(group: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Return opening balance, movement and closing balance; None where one is not known or beyond 64 bits."""
+    moved = group["high"] * _HALF + group["low"]
+    opening, closing = group["opening"], group["closing"]
+    amounts = (group["largest"], group["largest_balance"] or 0, abs(opening or 0), abs(closing or 0))
+    if sum(amounts) > LARGEST_CENTS // 2:
+        return opening, None, closing
+    if group["stated"]:
+        opening = group["first_offset"] if opening is None else opening
+        closing = group["last_offset"] + moved if closing is None else closing
+    return opening, moved, closing
+
+
+def _explain(
+    transactions: pl.DataFrame, rows: pl.DataFrame, file: str, difference: int
+) -> tuple[str | None, tuple[tuple[ExplainingRow, ...], ...]]:
+    """Return sets of rows that explain a difference, as in "without A and without B; counting C", and what they are.
+
+    If the rows state balances, only rows between two that do not agree are considered.
+    """
+    offset = transactions["offset_cents"]
+    disagrees = offset.backward_fill() != offset.shift(1).forward_fill()
+    at = disagrees.fill_null(value=False).arg_true().to_list() or list(range(len(transactions)))
+    candidates = transactions[at]
+    found = find_explanations(candidates["moved_cents"].to_list(), candidates["flow_cents"].to_list(), difference)
+    if not found:
+        return None, ()
+    ids, lines = candidates["payment_id"], candidates["line"]
+
+    def name(row: int) -> str:
+        return clean_line(ids[row])[:_LONGEST_NAME] or f"line {lines[row]}"
+
+    sets = [" and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in found]
+    distinct = list(dict.fromkeys(sets[:_MOST_SETS]))  # rows of one id are in several
+    suggestion = "; ".join([*distinct, "others"] if len(sets) > _MOST_SETS else distinct)
+    shown = [[(change.action, lines[change.row]) for change in changes] for changes in found[:_MOST_SETS]]
+    of_file = rows.filter(
+        pl.col("file").cast(pl.String) == file, pl.col("line").is_in([line for each in shown for _, line in each])
+    )
+    described = of_file.select("line", pl.col("date").dt.date(), COUNTERPARTY.cast(pl.String), "flow_cents")
+    of_line = {
+        line: (day and day.isoformat(), clean_line(person)[:_LONGEST_NAME] or f"line {line}", cents)
+        for line, day, person, cents in described.iter_rows()
+    }
+    return suggestion, tuple(tuple((action, *of_line[line]) for action, line in each) for each in shown)
+
+
+def find_explanations(
+    moved: Sequence[int | None], flow: Sequence[int | None], difference: int
+) -> list[tuple[Change, ...]]:
+    """Return the smallest sets of one, two or three rows that explain a difference in cents, the likeliest first.
+
+    Larger sets change no signs, and need a chance below 1 % that some set of their size explains it by accident.
+    ``moved`` is None where an amount could not be read; ``flow`` is the amount whether or not it moved the balance.
+    """
+    changes: list[tuple[Change, int]] = []
+    for row, (cents, amount) in enumerate(zip(moved, flow, strict=True)):
+        if cents:
+            changes.append((Change(row, "without"), -cents))
+        elif cents == 0 and amount:
+            changes.append((Change(row, "counting"), amount))
+    unread = [(Change(row, "reading"),) for row, cents in enumerate(moved) if cents is None]
+    singles = [(change,) for change, cents in changes if cents == difference]
+    singles += [(Change(row, "reversing"),) for row, cents in enumerate(moved) if cents and -2 * cents == difference]
+    if unread or singles:
+        return [*(unread if len(unread) == 1 else ()), *singles]
+    found = (_find_sets(changes, size, difference) for size in range(2, _LARGEST_SET + 1))
+    return next(filter(None, found), [])
+
+
+def _find_sets(changes: Sequence[tuple[Change, int]], size: int, difference: int) -> list[tuple[Change, ...]]:
+    """Return the sets of a size that explain a difference; none if one of them could do so by accident.
+
+    The chance is the number of sets divided by the amounts in the range of their sums, without a tenth at each end.
+    """
+    count = comb(len(changes), size)
+    amounts = [cents for _, cents in changes]
+    step = next((step for step in _ROUND if difference % step == 0), 1)
+    needed = count * step * _ODDS
+    if not amounts or count > _MOST_CANDIDATES or needed > size * (max(amounts) - min(amounts)):
+        return []
+    sets = list(combinations(changes, size))
+    sums = [sum(cents for _, cents in each) for each in sets]
+    ordered, left_out = sorted(sums), len(sums) // _TENTH
+    if not sums or needed > ordered[-1 - left_out] - ordered[left_out]:
+        return []
+    found = [each for each, cents in zip(sets, sums, strict=True) if cents == difference]
+    return [tuple(change for change, _ in each) for each in found]
 
 
 def frame_lines(lines: Sequence[Mapping[str, object]], dtypes: Mapping[str, str]) -> pd.DataFrame:
@@ -349,15 +307,7 @@ def frame_lines(lines: Sequence[Mapping[str, object]], dtypes: Mapping[str, str]
 
 
 def find_balance(balances: Sequence[Balance], currencies: Collection[str]) -> int | None:
-    """Return the closing balance of the last file; unknown if the files are about several balances, or none.
-
-    Parameters
-    ----------
-    balances : sequence of Balance
-        Those of one account.
-    currencies : collection of str
-        The currencies in which the account has payments.
-    """
+    """Return the closing balance of an account's last file; None if its currencies and files have several, or none."""
     last: dict[tuple[object, ...], int | None] = {}
     replaced = find_replaced(balances)
     dated = [balance for balance in balances if balance.period.end and balance not in replaced]
@@ -370,16 +320,19 @@ def find_balance(balances: Sequence[Balance], currencies: Collection[str]) -> in
 
 
 def _list_problems(joined: Sequence[tuple[Balance, Seam]]) -> list[Problem]:
-    """Return a problem for each balance that does not add up, then one for each seam at which something may be missing.
+    """Return a problem for each balance that does not add up, each seam with a gap, and each file that doubles another.
 
-    A file that another one replaces, because that has the whole period and adds up, has none. Files that overlap leave
-    nothing out. Last, a problem for each file with other rows than an earlier file of the same days or the same
-    balances: the rows of both are all counted, so this is a problem in any case.
+    A file that another one replaces has no difference and no gap; a double counts in any case.
     """
     replaced = {id(balance) for balance in find_replaced([balance for balance, _ in joined])}
     standing = [(balance, seam) for balance, seam in joined if id(balance) not in replaced]
-    problems = [_describe_difference(balance) for balance, _ in standing if balance.is_reconciled is False]
-    problems += [problem for balance, seam in standing if (problem := _describe_gap(balance, seam))]
+    problems = []
+    for balance, _ in standing:
+        if balance.is_reconciled is False:
+            remarks = (balance.remarks or "").rstrip(".").lower()
+            problem = _describe(balance, DOES_NOT_ADD_UP, balance.period, remarks, balance.explaining)
+            problems.append(problem._replace(cents=balance.difference or None))
+    problems += [gap for balance, seam in standing if (gap := _describe_gap(balance, seam))]
     of_balances = {later: earlier for earlier, later in find_equal_balances([balance for balance, _ in joined])}
     for at, (balance, seam) in enumerate(joined):
         before, reason = (seam.before, "days") if seam.is_double else (None, "balances")
@@ -388,12 +341,6 @@ def _list_problems(joined: Sequence[tuple[Balance, Seam]]) -> list[Problem]:
         if before:
             problems.append(_describe(balance, POSSIBLE_DOUBLE, balance.dates, reason)._replace(other_file=before.file))
     return problems
-
-
-def _describe_difference(balance: Balance) -> Problem:
-    remarks = (balance.remarks or "").rstrip(".").lower()
-    problem = _describe(balance, DOES_NOT_ADD_UP, balance.period, remarks, balance.explaining)
-    return problem._replace(cents=balance.difference or None)
 
 
 def _describe_gap(balance: Balance, seam: Seam) -> Problem | None:
@@ -424,20 +371,11 @@ def _describe(balance: Balance, code: str, period: Period, *details: object) -> 
 
 
 def _order_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows of each balance in the order in which they moved it, and the names of the balances.
+    """Return the rows of each balance in the order in which they moved it, and the file, account and currency of each.
 
-    The order is the order of lines, its reverse, or the order of dates: the one with the fewest stated balances that do
-    not follow from the one before, then with the fewest rows that are older than the one before. Some files list the
-    newest row first.
-
-    Returns
-    -------
-    tuple of polars.DataFrame
-        The columns of ROWS that balances need, and five more: ``group``; ``position`` in the given frame;
-        ``is_notice``; ``known_cents``, which is ``moved_cents`` with 0 for notices and for amounts that could not be
-        read; and ``offset_cents``, the balance before the first row as each stated balance implies it. Then ``file``,
-        ``account`` and ``currency`` of each group, in the order of their numbers; a row without account or currency
-        takes the one of its file, if the file has only one.
+    The order is that with the fewest stated balances that do not follow from the one before, then with the fewest dates
+    that go back: of lines, of lines reversed, or of dates. ``known_cents`` is ``moved_cents``, or 0 where that is not
+    known; ``offset_cents`` is the balance before the first row, as each stated balance implies it.
     """
     # Rows of one file mostly follow each other, so groups are numbered once for each run of rows with the same names.
     keys, own = rows.select(_NAMES), pl.col(_NAMES[1:])
@@ -460,9 +398,23 @@ def _order_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     is_next = ((group > 0) | ((group == 0) & (line > 0))).fill_null(value=True)
     if not by_line.select(is_next.all()).item():
         by_line = by_line.sort(_GROUP, "line", "position")
-    orders = _choose_orders(by_line)
+    # Whether the lines are reversed, and whether the dates are the order, of groups not ordered by line.
+    transactions = by_line.filter(~pl.col("is_notice"))
+    forward = transactions.group_by(_GROUP).agg(_count_contradictions().alias("forward"))
+    wrong = forward.filter(pl.col("forward") > 0)
     ordered = by_line
-    if not orders.is_empty():
+    if not wrong.is_empty():
+        mixed = transactions.join(wrong, on=_GROUP)
+        before, backward = pl.col("forward").first(), _count_contradictions(is_reversed=True)
+        chosen = mixed.group_by(_GROUP).agg(
+            (backward < before).alias("is_reversed"), pl.min_horizontal(before, backward).alias("fewest")
+        )
+        orders = (
+            mixed.join(chosen, on=_GROUP)
+            .sort("date", _LINE, nulls_last=True)
+            .group_by(_GROUP)
+            .agg(pl.col("is_reversed").first(), (_count_contradictions() < pl.col("fewest").first()).alias("is_dated"))
+        )
         ordered = (
             by_line.join(orders, on=_GROUP, how="left")
             .sort(_GROUP, pl.when("is_dated").then("date"), _LINE, "position", nulls_last=True)
@@ -497,27 +449,6 @@ def _count_balances(ordered: pl.DataFrame) -> pl.Series:
         )
         .sort("position")["balance_cents"]
     )
-
-
-def _choose_orders(by_line: pl.DataFrame) -> pl.DataFrame:
-    """Return whether the lines are reversed, and whether the dates are the order, of groups not ordered by line."""
-    transactions = by_line.filter(~pl.col("is_notice"))
-    forward = transactions.group_by(_GROUP).agg(_count_contradictions().alias("forward"))
-    wrong = forward.filter(pl.col("forward") > 0)
-    if wrong.is_empty():
-        return wrong
-    mixed = transactions.join(wrong, on=_GROUP)
-    before, backward = pl.col("forward").first(), _count_contradictions(is_reversed=True)
-    chosen = mixed.group_by(_GROUP).agg(
-        (backward < before).alias("is_reversed"), pl.min_horizontal(before, backward).alias("fewest")
-    )
-    orders = (
-        mixed.join(chosen, on=_GROUP)
-        .sort("date", _LINE, nulls_last=True)
-        .group_by(_GROUP)
-        .agg(pl.col("is_reversed").first(), (_count_contradictions() < pl.col("fewest").first()).alias("is_dated"))
-    )
-    return orders.filter(pl.any_horizontal("is_reversed", "is_dated"))
 
 
 def _count_contradictions(*, is_reversed: bool = False) -> pl.Expr:

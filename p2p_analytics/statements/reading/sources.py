@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.display import clean_line, join_first
 from p2p_analytics.errors import ConfigurationError, StatementError, describe_os_error, describe_type
-from p2p_analytics.files import NotRegularFileError, open_regular, to_path
+from p2p_analytics.files import open_regular, to_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import IO
 
 LARGEST_FILE: Final = 256 * 2**20
@@ -33,7 +33,6 @@ _SMALL_ARCHIVE: Final = 16 * 2**20  # unpacked; a larger one has to be plausible
 _MOST_PACKED: Final = 100  # times smaller that text is in an archive; statements are packed to a tenth
 _LARGEST_DIRECTORY: Final = 16 * 2**20  # the list of members of a zip archive
 _MOST_FILES: Final = 100_000
-_BATCH_BYTES: Final = 4 * 2**20
 _SUFFIXES: Final = frozenset({".csv", ".tsv", ".txt", ".json"})
 _BOOK: Final = ".xlsx"
 _ZIP: Final = ".zip"
@@ -51,23 +50,10 @@ _BY_ENDING: Final = "is not a statement by the ending of its name"
 
 
 class Source(NamedTuple):
-    """The bytes of one file, or the reason why it is skipped or cannot be read.
+    """The bytes of one file, or the reason why it is ``skipped`` or cannot be read.
 
-    Attributes
-    ----------
-    name : str
-        The path as the caller gave it, joined with the name in the folder or archive, in printable characters: for
-        errors, which the caller reads only.
-    label : str
-        The shortest name that no other file of the call has, for frames, which the caller may pass on.
-    content : bytes
-        Empty for a file that is skipped or cannot be read.
-    is_named : bool
-        Whether the caller named this file, so that it must be a statement.
-    skipped : str or None
-        The reason why the file is not read.
-    error : str or None
-        The reason why a file that is needed cannot be read.
+    ``name`` is the path as the caller gave it, for errors. ``label`` is the shortest name that no other file of the
+    call has, for frames. A file that the caller named (``is_named``) must be a statement.
     """
 
     name: str
@@ -109,7 +95,7 @@ class Exclusions:
             raise ConfigurationError(f"No file matches exclude={unused[0]!r}: check the pattern.")
 
 
-def find_files(paths: object, exclusions: Exclusions | None = None) -> list[_Entry]:
+def find_files(paths: object, exclusions: Exclusions) -> list[_Entry]:
     """Return the files of paths, each once: named files first in the caller's order, then files of a folder by name.
 
     A folder means its own files, then an entry for the folders in it, which are not read. A path with ``*``, ``?`` or
@@ -125,7 +111,7 @@ def find_files(paths: object, exclusions: Exclusions | None = None) -> list[_Ent
     entries: dict[str, _Entry] = {}
     for number, item in enumerate(_list_items(paths), 1):
         for entry in _open_item(item, number):
-            if exclusions and not entry.folders and exclusions.has(entry.path):
+            if not entry.folders and exclusions.has(entry.path):
                 continue
             # Two uploads can have one name, or the name of a file.
             key = os.path.realpath(entry.path) if entry.file is None else f"\0{number}"
@@ -137,11 +123,15 @@ def find_files(paths: object, exclusions: Exclusions | None = None) -> list[_Ent
 
 
 def find_paths(paths: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
-    """Return the path of each file by its name in `Statements`, where the names of members of a zip begin with it.
+    """Return the path of each file by its name in `Statements`, without paths that no message can hold.
 
-    A path with characters that no message can hold is left out.
+    Names of members of a zip begin with its name.
     """
-    return {entry.label: str(entry.path) for entry in find_files(paths) if show_name(entry.path) == str(entry.path)}
+    return {
+        entry.label: str(entry.path)
+        for entry in find_files(paths, Exclusions(()))
+        if show_name(entry.path) == str(entry.path)
+    }
 
 
 def shorten_paths(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -158,35 +148,8 @@ def shorten_paths(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
             lengths[at] += 1
 
 
-def read_batches(
-    entries: Sequence[_Entry], on_progress: Callable[[int, int], object], exclusions: Exclusions | None = None
-) -> Iterator[list[Source]]:
-    """Yield the files of entries, several small ones at a time.
-
-    ``on_progress`` gets the number of entries with files that the caller has taken all.
-    """
-    batch: list[Source] = []
-    size = reported = 0
-    for number, entry in enumerate(entries, 1):
-        for source in read_sources(entry, exclusions):
-            batch.append(source)
-            size += len(source.content)
-            if size > _BATCH_BYTES:
-                yield batch
-                batch, size = [], 0
-                for done in range(reported + 1, number):
-                    on_progress(done, len(entries))
-                reported = number - 1
-    yield batch
-    for done in range(reported + 1, len(entries) + 1):
-        on_progress(done, len(entries))
-
-
-def read_sources(entry: _Entry, exclusions: Exclusions | None = None) -> Iterator[Source]:
-    """Yield the file of an entry, the members of a zip archive, or the reason why nothing of it is read.
-
-    That is an error for a named file, such as one that is too large, and for a damaged member of a zip archive.
-    """
+def read_sources(entry: _Entry, exclusions: Exclusions) -> Iterator[Source]:
+    """Yield the file of an entry, the members of a zip archive, or the reason why nothing of it is read."""
     name = show_name(entry.path)
     suffix = entry.path.suffix.lower()
     unread = Source(name, entry.label, b"", is_named=entry.is_named)
@@ -211,8 +174,7 @@ def read_sources(entry: _Entry, exclusions: Exclusions | None = None) -> Iterato
     except StatementError as error:
         reason = str(error)
     except OSError as error:
-        cause = error.reason if isinstance(error, NotRegularFileError) else describe_os_error(error)
-        reason = f"{name} cannot be read: {cause}."
+        reason = f"{name} cannot be read: {describe_os_error(error)}."
     else:
         return
     yield unread._replace(error=reason) if entry.is_named else unread._replace(skipped=reason.removesuffix("."))
@@ -226,6 +188,16 @@ def read_bounded(file: IO[bytes], name: str) -> bytes:
             f"{name} has more than {LARGEST_FILE // 2**20} MB, which no statement has: split it into files of a year."
         )
     return content
+
+
+def read_path(path: str | os.PathLike[str], error: type[StatementError | ConfigurationError] = StatementError) -> bytes:
+    """Return the bytes of a file that the caller named; raise the error if it cannot be read."""
+    name = show_name(to_path(path))
+    try:
+        with open_regular(to_path(path).expanduser()) as file:
+            return read_bounded(file, name)
+    except OSError as fault:
+        raise error(f"{name} cannot be read: {describe_os_error(fault)}.") from None
 
 
 def show_name(path: str | os.PathLike[str]) -> str:
@@ -313,7 +285,7 @@ def _open(entry: _Entry) -> IO[bytes]:
         raise ConfigurationError(f"{entry.label} cannot be read: open it with mode 'rb'.") from None
 
 
-def _read_archive(file: IO[bytes], name: str, entry: _Entry, exclusions: Exclusions | None) -> Iterator[Source]:
+def _read_archive(file: IO[bytes], name: str, entry: _Entry, exclusions: Exclusions) -> Iterator[Source]:
     """Yield a workbook, or the members of a zip archive; others than statements, by their names, are skipped."""
     _require_small_directory(file, name)
     try:
@@ -332,7 +304,7 @@ def _read_archive(file: IO[bytes], name: str, entry: _Entry, exclusions: Exclusi
             return
         for member in sorted(members, key=lambda member: member.filename):
             inner, label = (f"{folder}/{show_name(member.filename)}" for folder in (name, entry.label))
-            if exclusions and exclusions.has(PurePath(inner)):
+            if exclusions.has(PurePath(inner)):
                 continue
             unread = Source(inner, label, b"", is_named=entry.is_named and len(members) == 1)
             suffix = Path(member.filename).suffix.lower()

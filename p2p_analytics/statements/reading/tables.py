@@ -1,13 +1,19 @@
-"""Text of CSV files to tables of cells: the header found by its names, and the line where each row begins."""
+"""Bytes of a file to text, and text to tables of cells: the header found by its names, and the line of each row."""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import io
 import re
+import warnings
+import zipfile
+import zlib
 from collections import Counter
-from itertools import islice, pairwise
+from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -19,19 +25,17 @@ from pyarrow import csv as arrow_csv
 from p2p_analytics.display import join_short
 from p2p_analytics.errors import StatementError
 from p2p_analytics.statements.formats.format import NoHeaderError, normalize_name
-from p2p_analytics.statements.formats.json_cells import FIELDS, PREFIX, build_cells
+from p2p_analytics.statements.formats.registry import list_names
+from p2p_analytics.statements.formats.service_json import FIELDS, PREFIX, build_cells
 from p2p_analytics.statements.problems import Problem
-from p2p_analytics.statements.reading.registry import list_names
-from p2p_analytics.statements.reading.text import ZIPPED, Text, begins_as_json, decode_start, read_sheets, to_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from p2p_analytics.statements.reading.registry import Header, HeaderFinder
+    from p2p_analytics.statements.formats.registry import Header, HeaderFinder
 
 LINE: Final = "line"
-_END: Final = "\x01"  # the line after each text, longer if the text has one, which an open quote would contain
-_LINE_BREAK: Final = re.compile(rb"\n")
+_END: Final = "\x01"  # the line after a text, longer if the text has one, which an open quote would contain
 _LARGEST_BLOCK: Final = 2**23
 _BLANK_LINES: Final = (b"\n\n", b"\n\r", b"\r\r")
 _DELIMITERS: Final = (",", ";", "\t")
@@ -51,20 +55,9 @@ _WEB_PAGE: Final = ("<!doctype", "<html")
 
 
 class Part(NamedTuple):
-    """The rows below one header of a file.
+    """The rows below one header of a file; a second header begins "(part 2)" of it.
 
-    Attributes
-    ----------
-    file : str
-        The name of the file; a second header begins "(part 2)" of it.
-    header : Header
-        The header.
-    preamble : list of list of str
-        The lines before the header.
-    cells : polars.DataFrame
-        ``line``, and one text column for each position of the header, named by its number.
-    problems : sequence of Problem
-        Rows with too few or too many cells.
+    ``preamble`` are the lines before the header. ``cells`` has ``line`` and a text column named by each position.
     """
 
     file: str
@@ -84,92 +77,42 @@ class _Body(NamedTuple):
     line: int
 
 
-class Opened(NamedTuple):
-    """The text of a file, and the part below its first header; None of a JSON history."""
+def split_file(content: bytes, name: str, finder: HeaderFinder) -> tuple[list[Part], bool]:
+    """Return the parts of a file, one for each header, and whether its text had to be read as Windows-1252.
 
-    text: Text
-    body: _Body | None
-
-
-def open_text(content: bytes, name: str, finder: HeaderFinder) -> Opened:
-    """Return the text of a file, and the part below its first header.
-
-    Raises
-    ------
-    NoHeaderError
-        None of the first lines is the header of a known format; the message lists the columns.
-    StatementError
-        The bytes are not text, or a row is larger than a statement has.
+    A NoHeaderError lists the columns if none of the first lines is the header of a known format.
     """
-    if content.startswith(ZIPPED):  # a workbook: the first sheet with a known header, else the error names its columns
+    rounded_line, is_book = None, content.startswith(ZIPPED)
+    if is_book:  # the first sheet with a known header, else the error names the columns of the first one
         sheets = read_sheets(content, name)
-        chosen = next((sheet for sheet in sheets if has_csv_header(sheet.utf8, finder)), sheets[0])
-        text = to_utf8(chosen.utf8, name)
-        body = _find_header(text.utf8, name, finder)
-        if chosen.rounded_line is not None:
-            raise StatementError(
-                f"{name}, line {chosen.rounded_line}: a number has more than the 15 digits that a workbook keeps, so "
-                "the last ones are lost: download the CSV file instead."
-            )
-        return Opened(text, body)
+        content, rounded_line = next((sheet for sheet in sheets if has_csv_header(sheet.utf8, finder)), sheets[0])
     text = to_utf8(content, name)
-    if begins_as_json(content) and not has_csv_header(content, finder):
-        return Opened(text, None)
-    return Opened(text, _find_header(text.utf8, name, finder))
-
-
-def read_together(files: Sequence[Opened | None], finder: HeaderFinder) -> list[pl.DataFrame | None]:
-    """Return the cells of each CSV file that has regular rows below one header only; None for others.
-
-    Files with one header are read as one text.
-    """
-    found: list[pl.DataFrame | None] = [None] * len(files)
-    alike: dict[tuple[tuple[str, ...], str], dict[int, _Body]] = {}
-    for at, file in enumerate(files):
-        if file is None or file.body is None:
-            continue
-        lines, names = file.body.utf8.count(b"\n") + 1, file.body.header.names
-        if lines <= _MOST_ROWS and lines * len(names) <= _MOST_FILE_CELLS:
-            alike.setdefault((names, file.body.delimiter), {})[at] = file.body
-    for group in alike.values():
-        for at, cells in zip(group, _read_alike([*group.values()], finder), strict=True):
-            found[at] = cells
-    return found
-
-
-def _read_alike(bodies: Sequence[_Body], finder: HeaderFinder) -> Sequence[pl.DataFrame | None]:
-    """Return the cells of files with one header; if not all are regular, of each half."""
-    header, _, delimiter, *_ = bodies[0]
-    texts, lines = [body.utf8 for body in bodies], [body.line for body in bodies]
-    regular = read_regular(texts, lines, len(header.names), delimiter)
-    first = str(header.positions[next(iter(header.format.required))])
-    if regular and not finder.has_names(pl.concat([cells[first] for cells in regular])):
-        return regular
-    half = len(bodies) // 2
-    return [*_read_alike(bodies[:half], finder), *_read_alike(bodies[half:], finder)] if half else [None]
-
-
-def split_file(opened: Opened, cells: pl.DataFrame | None, name: str, finder: HeaderFinder) -> list[Part]:
-    """Return the parts of a file, one for each header, of its cells if `read_together` found them.
-
-    Raises
-    ------
-    NoHeaderError
-        The file is a JSON history without a list of transactions.
-    StatementError
-        A row or cell, or a history, is larger than a statement has.
-    """
-    if opened.body is None:  # the transactions of a JSON history: ``line`` is the number of the transaction, from 1
+    if not is_book and begins_as_json(content) and not has_csv_header(content, finder):
         header = finder.find([f"{PREFIX}{field}" for field in FIELDS])
         if header is None:
             raise NoHeaderError(f"{name} is a JSON history, which a registered format of that name replaced.")
-        fields = build_cells(opened.text.utf8, name)
+        fields = build_cells(text.utf8, name)
         columns = {str(header.positions[field]): pl.Series(values) for field, values in fields.items()}
-        lines = pl.int_range(1, len(columns["0"]) + 1, eager=True)
-        return [Part(name, header, [], pl.DataFrame({LINE: lines, **columns}))]
-    if cells is None:
-        return list(_read_rows(opened.body, name, finder))
-    return [Part(name, opened.body.header, opened.body.preamble, cells)]
+        lines = pl.int_range(1, len(columns["0"]) + 1, eager=True)  # the number of the transaction
+        return [Part(name, header, [], pl.DataFrame({LINE: lines, **columns}))], text.is_windows
+    body = _find_header(text.utf8, name, finder)
+    if rounded_line is not None:
+        raise StatementError(
+            f"{name}, line {rounded_line}: a number has more than the 15 digits that a workbook keeps, so "
+            "the last ones are lost: download the CSV file instead."
+        )
+    return [*(_read_regular_part(body, name, finder) or _read_rows(body, name, finder))], text.is_windows
+
+
+def _read_regular_part(body: _Body, name: str, finder: HeaderFinder) -> list[Part]:
+    """Return the only part of a text with regular rows below one header; nothing of other texts."""
+    count, width = body.utf8.count(b"\n") + 1, len(body.header.names)
+    if count <= _MOST_ROWS and count * width <= _MOST_FILE_CELLS:
+        cells = read_regular(body.utf8, body.line, width, body.delimiter)
+        first = str(body.header.positions[next(iter(body.header.format.required))])
+        if cells is not None and not finder.has_names(cells[first]):
+            return [Part(name, body.header, body.preamble, cells)]
+    return []
 
 
 def has_header(content: bytes, finder: HeaderFinder) -> bool:
@@ -220,7 +163,7 @@ def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
 
 
 def _describe_missing_header(name: str, rows: Sequence[Sequence[str]]) -> NoHeaderError:
-    """Return an error that quotes the row with the most known names, then texts, or the first row if none is a header.
+    """Return an error that quotes the likeliest header: the row with the most known names, then texts, else the first.
 
     That row is a header if it is the first one, has a known name, or is one of several of its length.
     """
@@ -381,38 +324,18 @@ class _PartBuilder:
         del self._lines[:count], self._rows[:count]
 
 
-def read_regular(
-    bodies: Sequence[bytes], lines: Sequence[int], width: int, delimiter: str
-) -> list[pl.DataFrame] | None:
-    """Return the rows of texts, None if one of them has irregular ones.
+def read_regular(body: bytes, line: int, width: int, delimiter: str) -> pl.DataFrame | None:
+    """Return ``line`` and a text column per position of a text without a header, None if it has irregular rows.
 
-    Parameters
-    ----------
-    bodies : sequence of bytes
-        Rows without a header, as UTF-8.
-    lines : sequence of int
-        Number of the first line of each.
-    width : int
-        Number of cells that each row must have.
-    delimiter : str
-        The character between cells.
-
-    Returns
-    -------
-    list of polars.DataFrame or None
-        ``line``, and one text column for each position, named by its number; empty cells are null. None if a row has
-        another number of cells, a line is blank, a quote is open, or a line ends in a carriage return alone.
+    Those have another number of cells, a blank line, an open quote, or a line that ends in a carriage return alone.
+    ``line`` is the number of the first line; empty cells are null.
     """
     if width < 2:  # noqa: PLR2004 - a row with one cell and a blank line are alike
         return None
+    size = len(body.rstrip(b"\r\n"))
+    count = body.count(b"\n", 0, size) + 1 if size else 0
     end = f"{_END}{delimiter * (width - 1)}\n".encode()
-    pieces: list[bytes | memoryview] = []
-    counts = []
-    for body in bodies:
-        size = len(body.rstrip(b"\r\n"))
-        pieces += [memoryview(body)[:size], b"\n", end] if size else [end]
-        counts.append(body.count(b"\n", 0, size) + 1 if size else 0)
-    text = b"".join(pieces)
+    text = b"".join([memoryview(body)[:size], b"\n", end]) if size else end
     has_returns = b"\r" in text
     has_blank_lines = text[:1] in b"\r\n" or any(blank in text for blank in _BLANK_LINES[: 3 if has_returns else 1])
     if has_blank_lines or (has_returns and text.count(b"\r") != text.count(b"\r\n")):
@@ -432,12 +355,17 @@ def read_regular(
         )
     except pa.ArrowInvalid:
         return None
-    found = _number_lines(table, lines, counts)
-    if found is None:
+    begins = np.arange(len(table))
+    if len(table) != count + 1:  # cells have line breaks
+        breaks = np.zeros(len(table), np.int64)
+        for column in table.columns:
+            breaks += pc.fill_null(pc.count_substring(column, "\n"), 0).to_numpy()
+        begins[1:] += np.cumsum(breaks)[:-1]
+    ends = np.flatnonzero(pc.fill_null(pc.equal(table["0"], _END), fill_value=False).to_numpy())
+    if begins[ends].tolist() != [count]:
         return None
-    numbers, ends = found
-    cells: Any = pl.from_arrow(table.add_column(0, LINE, numbers))
-    return [cells[before + 1 : at] for before, at in pairwise([-1, *ends])]
+    cells = pl.from_arrow(table.add_column(0, LINE, pa.array(begins + line, pa.int64())))
+    return cells[: ends[0]] if isinstance(cells, pl.DataFrame) else None
 
 
 def to_frame(lines: Sequence[int], rows: Sequence[Sequence[str]], width: int) -> pl.DataFrame:
@@ -450,19 +378,171 @@ def to_frame(lines: Sequence[int], rows: Sequence[Sequence[str]], width: int) ->
     return pl.DataFrame({LINE: pl.Series(lines, dtype=pl.Int64), **cells})
 
 
-def _number_lines(table: pa.Table, lines: Sequence[int], counts: Sequence[int]) -> tuple[pa.Array, list[int]] | None:
-    """Return the line where each row begins, and the places of the rows after the texts; None if these are others."""
-    stops = np.cumsum(np.array(counts) + 1)  # lines of all texts up to the row after each
-    breaks = np.zeros(len(table), np.int64)
-    if len(table) != stops[-1]:
-        for column in table.columns:
-            buffers = (chunk.buffers()[2] for chunk in column.chunks)
-            if any(buffer is not None and _LINE_BREAK.search(memoryview(buffer)) for buffer in buffers):
-                breaks += pc.fill_null(pc.count_substring(column, "\n"), 0).to_numpy()
-    begins = np.arange(len(table)) + np.concatenate([[0], np.cumsum(breaks)[:-1]])
-    ends = np.flatnonzero(pc.fill_null(pc.equal(table["0"], _END), fill_value=False).to_numpy())
-    if not np.array_equal(begins[ends], stops - 1):
-        return None
-    firsts = np.array(lines) - np.concatenate([[0], stops[:-1]])
-    shifts = np.repeat(firsts, np.diff(ends, prepend=-1))
-    return pa.array(begins + shifts, pa.int64()), ends.tolist()
+ZIPPED: Final = b"PK\x03\x04"  # begins workbooks; sources unpack other zip archives
+LONGEST_LINE: Final = 2**18  # bytes
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, which has the same first bytes
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_BEFORE_JSON: Final = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
+_START: Final = 2**16  # bytes that show whether a damaged file is a statement
+_SAMPLE: Final = 512  # bytes that decide whether a file without a mark is UTF-16
+_OTHERS: Final = (  # the first bytes of files of other kinds
+    (b"%PDF-", "a PDF"),
+    (ZIPPED, "a workbook of a spreadsheet, or another zip archive"),
+    (b"\xd0\xcf\x11\xe0", "a workbook of a spreadsheet"),
+)
+_LATER_MARKS: Final = re.compile(rb"(^|[\r\n])(?:\xef\xbb\xbf)+")  # where tools have joined files
+_MULTIBYTE: Final = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
+_MOST_SHEET_ROWS: Final = 2**20  # of a sheet
+_MOST_SHEET_CELLS: Final = 5_000_000  # of a sheet, with empty ones
+_LARGEST_SHEETS: Final = 2**26  # characters of all sheets; a sheet can repeat a long text with a few bytes
+_FIRST_LONG: Final = 10**15  # a workbook keeps 15 digits of a number
+_MOST_DECIMALS: Final = 8
+_HALF_SECOND: Final = timedelta(milliseconds=500)
+_DAMAGED: Final = (  # the errors of openpyxl
+    LookupError, ValueError, TypeError, AttributeError, SyntaxError, ArithmeticError, OSError, EOFError, RuntimeError,
+    AssertionError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
+class Text(NamedTuple):
+    """The text of a file as UTF-8, and whether it had to be read as Windows-1252."""
+
+    utf8: bytes
+    is_windows: bool = False
+
+
+class Sheet(NamedTuple):
+    """The text of a sheet as CSV in UTF-8, and the line of the first number with more digits than a workbook keeps."""
+
+    utf8: bytes
+    rounded_line: int | None
+
+
+def to_utf8(content: bytes, name: str) -> Text:
+    """Return the text of a file as valid UTF-8 without byte order marks at the start of its lines.
+
+    Without a mark it is UTF-8, or UTF-16 if every second byte is zero. Text that is not UTF-8 and has no character of
+    several bytes in it was saved as Windows-1252 by a spreadsheet. A StatementError says why bytes are not text.
+    """
+    kind = next((words for start, words in _OTHERS if content[:_SAMPLE].lstrip().startswith(start)), "")
+    if kind:
+        raise StatementError(f"{name} is {kind}, which cannot be read: download the CSV file instead.")
+    if not begins_as_json(content):  # which may be one long line
+        _require_short_lines(content, name)
+    encoding, start = _find_encoding(content)
+    utf8, is_windows = content[start:], False
+    try:
+        if encoding == "utf-8":
+            str(memoryview(utf8), "utf-8")
+        else:
+            utf8 = utf8.decode(encoding).encode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, start + error.start) + 1
+        has_text = b"\0" not in content[:_START] or encoding != "utf-8"
+        if has_text and (encoding != "utf-8" or start or _MULTIBYTE.search(content[: error.start])):
+            raise StatementError(f"{name}, line {line}: the text is damaged: download the file again.") from None
+        try:
+            if not has_text:
+                raise
+            utf8, is_windows = content.decode("cp1252").encode(), True
+        except UnicodeDecodeError:
+            raise StatementError(f"{name} is not text: choose the CSV or JSON file.") from None
+    position = utf8.find(b"\0")
+    if position >= 0:
+        line = utf8.count(b"\n", 0, position) + 1
+        raise StatementError(f"{name}, line {line}: there is a NUL character, so the file is damaged or is not text.")
+    return Text(_LATER_MARKS.sub(rb"\1", utf8) if codecs.BOM_UTF8 in utf8 else utf8, is_windows)
+
+
+def begins_as_json(content: bytes) -> bool:
+    """Return whether a file begins as JSON, in any encoding of a statement."""
+    return content[:64].lstrip(_BEFORE_JSON)[:1] in {b"{", b"["}
+
+
+def decode_start(content: bytes) -> str:
+    """Return the first characters of a file that may be damaged, or not text."""
+    encoding, start = _find_encoding(content)
+    return content[start : start + _START].decode(encoding, "replace").replace("\0", "")
+
+
+def _find_encoding(content: bytes) -> tuple[str, int]:
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            return encoding, len(mark)
+    sample = content[:_SAMPLE]
+    even, odd, many = sample[0::2].count(0), sample[1::2].count(0), len(sample) // 4
+    if odd > many and not even:
+        return "utf-16-le", 0
+    if even > many and not odd:
+        return "utf-16-be", 0
+    return "utf-8", 0
+
+
+def _require_short_lines(content: bytes, name: str) -> None:
+    position, end = 0, len(content)
+    while end - position > LONGEST_LINE:
+        window = position, position + LONGEST_LINE
+        last = max(content.rfind(b"\n", *window), content.rfind(b"\r", *window))
+        if last < 0:
+            line = content.count(b"\n", 0, position) + 1
+            raise StatementError(
+                f"{name}, line {line}: the line has more than {LONGEST_LINE // 2**10} kB, which no statement has: "
+                "download the file again."
+            )
+        position = last + 1
+
+
+def read_sheets(content: bytes, name: str) -> list[Sheet]:
+    """Return the sheets of a workbook; a line of the text is a row of the sheet, if no cell has several lines."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # about styles, and dates that do not exist
+            import openpyxl  # late: few people have workbooks, and it takes a third of a second
+
+            book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+            sheets: list[Sheet] = []
+            for sheet in book.worksheets:
+                sheet.reset_dimensions()  # which exporters often write wrongly
+                written = sum(len(each.utf8) for each in sheets)
+                sheets.append(_write_sheet(sheet.iter_rows(), name, _LARGEST_SHEETS - written))
+    except _DAMAGED:
+        raise StatementError(f"{name} is a damaged workbook: download it again, or as CSV.") from None
+    return sheets or [Sheet(b"", None)]
+
+
+def _write_sheet(rows: Iterable[Sequence[Any]], name: str, most_characters: int) -> Sheet:
+    """Return a sheet as CSV. A row is as wide as the widest row above it; empty rows are blank lines."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    width, count, rounded_line = 0, 0, None
+    for line, row in enumerate(rows, 1):
+        count += len(row)
+        cells = [_to_text(cell) for cell in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        width = max(width, len(cells))
+        is_large = width > _MOST_CELLS or line > _MOST_SHEET_ROWS or count > _MOST_SHEET_CELLS
+        if is_large or text.tell() + sum(map(len, cells)) > most_characters:
+            raise StatementError(f"{name} is larger than a statement: split it into files of a year.")
+        writer.writerow(cells + [""] * (width - len(cells)) if cells else [])
+        if any(isinstance(cell.value, int | float) and abs(cell.value) >= _FIRST_LONG for cell in row):
+            rounded_line = rounded_line or line
+    return Sheet(text.getvalue().encode("utf-8", "replace"), rounded_line)
+
+
+def _to_text(cell: Any) -> str:  # noqa: ANN401 - openpyxl has several classes of cells
+    """Return a cell as a CSV file has it: ISO dates, and numbers without binary noise."""
+    value = cell.value
+    if isinstance(value, datetime):
+        second = (value + _HALF_SECOND).replace(microsecond=0)  # a workbook keeps days as fractions
+        return str(second if "h" in cell.number_format.lower() else second.date())
+    if not isinstance(value, int | float) or abs(value) >= _FIRST_LONG:
+        return "" if value is None else str(value)
+    whole, _, decimals = f"{round(Decimal(f'{value:.15g}'), _MOST_DECIMALS):f}".partition(".")
+    decimals = decimals.rstrip("0")
+    # A single decimal is filled, because the point of a file without others could separate thousands.
+    return f"{whole}.{decimals.ljust(2, '0')}" if decimals else whole

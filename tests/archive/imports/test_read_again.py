@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.statements.reading import registry
+from p2p_analytics.statements.formats import registry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2p_analytics.frames.schema import KINDS
-from p2p_analytics.statements.reading.registry import list_formats
+from p2p_analytics.statements.formats.registry import list_formats
 from p2p_analytics.statements.rows import polars_schema
 from support.statements.tables import read_text
 

@@ -1,16 +1,22 @@
-"""Files of other services through the public reader: accounts, currencies, overlaps and balances."""
+"""Files of other services through the public reader: accounts, currencies, balances, units and names of files."""
 
 from __future__ import annotations
 
 import csv
 import io
+import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.errors import SchemaError
+from support.frames import list_values
+
+if TYPE_CHECKING:
+    from p2p_analytics.history import History
+
 
 _WHOLE = (
     "cash_app_2023", "cash_app_2026", "monzo", "paypal_activity_de", "paypal_statement_en", "revolut_en",
@@ -72,16 +78,6 @@ def test_splitwise_member():
     ]
 
 
-def test_currencies_are_never_added():
-    """Analyses refuse a history in several currencies, and say how to select one; each alone is counted."""
-    history = p2p.read_statements(_SAMPLES / "paypal_statement_en.csv").history()
-    with pytest.raises(SchemaError, match="needs payments in one currency, not in EUR and USD: select the rows of one"):
-        p2p.monthly_flow(history.payments)
-    euros = history.payments[history.payments["currency"] == "EUR"]
-    assert p2p.monthly_flow(euros)["received"].tolist() == [10.0]
-    assert "No sums" in history._repr_html_()
-
-
 def test_statement_and_activity_of_one_account(tmp_path):
     """With the address as account, the statement and the activity of PayPal are one account; their rows are united."""
     activity, statement = _write(
@@ -112,25 +108,6 @@ def test_a_pending_row_is_the_completed_row_of_a_later_file(tmp_path):
         assert payments["date_completed"].tolist() == [pd.Timestamp("2026-02-09 04:00:00", tz="UTC")]
 
 
-def test_equal_rows_of_two_groups_are_two_payments(tmp_path):
-    """Rows of one file and of two groups stay apart; the same row of two exports of one group is one."""
-    row, total = "2024-05-01,Taxi,Taxi,10.00,EUR,{0}\n", "2024-06-0{0},Total balance,,,EUR,{1}\n"
-    hotel = "2024-05-09,Hotel,Hotel,60.00,EUR,30.00,-30.00\n"
-    taxi, renamed = row.format("5.00,-5.00"), row.format("5.00,-5.00,0.00")
-    other = _SPLITWISE.replace("Theo Marsh", "Lena Ortiz")
-    first, second, later = _write(
-        tmp_path,
-        first=f"{_SPLITWISE}\n{taxi * 2}{total.format(1, '10.00,-10.00')}",
-        second=f"{other}\n{taxi}{hotel}{total.format(1, '35.00,-35.00')}",
-        later=f"{_SPLITWISE} (removed),Imani Cole\n{renamed * 2}{total.format(2, '10.00,-10.00,0.00')}",
-    )
-    read = {
-        name: len(p2p.read_statements(paths, account="Nora Quill").payments)
-        for name, paths in {"one": [first], "groups": [first, second], "exports": [first, later]}.items()
-    }
-    assert read == {"one": 2, "groups": 4, "exports": 2}
-
-
 def test_members_with_one_name(tmp_path):
     """The second of two members with one name is called "(2)"; without it, the first is meant."""
     (path,) = _write(tmp_path, group=f"{_SPLITWISE},Theo Marsh\n2024-05-01,Tea,Tea,9.00,EUR,6.00,-2.00,-4.00\n")
@@ -153,40 +130,188 @@ def test_a_refund_from_another_file_follows_its_counterparty(tmp_path):
     assert p2p.read_statements(path).payments["kind"].tolist() == ["merchant", "merchant"]
 
 
-def _save_as(path: Path, text: str, form: str) -> None:
-    if form == "tabs":
-        rows = list(csv.reader(io.StringIO(text, newline="")))
-        out = io.StringIO(newline="")
-        csv.writer(out, delimiter="\t").writerows(rows)
-        text = out.getvalue()
-    if form == "crlf":
-        text = text.replace("\n", "\r\n")
-    path.write_bytes(text.encode("utf-16" if form == "utf-16" else "utf-8-sig" if form == "crlf" else "utf-8"))
-
-
 def _read_payments(paths: list[Path]) -> pd.DataFrame:
     payments = p2p.read_statements(paths, account="Nora Quill").payments
     return payments.drop(columns=["file", "line"]).sort_values("payment_id", ignore_index=True)
 
 
-@pytest.mark.parametrize("form", ["crlf", "utf-16", "tabs", "halves"])
 @pytest.mark.parametrize("name", _WHOLE)
-def test_saved_in_another_form(tmp_path, name, form):
-    """Line ends, encoding, delimiter and the cut into overlapping files change no payment."""
+def test_overlapping_halves_in_another_form(tmp_path, name):
+    """Tabs, the encoding and the cut into overlapping files change no payment."""
     sample = _SAMPLES / f"{name}.csv"
-    text = sample.read_text(encoding="utf-8")
+    header, *rows = csv.reader(io.StringIO(sample.read_text(encoding="utf-8"), newline=""))
+    rows = [row for row in rows if row]
+    middle = len(rows) // 2
     paths = [tmp_path / "first.csv", tmp_path / "second.csv"]
-    if form == "halves":
-        header, *rows = csv.reader(io.StringIO(text, newline=""))
-        rows = [row for row in rows if row]
-        middle = len(rows) // 2
-        for path, part in zip(paths, (rows[: middle + 2], rows[middle - 1 :]), strict=True):
-            with path.open("w", encoding="utf-8", newline="") as lines:
-                csv.writer(lines).writerows([header, *part])
-    else:
-        _save_as(paths.pop(), text, form)
-        paths = [tmp_path / "second.csv"]
+    for path, part in zip(paths, (rows[: middle + 2], rows[middle - 1 :]), strict=True):
+        with path.open("w", encoding="utf-16", newline="") as lines:
+            csv.writer(lines, delimiter="\t").writerows([header, *part])
     found, expected = _read_payments(paths), _read_payments([sample])
-    if name == "splitwise_en" and form == "halves":  # only the second half has the total
+    if name == "splitwise_en":  # only the second half has the total
         expected, found = (frame.drop(columns="balance_cents") for frame in (expected, found))
     pd.testing.assert_frame_equal(found, expected)
+
+
+_OWN = Path(__file__).parents[1] / "samples" / "gen_d_2024.csv"
+_SPLITWISE_BALANCE = "Date,Description,Category,Cost,Currency,Nora Quill,{}\n2024-01-0{},Tea,Food,8.00,USD,{},{}\n"
+
+
+def _revolut(folder: Path, name: str, month: int, amounts: list[tuple[str, str]], product: str = "Current") -> Path:
+    rows = [
+        f"TRANSFER,{product},2024-0{month}-0{day} 10:00:00,2024-0{month}-0{day} 10:00:00,To Theo Marsh,{amount},0.00,"
+        f"USD,COMPLETED,{balance}\n"
+        for day, (amount, balance) in enumerate(amounts, 1)
+    ]
+    path = folder / name
+    path.write_text(_REVOLUT + "".join(rows), encoding="utf-8")
+    return path
+
+
+def _list_seams(statements: p2p.Statements) -> list[tuple[object, object, object]]:
+    frame = statements.reconciliation
+    frame = frame.assign(file=[Path(name).name for name in frame["file"]])[["file", "gap_cents", "note"]].astype(object)
+    return list(frame.where(frame.notna(), None).itertuples(index=False, name=None))
+
+
+def test_two_services_in_one_account():
+    """The balance of the one does not follow that of the other, and neither is that of the account."""
+    paypal = _SAMPLES / "paypal_statement_en.csv"
+    found = p2p.read_statements([_OWN, paypal], account="nora-quill")
+    assert found.accounts == ["nora-quill"]
+    assert found.reconciliation["follows"].isna().all()
+    assert found.reconciliation["gap_cents"].isna().all()
+    assert "between the file before and this one" not in " ".join(found.reconciliation["note"].dropna())
+    assert found.history().me.balance_cents is None
+    assert p2p.read_statements(_OWN).history().me.balance_cents == 101826
+    assert p2p.read_statements(paypal).history().me.balance_cents is None  # in euros and dollars
+
+
+def test_two_products_of_one_service(tmp_path):
+    """Current, then 10 dollars saved: 70.00 and 10.00 do not follow each other; a third file follows the first."""
+    first = _revolut(tmp_path, "first.csv", 1, [("-20.00", "80.00"), ("-10.00", "70.00")])
+    saved = _revolut(tmp_path, "saved.csv", 2, [("10.00", "10.00"), ("5.00", "15.00")], "Savings")
+    third = _revolut(tmp_path, "third.csv", 2, [("-5.00", "65.00"), ("-5.00", "60.00")])
+    found = p2p.read_statements([first, saved, third], account="nora-quill")
+    assert _list_seams(found) == [("first.csv", None, None), ("third.csv", 0, None), ("saved.csv", None, None)]
+    assert found.history().me.balance_cents is None
+    assert p2p.read_statements([first, third], account="nora-quill").history().me.balance_cents == 6000
+
+
+@pytest.mark.parametrize("other", ["Lena Ortiz", "Theo Marsh"])
+def test_two_groups_of_splitwise(other, tmp_path):
+    """Each group starts at 0, also one of the same members with other rows that was exported on the same day."""
+    (tmp_path / "one.csv").write_text(
+        _SPLITWISE_BALANCE.format("Theo Marsh", 1, "4.00", "-4.00") + "2024-01-31,Total balance,,,USD,4.00,-4.00\n"
+    )
+    (tmp_path / "two.csv").write_text(
+        _SPLITWISE_BALANCE.format(other, 5, "-4.00", "4.00") + "2024-01-31,Total balance,,,USD,-4.00,4.00\n"
+    )
+    found = p2p.read_statements(tmp_path, account="Nora Quill")
+    assert found.reconciliation["gap_cents"].isna().all()
+    assert found.reconciliation["reconciled"].tolist() == [True, True]
+    assert found.history().me.balance_cents is None
+
+
+def test_generations_of_one_service_connect(tmp_path):
+    """A CSV file closes with 1,018.26, and a JSON history opens with it."""
+    rows = (
+        '{"transactions": [{"id": "9", "type": "direct_deposit", "datetime_created": "2024-06-01T10:00:00", '
+        '"amount": 1.0, "direct_deposit": {}}], "start_balance": 1018.26, "end_balance": 1019.26}'
+    )
+    (tmp_path / "later.json").write_text(rows, encoding="utf-8")
+    found = p2p.read_statements([_OWN, tmp_path / "later.json"], account="nora-quill")
+    assert found.reconciliation["gap_cents"].dropna().to_list() == [0]
+    assert found.history().me.balance_cents == 101926
+
+
+HEADER = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance\n"
+
+
+def read(folder: Path, amount: str, balance: str, currency: str, kind: str = "TRANSFER") -> History:
+    """Return the history of a file with one row."""
+    row = f'{kind},Current,2024-01-01 10:00:00,2024-01-01 10:00:01,To Ada Quill,"{amount}",0,{currency},COMPLETED,'
+    (folder / "account.csv").write_text(f'{HEADER}{row}"{balance}"\n', "utf-8")
+    return p2p.read_statements(folder / "account.csv", account="nora").history()
+
+
+@pytest.mark.parametrize(
+    ("row", "cents", "displayed"),
+    [
+        (("-1200", "8800", "JPY"), -120000, "¥1,200<"),
+        (("-1,200", "8,800", "JPY"), -120000, "¥1,200<"),
+        (("-1200.00", "8800.00", "JPY"), -120000, "¥1,200<"),
+        (("-1.250", "8.750", "KWD"), -125, "KWD\N{NO-BREAK SPACE}1.250<"),
+        (("-12.5", "88.5", "CHF"), -1250, "CHF\N{NO-BREAK SPACE}12.50<"),
+        # Thousandths are not guessed; nor is a point that may separate thousands.
+        (("-1.255", "8.75", "KWD"), None, ""),
+        (("-12.005", "8.75", "USD"), None, ""),
+        (("-12.000", "8.75", "CLP"), None, ""),
+    ],
+)
+def test_amounts_are_hundredths_of_the_unit(tmp_path, row, cents, displayed) -> None:
+    """And are displayed with the decimals of the currency."""
+    history = read(tmp_path, *row)
+    assert list_values(history.payments["flow_cents"]) == [cents]
+    assert (row[0] in history.problems["value"].tolist()) == (cents is None)
+    assert cents is None or displayed in history._repr_html_()
+
+
+def test_transfers_alone_are_in_their_currency(tmp_path: Path) -> None:
+    """Without a payment between people, the currency is that of the other rows; nothing is in dollars."""
+    history = read(tmp_path, "100.00", "100.00", "GBP", kind="TOPUP")
+    assert history.payments["kind"].tolist() == ["transfer"]
+    card = history._repr_html_()
+    assert "balance £100.00" in card
+    assert card.count("£0.00") == 5
+    assert "$" not in card
+
+
+HEADER_NAME: Final = "Transaction ID,Date,Time,Type,Name,Category,Amount,Currency,Local amount,Local currency,Notes and #tags,Address,Receipt,Description,Category split,Balance,Balance currency\n"  # noqa: E501 - as the service writes it
+
+
+def write(path: Path, number: int, *, amount: str = "-12.50") -> Path:
+    """Write a file of one payment of £12.50, and of an amount that cannot be read."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    row = f"tx_{number},{number:02}/02/2024,10:00:00,Monzo-to-Monzo,Ada Quill,Transfers,{{}},GBP,{{}},GBP,,,,Ada,,,\n"
+    path.write_text(HEADER_NAME + row.format(amount, amount) + f"bad{row.format('many', 'many')}", "utf-8")
+    return path
+
+
+def test_the_name_without_folders(tmp_path: Path) -> None:
+    """In every frame, and in the texts of problems."""
+    write(tmp_path / "a.csv", 1)
+    (tmp_path / "other.csv").write_text("x,y\n1,2\n", "utf-8")
+    statements = p2p.read_statements(tmp_path, account="nora")
+    assert set(statements.payments["file"]) == {"a.csv"}
+    assert statements.files["file"].tolist() == statements.reconciliation["file"].tolist() == ["a.csv"]
+    assert statements.problems["file"].iloc[0] == "other.csv"
+    assert set(statements.problems["file"]) == {"a.csv", "other.csv"}
+    history = statements.history()
+    own = [statements.payments, statements.files, statements.reconciliation, statements.problems]
+    for frame in [*own, history.payments, history.problems]:
+        assert str(tmp_path) not in frame.to_csv()
+        assert tmp_path.name not in frame.to_csv()
+
+
+def test_as_many_folders_as_distinguish_the_files(tmp_path: Path) -> None:
+    """Only the files with an equal name have folders; those in one folder of a name have one more."""
+    for number, name in enumerate(["x/old/a.csv", "y/old/a.csv", "y/new/a.csv", "y/b.csv"], start=1):
+        write(tmp_path / name, number)
+    statements = p2p.read_statements(tmp_path / "**" / "*.csv", account="nora")
+    assert set(statements.files["file"]) == {"x/old/a.csv", "y/old/a.csv", "new/a.csv", "b.csv"}
+    assert statements.payments.set_index("payment_id")["file"]["tx_3"] == "new/a.csv"
+
+
+def test_members_of_archives_have_the_name_of_the_archive(tmp_path: Path) -> None:
+    """Also if a folder has the name of the archive; no two files share a name."""
+    for folder, number in (("one", 1), ("two", 2)):
+        with zipfile.ZipFile(tmp_path / f"{folder}.zip", "w") as archive:
+            archive.write(write(tmp_path / folder / "a.csv", number), "2024/a.csv")
+    names = p2p.read_statements(tmp_path, account="nora").files["file"]
+    assert sorted(names) == ["one.zip/2024/a.csv", "two.zip/2024/a.csv"]
+    write(tmp_path / "three" / "one.zip" / "2024" / "a.csv", 3)
+    write(tmp_path / "three" / "2024" / "a.csv", 4)
+    every = [tmp_path / "one.zip", *sorted(tmp_path.glob("three/**/*.csv"))]
+    names = p2p.read_statements(every, account="nora").files["file"]
+    assert names.is_unique
+    assert not names.str.contains(tmp_path.name).any()

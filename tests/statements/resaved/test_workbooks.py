@@ -16,7 +16,7 @@ import xlsxwriter
 import p2p_analytics as p2p
 from p2p_analytics.errors import StatementError
 from p2p_analytics.statements import list_refused, list_skipped
-from p2p_analytics.statements.reading import text as reading
+from p2p_analytics.statements.reading import tables as reading
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 NAMES = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance"
@@ -160,7 +160,7 @@ def test_a_wrong_dimension_hides_no_row(tmp_path: Path) -> None:
 def test_workbooks_made_to_do_harm(pattern: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are refused in a moment, or read as the little that they are."""
     monkeypatch.setattr(reading, "_LARGEST_SHEETS", 100_000)
-    monkeypatch.setattr(reading, "_MOST_CELLS", 100_000)
+    monkeypatch.setattr(reading, "_MOST_SHEET_CELLS", 100_000)
     path = tmp_path / "statement.xlsx"
     with xlsxwriter.Workbook(path) as book:
         sheet = book.add_worksheet()

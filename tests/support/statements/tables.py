@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from p2p_analytics.statements.formats.format import Table
-from p2p_analytics.statements.reading.registry import find_format
+from p2p_analytics.statements.formats.registry import find_format
 
 if TYPE_CHECKING:
     from p2p_analytics.statements.formats.format import Reading

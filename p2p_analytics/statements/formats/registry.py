@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import polars as pl
 
 from p2p_analytics.errors import ConfigurationError, describe_type
-from p2p_analytics.statements import formats
+from p2p_analytics.statements.formats import _paypal, _service_csv, _services, service_json
 from p2p_analytics.statements.formats.format import StatementFormat, normalize_name
+from p2p_analytics.statements.rows import SERVICE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
+_MODULES: Final = (_service_csv, service_json, _paypal, _services)
+_BUILT_IN: Final[tuple[StatementFormat, ...]] = tuple(
+    each for module in _MODULES for each in vars(module).values() if isinstance(each, StatementFormat)
+)
 _FORMATS: dict[str, StatementFormat] = {}
 
 
@@ -92,14 +96,14 @@ def describe_nearest(header: Sequence[str], advice: str | None = None) -> str:
 
 def find_service(name: str) -> str:
     """Return the service of a format; business and personal statements, which have accounts apart, are of one."""
-    if name == formats.BUSINESS:
-        return formats.SERVICE
+    if name == _service_csv.BUSINESS.name:
+        return SERVICE
     return next((each.service or each.name for each in list_formats() if each.name == name), name)
 
 
 def list_formats() -> list[StatementFormat]:
     """Return all formats: the ones in this package, then the caller's own."""
-    return [*(each for each in formats.BUILT_IN if each.name not in _FORMATS), *_FORMATS.values()]
+    return [*(each for each in _BUILT_IN if each.name not in _FORMATS), *_FORMATS.values()]
 
 
 def list_names() -> frozenset[str]:

@@ -10,8 +10,7 @@ import polars as pl
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import MemberNeededError, StatementError
 from p2p_analytics.statements.formats.bank_columns import SERVICE_COLUMNS
-from p2p_analytics.statements.formats.column_format import ColumnFormat
-from p2p_analytics.statements.formats.fields import (
+from p2p_analytics.statements.formats.cells import (
     blank_cells,
     build_reading,
     find_currencies,
@@ -20,6 +19,7 @@ from p2p_analytics.statements.formats.fields import (
     read_dates,
     read_money,
 )
+from p2p_analytics.statements.formats.column_format import ColumnFormat
 from p2p_analytics.statements.formats.format import StatementFormat
 from p2p_analytics.statements.problems import list_problems
 from p2p_analytics.vocabulary import Status
@@ -206,11 +206,9 @@ _SETTLEMENTS: Final = (
 def _read_splitwise(table: Table) -> Reading:
     """Return the rows of Splitwise, the export of one group or friend, as the member sees them that `account` names.
 
-    A cell is the amount that the member paid less the member's share. The cells of a member add up to the row "Total
-    balance". For a settlement the sign is the reverse of the money: the member who pays has a positive cell.
-
-    A settlement is a payment; settlements of other members are notices. An expense has the kind "merchant", and its
-    flow is the member's cell: + if others owe the member for it. Its payer is known only if one member paid.
+    A cell is paid less share, and a member's cells add up to the row "Total balance". A settlement is a payment, with
+    the reverse sign; of other members, a notice. An expense has the kind "merchant", and + if others owe the member for
+    it. Its payer is known only if one member paid.
     """
     table = blank_cells(table)
     member, columns = _find_member(table)
@@ -321,10 +319,7 @@ def _adjust_wise(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
 
 
 def _adjust_wise_history(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
-    """Take the amount of the holder's side, with the fee outside of it; a conversion has a row for each balance.
-
-    A purchase that was refunded has no row for the money that came back, so it moved nothing.
-    """
+    """Take the amount of the holder's side, with the fee outside of it; a conversion has a row for each balance."""
     word = pl.col("sign").str.to_uppercase()
     is_in, is_refunded = word == "IN", pl.col("status_text").str.to_uppercase() == "REFUNDED"
     is_known = frame.select(word.is_in(["IN", "OUT", "NEUTRAL"]).fill_null(value=False)).to_series()

@@ -1,26 +1,127 @@
-"""The service's JSON history: amounts without a sign, and usernames."""
+"""The service's JSON history: its text to a table of cells, and these to rows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import json
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
+import pyarrow as pa
 
+from p2p_analytics.errors import StatementError
 from p2p_analytics.frames.perspective import IN, OUT, UNREGISTERED
 from p2p_analytics.frames.schema import KIND_PAYMENT
 from p2p_analytics.handles import normalize_account
-from p2p_analytics.statements.formats._service_csv import PERSONAL, STATUSES
-from p2p_analytics.statements.formats.cells import parse_instants, parse_money
-from p2p_analytics.statements.formats.fields import UNKNOWN, blank_notices
-from p2p_analytics.statements.formats.format import Reading, StatementFormat
-from p2p_analytics.statements.formats.json_cells import FIELDS, IS_OTHER, PREFIX
+from p2p_analytics.statements.formats._service_csv import STATUSES
+from p2p_analytics.statements.formats.cells import blank_notices, parse_instants, parse_money
+from p2p_analytics.statements.formats.format import NoHeaderError, Reading, StatementFormat
 from p2p_analytics.statements.problems import NOT_A_DATE, NOT_AN_AMOUNT, list_problems, list_unreadable
-from p2p_analytics.statements.rows import complete_rows
+from p2p_analytics.statements.rows import SERVICE, UNKNOWN, complete_rows
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
     from p2p_analytics.statements.formats.format import Table
     from p2p_analytics.statements.problems import Problem
+
+PREFIX: Final = "transactions."
+FIELDS: Final = (
+    "id", "type", "datetime_created", "note", "amount", "way", "status", "action", "reference", "target_type",
+    "actor_id", "actor_name", "actor_username",
+    "target_id", "target_name", "target_username", "source_name", "source_type", "destination",
+    "merchant", "fee_cents", "holder_name", "holder_username", "is_row", "start_balance", "end_balance",
+)  # fmt: skip
+_PAYMENT_PATHS: Final = {
+    "status": "status", "action": "action", "actor_id": "actor.id", "actor_name": "actor.display_name",
+    "actor_username": "actor.username", "target_type": "target.type", "target_id": "target.user.id",
+    "target_username": "target.user.username",
+}  # fmt: skip
+_OTHER_PATHS: Final = {
+    "destination": "destination.name", "target_type": "destination.type", "fee_cents": "amount_fee_cents",
+    "holder_name": "authorization.user.display_name", "holder_username": "authorization.user.username",
+}  # fmt: skip
+_LONGEST: Final = 2**26  # bytes
+_MOST_ROWS: Final = 100_000
+_MOST_VALUES: Final = 5_000_000  # as separators of the text, which bound the Python objects before they are made
+_SEPARATORS: Final = (b",", b"{", b"[")
+IS_OBJECT, IS_OTHER = "yes", "no"  # the words of the field is_row
+_IN, _OUT = "in", "out"
+_BALANCE: Final = "balance"
+
+
+def build_cells(utf8: bytes, name: str) -> dict[str, pa.Array]:
+    """Return the cells of each field: a row for each transaction, and a last one for the balances."""
+    if len(utf8) > _LONGEST or sum(utf8.count(separator) for separator in _SEPARATORS) > _MOST_VALUES:
+        raise StatementError(f"{name} is longer than a JSON history: download it again for a shorter period.")
+    try:
+        # Numbers stay text, so that amounts are exact and no number is too long to be read.
+        found = json.loads(utf8.decode(), parse_float=str, parse_int=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        raise NoHeaderError(f"{name} is no statement: it begins as JSON and cannot be read as such.") from None
+    data = found.get("data", found) if isinstance(found, dict) else None
+    if not isinstance(data, dict) or not isinstance(data.get("transactions"), list):
+        raise NoHeaderError(f"{name} is no statement: a JSON history has a list data.transactions, and this has none.")
+    transactions = data["transactions"]
+    if len(transactions) > _MOST_ROWS:
+        raise StatementError(
+            f"{name} has {len(transactions):,} transactions, which no history has: download it for a shorter period."
+        )
+    columns: dict[str, list[str | None]] = {field: [] for field in FIELDS}
+    balances = {"start_balance": data.get("start_balance"), "end_balance": data.get("end_balance")}
+    for row in chain(map(_flatten, transactions), [balances]):
+        for field, cells in columns.items():
+            cells.append(_to_text(row.get(field)))
+    return {field: pa.array(cells, pa.string()) for field, cells in columns.items()}
+
+
+def _flatten(row: object) -> dict[str, Any]:
+    """Return the fields of a transaction."""
+    if not isinstance(row, dict):
+        return {"is_row": IS_OTHER}
+    kind = row["type"] if isinstance(row.get("type"), str) else ""
+    fields = {name: row.get(name) for name in ("id", "type", "datetime_created", "note", "amount")}
+    fields |= {"is_row": IS_OBJECT} | {
+        f"source_{name}": _find(row, f"funding_source.{name}") for name in ("name", "type")
+    }
+    part = row.get(kind)
+    if kind not in {"payment", "refund"}:
+        merchant = _find(part, "merchant.display_name") or _find(part, "authorization.merchant.display_name")
+        status = _find(part, "status") if kind == "transfer" else None
+        found = {name: _find(part, path) for name, path in _OTHER_PATHS.items()}
+        return fields | found | {"status": status, "merchant": merchant, "way": _find_way(kind, part)}
+    if kind == "refund":
+        part = _find(part, "payment")
+        fields["reference"] = _find(part, "id")
+    fields |= {name: _find(part, path) for name, path in _PAYMENT_PATHS.items()}
+    fields |= {name: fields[name] if isinstance(fields[name], str) else None for name in ("actor_id", "target_id")}
+    names = ("target.user.display_name", "target.email", "target.phone", "target.merchant.display_name")
+    return fields | {"target_name": next(filter(None, (_find(part, path) for path in names)), None)}
+
+
+def _find_way(kind: str, part: object) -> str | None:
+    """Return whether the money of a transaction that is not a payment came in or went out, if its type says so."""
+    if kind == "transfer":
+        return _IN if _find(part, "type") == "add_funds" else _OUT
+    if kind == "internal_balance_transfer":
+        ends = {_OUT: "source.type", _IN: "destination.type"}
+        return next((way for way, path in ends.items() if _find(part, path) == _BALANCE), None)
+    return {"capture": _OUT, "disbursement": _IN, "direct_deposit": _IN}.get(kind)
+
+
+def _find(data: object, path: str) -> Any:  # noqa: ANN401 - a value of JSON
+    """Return the value at a path of names; None without one."""
+    for name in path.split("."):
+        data = data.get(name) if isinstance(data, dict) else None
+    return data
+
+
+def _to_text(value: object) -> str | None:
+    """Return a value as text; halves of a character that UTF-8 cannot hold become a question mark."""
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
 
 _KINDS: Final = {
     **dict.fromkeys(("payment", "refund"), KIND_PAYMENT),
@@ -33,7 +134,6 @@ _KINDS: Final = {
     "fee": "fee",
 }
 _HELD: Final = "held"
-_BALANCE: Final = "balance"
 
 
 def _read(table: Table) -> Reading:
@@ -55,15 +155,14 @@ def _read(table: Table) -> Reading:
 
 
 STATEMENT_JSON: Final = StatementFormat(
-    "statement_json", {field: (f"{PREFIX}{field}",) for field in FIELDS}, FIELDS, _read, service=PERSONAL, zone="UTC"
+    "statement_json", {field: (f"{PREFIX}{field}",) for field in FIELDS}, FIELDS, _read, service=SERVICE, zone="UTC"
 )
 
 
 def find_holders(cells: pl.DataFrame, account: str | None) -> dict[str, str | None]:
     """Return the username of the holder of each file, None if it is ambiguous.
 
-    The holder is the only user who is in every payment of the file. Where both sides of all its payments are the same
-    two users, it is the one of them who holds another file, or the account that the caller named.
+    That is the only user in every payment, of two the one who holds another file, or the account that the caller named.
     """
     users = ["file", "actor_username", "target_username", "holder_username"]
     candidates: dict[str, set[str]] = {}
