@@ -190,8 +190,8 @@ def test_a_reset_during_the_stop_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
             resetting.result(10)
 
 
-def while_resetting(server: SandboxServer, *works: Callable[[], None]) -> None:
-    """Repeat works in threads while resets switch between two towns."""
+def while_resetting(server: SandboxServer, *works: Callable[[], None], until: Callable[[], bool]) -> None:
+    """Repeat works in threads while resets switch between two towns: eight times, then until all has been seen."""
     stop = threading.Event()
 
     def repeat(work: Callable[[], None]) -> None:
@@ -201,9 +201,11 @@ def while_resetting(server: SandboxServer, *works: Callable[[], None]) -> None:
     with ThreadPoolExecutor(3) as pool:
         working = [pool.submit(repeat, work) for work in works]
         try:
-            for seed in (8, 7) * 4:
+            for count, seed in enumerate((8, 7) * 150):
                 server.reset(seed)
                 assert server.audit() == []
+                if count >= 8 and until():
+                    break
         finally:
             stop.set()
         for one in working:
@@ -239,8 +241,8 @@ def test_requests_during_resets_see_one_town(ask: Asking) -> None:
                 counts = state["counts"]
                 assert (counts["users"], counts["applications"], state["audit"]) == (7, 1, [])
 
-        while_resetting(own, look, read, read)
-        while_resetting(own, look, write)
+        while_resetting(own, look, read, read, until=lambda: len(reads) == 2)
+        while_resetting(own, look, write, until=lambda: len(writes) == 2)
     assert (reads, writes) == ({200, 401}, {200, 401})
 
 

@@ -87,7 +87,8 @@ def test_pandas_and_polars_imported_later():
 def test_a_failing_import_can_be_repeated(monkeypatch):
     """The next import of pandas is followed too, after one that failed; other modules are left alone."""
     registered: list[Any] = []
-    monkeypatch.setattr(accessor, "_REGISTER", {"zipapp": registered.append})
+    monkeypatch.setattr(accessor, "_LIBRARIES", {"zipapp"})
+    monkeypatch.setattr(accessor, "_add_to", registered.append)
     monkeypatch.setattr(sys, "meta_path", [finder for finder in sys.meta_path if type(finder).__name__ != "_Finder"])
     monkeypatch.delitem(sys.modules, "zipapp", raising=False)
     monkeypatch.setitem(sys.modules, "zipfile", None)

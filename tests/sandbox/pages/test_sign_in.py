@@ -49,6 +49,16 @@ def test_somebody_else_can_sign_in(own: SandboxServer, tab: Any) -> None:
     assert parse_qsl(urlsplit(landed).query) == [("error", "user denied access"), ("state", " s&1 ")]
 
 
+def test_an_unknown_name_gets_the_page_again(own: SandboxServer, open_tab: OpenTab) -> None:
+    """The sign-in page comes back with status 400 and one sentence; the same tab can then sign in."""
+    tab = open_tab(own)
+    page = tab.open(own.authorize_url("access_profile"))
+    again = tab.press("/oauth/sign-in", page, username='"><b>nobody')
+    assert again.status_code == 400
+    assert "No person of this town has that username: check the spelling." in again.text
+    assert tab.press("/oauth/sign-in", again, username=f"@{own.viewer}").status_code == 303
+
+
 def test_sign_out(own: SandboxServer, tab: Any) -> None:
     """After signing out the pages ask again, and forms of pages still open are refused."""
     consent, page = tab.open(own.authorize_url()), tab.open("/account/developer")
