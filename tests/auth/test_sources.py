@@ -14,7 +14,7 @@ from p2p_analytics.auth import AccessToken, FileStore, KeyringStore, Secret, Sig
 from p2p_analytics.errors import NotSignedIn, TokenError
 
 HERE = "https://pay.example/v1"
-SOON = datetime.now(UTC) + timedelta(minutes=20)
+SOON = datetime.now(UTC) + timedelta(days=1)
 PAST = datetime(2025, 5, 1, 12, 30, tzinfo=UTC)
 
 

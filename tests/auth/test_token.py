@@ -100,7 +100,9 @@ def test_objects_with_a_token_do_not_show_it(store) -> None:
     sign_in = SignIn("https://pay.example/v1", AccessToken(CANARY), "1", Secret(CANARY))
     client = p2p.Client(CANARY, base_url="https://pay.example/v1", cache_dir=False)
     for holder in (sign_in, client, functools.partial(print, sign_in)):
-        assert "CANARY" not in repr(holder) + repr(inspect.getmembers(holder))
+        # Python 3.11.2 cannot read this one of a dataclass with slots, so inspect.getmembers fails.
+        members = [getattr(holder, name, None) for name in dir(holder) if name != "__weakref__"]
+        assert "CANARY" not in repr(holder) + repr(members)
         try:
             shown = repr(store(holder))
         except TypeError as error:

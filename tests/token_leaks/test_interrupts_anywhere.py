@@ -10,6 +10,7 @@ import itertools
 import re
 import socket
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -69,16 +70,20 @@ class Interrupter:
         return self.line
 
     def run(self, flow: Callable[[], object]) -> BaseException | None:
-        """Run a flow, and return the exception that it raised."""
-        before = sys.gettrace()
-        sys.settrace(self)
-        try:
-            flow()
-        except BaseException as error:  # noqa: BLE001 - the test injects any kind
-            return error
-        finally:
-            sys.settrace(before)
-        return None
+        """Run a flow, and return the exception that it raised.
+
+        In a thread, because an exception raised at the last line of an ``except`` leaves its context in the thread.
+        """
+
+        def trace() -> None:
+            sys.settrace(self)
+            try:
+                flow()
+            finally:
+                sys.settrace(None)
+
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(trace).exception()
 
 
 SIGN_IN = auth.SignIn("http://127.0.0.1/v1", p2p.AccessToken(CANARY), "1", auth.Secret(f"{CANARY}-1"))

@@ -96,7 +96,7 @@ def test_the_token_of_the_environment_is_in_nothing(tmp_path: Path, monkeypatch,
 
 
 def test_a_token_in_a_note_is_quoted_by_nothing(tmp_path: Path, read_output) -> None:
-    """Errors, reprs, logs and output of the commands do not quote it; only the rows of the archive and their view hold it."""
+    """Errors, reprs, logs and output of the commands do not quote it; only rows and view of the archive hold it."""
     note = f"{CANARY}-1"
     statements = p2p.read_statements(write_sample(tmp_path, note))
     assert CANARY in "".join(statements.payments["note"].dropna()), "the data is the user's own"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -41,10 +42,11 @@ def ask_hledger(path: Path) -> dict[tuple[str, str], Decimal]:
     """Return the balance of each account and currency; fail if the checker finds an error."""
     command = ["hledger", "-f", str(path)]
     checks = ["accounts", "commodities", "ordereddates"]
-    subprocess.run([*command, "check", *checks], check=True, capture_output=True)  # noqa: S603 - a fixed program
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}  # in the locale C, hledger reads ASCII alone
+    subprocess.run([*command, "check", *checks], check=True, capture_output=True, env=environment)  # noqa: S603 - fixed
     table = subprocess.run(  # noqa: S603
         [*command, "balance", "--flat", "--no-total", "--layout=bare", "-O", "csv"],
-        check=True, capture_output=True, text=True,
+        check=True, capture_output=True, encoding="utf-8", env=environment,
     ).stdout  # fmt: skip
     lines = [line.strip('"').split('","') for line in table.splitlines()[1:]]
     return {(account, currency): Decimal(amount) for account, currency, amount in lines}
