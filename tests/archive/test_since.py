@@ -52,15 +52,25 @@ def test_the_same_or_a_later_date_is_an_ordinary_sync(service, since_july, since
 
 
 def test_an_earlier_date_loads_more(service, since_july) -> None:
-    """The payments between both dates are added, and the earlier date is kept; broken files do not change it."""
+    """The payments between both dates are added, and the earlier date is kept."""
     with service.client() as client:
         assert since_july.sync(client, since="2024-05-01").added == len(SINCE_MAY - SINCE_JULY)
-        for pattern in ("payments-*", "friends-*"):
-            next(since_july.path.glob(pattern)).write_bytes(b"")
-        since_july.sync(client, since="2024-05-01")
         assert ids(since_july) == SINCE_MAY | {"2"}
         assert since_july.since == MAY
         assert since_july.verify(client).empty
+
+
+def test_broken_files_of_a_limited_archive(service, since_july, caplog) -> None:
+    """Their payments are loaded again, perhaps with older ones; the archive still reaches back to the date only."""
+    for pattern in ("payments-*", "friends-*"):
+        (path,) = since_july.path.glob(pattern)
+        path.write_bytes(b"")
+    with service.client() as client:
+        since_july.sync(client, since="2024-07-01")
+        assert ids(since_july) >= SINCE_JULY | {"2"}
+        assert since_july.since == JULY
+        assert since_july.verify(client).empty
+    assert "was broken and is set aside" in caplog.text
 
 
 @pytest.mark.parametrize("refresh", [False, True])
