@@ -26,11 +26,6 @@ def find_handle(name: str, handles: Mapping[str, Collection[str]]) -> str | None
     return next(iter(of_name)) if len(of_name) == 1 else None
 
 
-def is_name_of(name: str, username: str | None) -> bool:
-    """Return whether the account of statements is the username of a user."""
-    return username is not None and normalize_account(username) == normalize_account(name)
-
-
 def has_other_name(handle: str, name: str, handles: Mapping[str, Collection[str]]) -> bool:
     """Return whether the holder of a handle has names, and a given one is not among them.
 

@@ -50,7 +50,7 @@ def exposure(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
     payments : frame
         PAYMENTS, of any status, direction and currency. Rows of another ``kind`` than payments are excluded. Datetimes
         without a zone are UTC. Repeated payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is
-        queried at the call; one row per day, and each distinct note of public payments, is read into memory.
+        queried at the call; one row per month, and each distinct note of public payments, is read into memory.
     tz : str or ZoneInfo, optional
         Time zone of the months, such as ``America/New_York``.
 

@@ -268,8 +268,9 @@ class ArchiveFolder:
     def recover(self, *kinds: str, set_aside: bool = True) -> Iterator[tuple[Entry, pq.ParquetFile, int]]:
         """Yield the readable files of some kinds without a manifest, and their times, the latest first."""
         paths = [path for path in self.list_own_files() if path.name.partition("-")[0] in kinds]
-        for path in sorted(paths, key=lambda path: (-path.stat().st_mtime_ns, path.name)):
-            changed, body = path.stat().st_mtime_ns, self._read_bytes(path)
+        times = {path: path.stat().st_mtime_ns for path in paths}
+        for path, changed in sorted(times.items(), key=lambda each: (-each[1], each[0].name)):
+            body = self._read_bytes(path)
             try:
                 if not _manifest.matches_name(path.name, body):
                     raise self._broken_error(path, _CHANGED)

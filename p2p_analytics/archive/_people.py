@@ -184,9 +184,9 @@ def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[
             for word, plain in by_others.get(others, ())
             if word != cut and word.startswith(cut)
         }
-        of_full = spellings[full.pop()] if len(full) == 1 else united
-        if of_full and of_full.isdisjoint(united):
-            other = min(of_full, key=lambda each: (each not in known.ids, *_rank(each)))
+        written = spellings[full.pop()] if len(full) == 1 else set()
+        if written and written.isdisjoint(united):
+            other = min(written, key=lambda each: (each not in known.ids, *_rank(each)))
             found.append(Alias(name, _OPEN + other, f"{other} may be the name in full"))
     return found
 

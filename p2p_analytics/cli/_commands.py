@@ -177,18 +177,19 @@ def build_parser() -> argparse.ArgumentParser:
     several = "the archive's folder; several, such as those of two services, are shown together"
     for name in ("export", "report", "reminders"):
         parsers[name].add_argument("archives", metavar="ARCHIVE", nargs="+", help=several)
-    add_sandbox(parsers)
-    add_service(parsers)
-    add_import(parsers["import"])
+    _add_sandbox_options(parsers)
+    _add_service_options(parsers)
+    _add_import_options(parsers["import"])
     parsers["describe"].add_argument("file", metavar="FILE", help="the CSV file")
     question = "undo without a question, as in a script or with --json"
     parsers["undo"].add_argument("--yes", action="store_true", help=question)
-    add_views(parsers)
+    _add_view_options(parsers)
     parsers["completion"].add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
     for name in ("demo", "sandbox-archive", "sync", "verify", "import", "export", "report"):
         _arguments.add_progress(parsers[name])
     for name in (
-        "whoami", "sync", "verify", "import", "describe", "undo", "people", "export", "report", "reminders",
+        "sandbox-archive", "whoami", "sync", "verify", "import", "describe", "undo", "people", "export", "report",
+        "reminders",
     ):  # fmt: skip
         _arguments.add_json(parsers[name])
     return parser
@@ -204,7 +205,7 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def add_sandbox(parsers: dict[str, Parser]) -> None:
+def _add_sandbox_options(parsers: dict[str, Parser]) -> None:
     """Add the options of the commands with invented people: ``demo``, ``sandbox`` and ``sandbox-archive``."""
     demo = parsers["demo"]
     folder = _arguments.parse_folder
@@ -269,10 +270,9 @@ def add_sandbox(parsers: dict[str, Parser]) -> None:
     ):
         kind = number(int, low, high)
         archive.add_argument(f"--{name}", metavar="N", type=kind, default=default, help=f"{what} ({default})")
-    _arguments.add_json(archive)
 
 
-def add_service(parsers: dict[str, Parser]) -> None:
+def _add_service_options(parsers: dict[str, Parser]) -> None:
     """Add the options of the commands of the service: ``login``, ``whoami``, ``sync`` and ``verify``."""
     login = parsers["login"]
     _arguments.add_service(login, "P2P_BASE_URL")
@@ -309,7 +309,7 @@ def add_service(parsers: dict[str, Parser]) -> None:
     _arguments.add_service(verify)
 
 
-def add_import(command: Parser) -> None:
+def _add_import_options(command: Parser) -> None:
     """Add the options of ``import``."""
     add, account = command.add_argument, _arguments.parse_account
     add("files", metavar="FILES", nargs="+", help="statement files, folders, zip archives, or patterns in quotes")
@@ -337,7 +337,7 @@ def add_import(command: Parser) -> None:
     add("--verbose", action="store_true", help="list every file that is skipped, with the reason")
 
 
-def add_views(parsers: dict[str, Parser]) -> None:
+def _add_view_options(parsers: dict[str, Parser]) -> None:
     """Add the options of the commands that show the payments of archives: ``export``, ``report`` and ``reminders``."""
     export = parsers["export"]
     out = f"the file, which ends in {ENDINGS}, or - for CSV on standard output"

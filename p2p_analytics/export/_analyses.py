@@ -49,7 +49,7 @@ class AnalysedPayments(NamedTuple):
     descriptions: dict[str, str]
     zone: ZoneInfo
 
-    def list_with(
+    def list_tables(
         self, tables: dict[str, pd.DataFrame], notes: dict[str, str], *, title: str
     ) -> dict[str, pd.DataFrame]:
         """Return a table ``about`` with the rows and notes of all tables, then the given ones and the analyses."""

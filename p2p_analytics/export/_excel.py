@@ -88,7 +88,7 @@ def to_excel(
     tables, notes = {"payments": found.payments}, {"payments": "one row per payment"}
     if found.people is not None:
         tables["people"], notes["people"] = found.people, "one row per person seen"
-    write_workbook(found.list_with(tables, notes, title="sheet"), path, tz=found.zone)
+    write_workbook(found.list_tables(tables, notes, title="sheet"), path, tz=found.zone)
 
 
 def write_workbook(

@@ -87,7 +87,7 @@ def to_sqlite(
         "friends": found.friends,
     }
     notes = {"payments": "one row per payment", "people": "one row per person", "friends": "one row per friend"}
-    _write(found.list_with(tables, notes, title="name"), path, linked=True)
+    _write(found.list_tables(tables, notes, title="name"), path, linked=True)
 
 
 def write_database(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[str]) -> None:

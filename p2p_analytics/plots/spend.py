@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from p2p_analytics.arguments import check_top
 from p2p_analytics.display import format_count
+from p2p_analytics.money import add_units
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.bars import Others, draw_pairs
-from p2p_analytics.plots._parts.others import count_shown, sum_other_people
+from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import to_drawable
 
 if TYPE_CHECKING:
-    from typing import SupportsIndex
+    from collections.abc import Mapping
+    from typing import Any
 
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
@@ -44,7 +46,10 @@ def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None, top: int = styl
     SchemaError
         The table lacks a column, or its amounts are in several currencies.
     """
-    return _draw(table, ax, top, "spend_by_friend", "counterparty_name", "person", ("other person", "other people"))
+    most = check_top(top)
+    data = style.read_columns(table, ["counterparty_name", "sent", "received"], what="plots.spend_by_friend")
+    names = style.read_names(data, count_shown(len(data["sent"]), most))
+    return _draw(data, names, ax, "plots.spend_by_friend", ("person", "people"))
 
 
 def categories(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_ROWS) -> Axes:
@@ -71,29 +76,25 @@ def categories(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOS
     SchemaError
         The table lacks a column, or its amounts are in several currencies.
     """
-    return _draw(table, ax, top, "categories", "category", "category", ("other category", "other categories"))
-
-
-def _draw(  # noqa: PLR0913, PLR0917 - what differs between the two plots
-    table: IntoFrame,
-    ax: Axes | None,
-    top: SupportsIndex,
-    name: str,
-    column: str,
-    by: str,
-    other: tuple[str, str],
-) -> Axes:
     most = check_top(top)
-    data = style.read_columns(table, [column, "sent", "received"], what=f"plots.{name}")
-    rows = count_shown(len(data["sent"]), most)
-    currency = style.find_currency(data, what=f"plots.{name}")
-    names = [*map(to_drawable, data[column][:rows])] if column == "category" else style.read_names(data, rows)
-    ax = style.prepare_axes(ax, height=style.height_of_bars(max(min(len(data["sent"]), rows + 1), 3)))
-    title = f"Money sent and received, by {by}"
+    data = style.read_columns(table, ["category", "sent", "received"], what="plots.categories")
+    names = [*map(to_drawable, data["category"][: count_shown(len(data["sent"]), most)])]
+    return _draw(data, names, ax, "plots.categories", ("category", "categories"))
+
+
+def _draw(data: Mapping[str, list[Any]], names: list[str], ax: Axes | None, what: str, nouns: tuple[str, str]) -> Axes:
+    """Draw the bars of the named rows, and one pair of bars of all other rows."""
+    one, many = nouns
+    rows, sent, received = len(names), data["sent"], data["received"]
+    currency = style.find_currency(data, what=what)
+    ax = style.prepare_axes(ax, height=style.height_of_bars(max(min(len(sent), rows + 1), 3)))
+    title = f"Money sent and received, by {one}"
     if not names:
         return style.draw_empty(ax, title, "No settled payments")
-    rest = sum_other_people(table, rows)
-    others = Others(format_count(rest.people, *other), (rest.sent, rest.received)) if rest.people else None
-    key = draw_pairs(ax, names, (data["sent"][:rows], data["received"][:rows]), others, currency)
+    others = None
+    if rest := len(sent) - rows:
+        name = format_count(rest, f"other {one}", f"other {many}")
+        others = Others(name, (add_units(sent[rows:]), add_units(received[rows:])))
+    key = draw_pairs(ax, names, (sent[:rows], received[:rows]), others, currency)
     style.set_title(ax, title, key)
     return ax

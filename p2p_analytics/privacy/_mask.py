@@ -322,7 +322,7 @@ class Mask:
         note = self._pseudonyms.note
         change = next((form for end, form in self._forms_by_ending.items() if name.endswith(end)), note)
         if name in _SOURCES:
-            change = lambda text: BALANCE if is_own_money(text) else note(text)  # noqa: E731
+            change = lambda text: BALANCE if is_own_money(text) else note(text)  # noqa: E731 - shorter
         if self._strict and name == "note" and payment_ids is not None:  # equal notes would help to match a feed
             return _map_rows(column, payment_ids, lambda note, row: _replace_text(note, lambda _: change(row + note)))
         return _map_values(column, lambda text: text if known.fullmatch(text) else _replace_text(text, change))

@@ -104,6 +104,16 @@ def _select_unclear(payments: pd.DataFrame) -> pd.DataFrame:
     return payments[is_sent & payments["flow_cents"].isna()]
 
 
+def _select_person(payments: pd.DataFrame, person: Person) -> pd.DataFrame:
+    """Return the payments with a person: by id or, without one, by name, which may be unknown too."""
+    known = person._asdict()
+    if person.counterparty_id is not None:
+        del known["counterparty_name"]
+    for field, value in known.items():
+        payments = payments[payments[field].isna() if value is None else payments[field] == value]
+    return payments
+
+
 def list_people(findings: Iterable[Finding]) -> list[dict[str, str | None]]:
     """Return the people in findings, as rows for `label_people`."""
     return [part._asdict() for finding in findings for part in finding.parts if isinstance(part, Person)]
@@ -215,11 +225,7 @@ def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payment
         payees = [person if any(person) else "people who are not known" for person in people_named]
         share = largest["share_of_sent"].iloc[0]
         if reasons is not None and len(largest) == 1:
-            who, paid = people_named[0], payments
-            # Without an id, a person is known by name, or not known.
-            for field, value in zip(Person._fields, who if who.counterparty_id is None else who[:1], strict=False):
-                paid = paid[paid[field].isna() if value is None else paid[field] == value]
-            reason = categories(paid).iloc[0]
+            reason = categories(_select_person(payments, people_named[0])).iloc[0]
             of_all = reason["sent"] / add_units(people["sent"])
             if reason["category"] != UNCATEGORISED and reason["share_of_sent"] >= _MAIN and of_all >= _LARGE_SHARE:
                 named, share = reason["category"], of_all

@@ -39,7 +39,7 @@ class SelectedYear(NamedTuple):
     since: datetime | None  # the date from which the data holds all payments, to the microsecond
     gaps: list[str]  # the days of the year between statement files, as text
     is_whole: bool  # whether no row of the year and of the one before is known to be missing
-    # The day or month of `as_of`, if it is in the year: all payments of it are counted if the history was masked.
+    # In a history that was given masked, the day or month of `as_of`, if some of its payments may be later: all count.
     undecided: datetime | None
     has_later: bool  # whether payments settled after `as_of`
     has_earlier: bool  # whether a payment that settled after the year was created before all of `before`

@@ -6,22 +6,45 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from p2p_analytics.sandbox.server import SandboxServer
+from p2p_analytics.sandbox.town import build
 
 
-def serve(port: int = 8400, **settings: Any) -> None:  # noqa: ANN401 - as SandboxServer declares them
+def serve(  # noqa: PLR0913 - each is one option of the command
+    port: int = 8400,
+    *,
+    db: str | Path | None = None,
+    seed: int = build.SEED,
+    people: int | None = None,
+    years: int | None = None,
+    latency: float = 0.0,
+    dialect: str = "documented",
+    strict_redirect: bool = False,
+    rate_limit: tuple[int, float] | None = None,
+    faults: str = "",
+    rate_limit_status: int = 429,
+) -> None:
     """Run a sandbox in the foreground until Ctrl-C or SIGTERM; the settings are the ones of `SandboxServer`.
 
     Prints the base URL, a few usernames, the client id, the authorization address, and the command that signs in.
     """
-    with (
-        _interrupt_on_signals(),
-        contextlib.suppress(KeyboardInterrupt),
-        SandboxServer(port=port, **settings) as server,
-    ):
+    sandbox = SandboxServer(
+        seed,
+        people=people,
+        years=years,
+        port=port,
+        db=db,
+        latency=latency,
+        dialect=dialect,
+        strict_redirect=strict_redirect,
+        rate_limit=rate_limit,
+        faults=faults,
+        rate_limit_status=rate_limit_status,
+    )
+    with _interrupt_on_signals(), contextlib.suppress(KeyboardInterrupt), sandbox as server:
         names = ", ".join(one.username for one in server.people[:5])
         print(  # noqa: T201 - the command's output
             f"Base URL     {server.base_url}\n"
@@ -47,10 +70,9 @@ def _interrupt_on_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # not on Windows
-    before = {name: signal.signal(getattr(signal, name), interrupt) for name in names}
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)

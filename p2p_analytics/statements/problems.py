@@ -35,6 +35,7 @@ _SENTENCES: Final = MappingProxyType({
     "row_width": "the row has {0} cells, the header {1}",
     "open_quote": "a quote is never closed: the rest of the file is in this cell",
     "unlisted_rows": "{0:,} more rows have the same problem: {1}",
+    "unlisted_problems": "{0:,} more problems are not listed",
     "other_account": "names another account than account={0!r}, to which the file was added as you asked",
     "other_holder": "is the holder in this file, and {1!r} the holder of account={0!r}, to which the file was added as "
     "you asked",
@@ -80,6 +81,7 @@ _ACTIONS: Final = MappingProxyType(
 )
 _LONGEST_VALUE: Final = 100  # characters of a cell
 _MOST_LISTED: Final = 10_000  # rows with one problem
+_MOST_PROBLEMS: Final = 100_000
 _NO_TEXT: Final = r"(?i)^\s*(?:\(none\))?\s*$"
 
 
@@ -179,13 +181,17 @@ _LONG_SENTENCES: Final[dict[str, Callable[[Problem], str]]] = {
 
 
 def frame_problems(problems: Sequence[Problem]) -> pd.DataFrame:
-    """Return PROBLEMS, with the sentences."""
+    """Return PROBLEMS, with the sentences; of very many, the first ones, and how many more there are."""
+    shown = list(problems[:_MOST_PROBLEMS])
+    if len(problems) > _MOST_PROBLEMS:
+        rest = len(problems) - _MOST_PROBLEMS
+        shown.append(Problem("unlisted_problems", shown[-1].file, field="", details=(rest,)))
     days = ("first_day", "last_day")
-    columns = {name: [getattr(each, name) for each in problems] for name in PROBLEMS if name != "problem"}
+    columns = {name: [getattr(each, name) for each in shown] for name in PROBLEMS if name != "problem"}
     columns |= {
         name: [day and datetime(day.year, day.month, day.day, tzinfo=UTC) for day in columns[name]] for name in days
     }
-    columns["problem"] = [each.sentence for each in problems]
+    columns["problem"] = [each.sentence for each in shown]
     return pd.DataFrame({name: pd.array(columns[name], dtype=parse_dtype(dtype)) for name, dtype in PROBLEMS.items()})
 
 

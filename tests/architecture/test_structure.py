@@ -62,7 +62,7 @@ def test_no_private_import_across_packages() -> None:
         ("p2p_analytics.report", "from p2p_analytics.auth import _store", False),
         ("p2p_analytics.report", "from p2p_analytics.plots.flow import _label", False),
         ("p2p_analytics.plots", "from p2p_analytics.plots.flow import _label", True),
-        ("p2p_analytics.client", "from p2p_analytics.client.http._retry import Retry", False),
+        ("p2p_analytics.client", "from p2p_analytics.client.http._adapter_part import Part", False),
         ("p2p_analytics.report", "from p2p_analytics import __version__", True),
         ("p2p_analytics.report", "def f():\n    from p2p_analytics.auth import _token", False),
     ],

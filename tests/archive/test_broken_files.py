@@ -45,7 +45,7 @@ def restore(archive: Archive, files: dict[str, bytes]) -> None:
 
 
 @pytest.mark.parametrize(("place", "gone", "status"), [("middle", "24", "settled"), ("newest", "54", "pending")])
-def test_one_payment_less_is_refused_until_a_refresh(service, tmp_path, payment, caplog, archive, place, gone, status):  # noqa: PLR0913, PLR0917 - fixtures and a case
+def test_one_payment_less_is_refused_until_a_refresh(service, payment, caplog, archive, place, gone, status):  # noqa: PLR0913, PLR0917 - fixtures and a case
     """Payments that are new, or of other files, make up for none; a refresh is the way out and counts the loss."""
     service.payments[gone]["status"] = status
     with service.client() as client:

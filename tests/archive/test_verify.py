@@ -238,3 +238,19 @@ def test_a_sync_repairs_any_flipped_bit(service, archive) -> None:
         (aside,) = archive.path.glob(f"{file.name}.corrupt-*")
         assert aside.read_bytes() == body
         aside.unlink()
+
+
+def test_an_archive_behind_a_symbolic_link(service, archive, tmp_path) -> None:
+    """The folder may be a symbolic link to a folder, and not a dangling one."""
+    (tmp_path / "link").symlink_to(archive.path)
+    linked = p2p.open_archive(tmp_path / "link")
+    lose(archive, MAY)
+    with service.client() as client:
+        assert len(linked.verify(client)) == 5
+        assert linked.sync(client, refresh=True).added == 5
+    assert (tmp_path / "link").is_symlink()
+    assert ids(archive) == set(DATES)
+    (tmp_path / "nowhere").symlink_to(tmp_path / "nothing")
+    with service.client() as client, pytest.raises(ArchiveError, match="cannot be used"):
+        p2p.open_archive(tmp_path / "nowhere").sync(client)
+    assert not (tmp_path / "nothing").exists()

@@ -115,3 +115,15 @@ def test_a_view_of_earlier_inputs_is_not_shown(archive, history_of, payment) -> 
     (archive.path / "people.csv").write_text("alias,person\nBo,Bea\n")
     names = archive.history().payments.set_index("payment_id")["counterparty_name"]
     assert names.loc[["2", "3"]].tolist() == ["Bea", "Bea"]
+
+
+def test_a_history_with_a_cached_view_reads_the_friends_alone(archive, monkeypatch) -> None:
+    """All else is in the view."""
+    archive.history()
+    read: list[str] = []
+    content = ArchiveFolder.read_content
+    monkeypatch.setattr(
+        ArchiveFolder, "read_content", lambda self, entry: (read.append(entry.kind), content(self, entry))[1]
+    )
+    archive.history()
+    assert read == ["friends"]

@@ -76,7 +76,7 @@ DOCUMENT: Final[dict[str, list[tuple[str, str, str]]]] = {
     "Error envelope": [(HERE, "test_each_kind_of_error", "message, code")],
     "States and transitions": [
         (WRITES, "test_a_new_payment_or_charge", "new: 5 rows"),
-        (MODEL, "test_anything_in_any_order", "a funding source"),
+        (WRITES, "test_a_linked_bank_is_a_funding_source", "a funding source"),
         (WRITES, "test_trust_goes_one_way_and_only_between_friends", "(trusted friend)"),
         (WRITES, "test_a_request_is_answered", "pending: approve, deny, cancel (deny and cancel: cancelled)"),
         (ANSWERS, "test_refusals_of_a_request", "the callers of approve, deny, cancel; pending only"),

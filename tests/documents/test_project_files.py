@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -85,3 +86,10 @@ def test_issue_templates_ask_for_no_secrets(template: Path) -> None:
     assert not re.search(r"(?i)token|secret|password|account|statement|payments", labels)
     if template.name == "bug.yml":
         assert "do not paste access tokens" in " ".join(form["body"][0]["attributes"]["value"].split())
+
+
+def test_jupyterlab_takes_options() -> None:
+    """`make lab LAB_ARGS=...` passes options on to JupyterLab."""
+    words = ["make", "--dry-run", "lab", "LAB_ARGS=--no-browser --port 8899"]
+    printed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our words
+    assert " -m jupyterlab notebooks --no-browser --port 8899\n" in printed

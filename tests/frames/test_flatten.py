@@ -262,3 +262,11 @@ def test_a_person_has_one_code_in_a_load(monkeypatch: pytest.MonkeyPatch) -> Non
     assert columns["actor"].to_pylist() == [0, 1, 2, 3, 4] * 3
     assert columns["target"].to_pylist() == [0] * 15
     assert (len(tables.actors.entries), len(tables.targets.entries)) == (5, 1)
+
+
+def test_each_cell_can_be_changed() -> None:
+    """Columns are writable: a value of each can be set to null."""
+    frame = payments_frame([decode_payments(json.dumps({"data": [ITEM]}).encode()).items], VIEWER)
+    for name in frame.columns:
+        frame.loc[0, name] = None
+    assert frame.isna().all(axis=None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 from matplotlib.font_manager import fontManager
+from matplotlib.ft2font import FT2Font
 
 from p2p_analytics import plots
 from p2p_analytics.plots._parts import _fonts
@@ -109,3 +110,18 @@ def test_faces_that_matplotlib_would_replace_are_not_used(install_font: Install)
         _fonts._search_families.cache_clear()
         fontManager.ttflist[at] = type(entry)(**fields, **change)
         assert to_drawable("王") == "(Chinese script)"
+
+
+def test_fonts_are_read_once(install_font: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first name with rarer characters reads the installed fonts, later plots read none."""
+    install_font("Square Sans", "王小明")
+    opened: list[tuple[object, ...]] = []
+
+    monkeypatch.setattr(_fonts, "FT2Font", lambda *where, **options: opened.append(where) or FT2Font(*where, **options))
+    _plot("Ada")
+    assert len(opened) == 1
+    _plot("王小明", "김")
+    first = len(opened)
+    assert len(set(opened)) == first > 2
+    _plot("王小明", "明", "ᚠ", "김")
+    assert len(opened) == first

@@ -26,8 +26,10 @@ town = sandbox_fixture(people=6, years=1)
 
 
 @pytest.fixture(autouse=True)
-def _quick_drops(monkeypatch: pytest.MonkeyPatch) -> None:
+def _quick_drops(town: p2p.sandbox.SandboxServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(injection, "DRIP_SECONDS", 0.01)
+    yield
+    town.faults = ""
 
 
 def load(town: p2p.sandbox.SandboxServer, **options: int) -> History:
@@ -48,7 +50,6 @@ def test_many_faults_at_once(town: p2p.sandbox.SandboxServer) -> None:
         pd.testing.assert_frame_equal(history.friends, whole.friends)
         assert history.me.balance_cents == whole.me.balance_cents
     assert len(town.requests) > 3 * len(set(town.requests))  # some were retried
-    town.faults = ""
 
 
 @pytest.mark.parametrize(("spec", "error"), [("503:1", errors.ServerError), ("next-repeats:1", errors.PaginationError)])
@@ -58,7 +59,6 @@ def test_a_fault_that_stays_is_one_typed_error(town, spec: str, error: type[Exce
     town.faults = spec
     with pytest.raises(error) as caught:
         load(town)
-    town.faults = ""
     assert "access_token" not in str(caught.value)
     assert max(town.requests.count(one) for one in set(town.requests)) <= 5
 
@@ -75,7 +75,6 @@ def desk(town: p2p.sandbox.SandboxServer) -> Iterator[Any]:
         made.charge(email="warm@example.net", amount="1", note="so that the desk knows the account")
         made.waits, made.balance = waits, lambda: client.me().balance_cents
         yield made
-        town.faults = ""
 
 
 def writes(town: p2p.sandbox.SandboxServer) -> int:

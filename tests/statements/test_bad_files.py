@@ -156,7 +156,7 @@ def test_files_in_memory(given: object, name: str) -> None:
         assert found.payments["payment_id"].tolist() == p2p.read_statements(GOOD).payments["payment_id"].tolist()
 
 
-def test_paths_and_files_in_memory_together(tmp_path: Path) -> None:
+def test_paths_and_files_in_memory_together() -> None:
     """Two uploads with one name are two files; an upload can be a zip archive; an error names the upload."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:

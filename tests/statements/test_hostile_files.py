@@ -21,7 +21,6 @@ _COLLECT = importlib.import_module("p2p_analytics.statements.collect")
 _SAMPLES = Path(__file__).parent / "samples"
 _A = (_SAMPLES / "gen_a_2018.csv").read_bytes()
 _HEADER = _A.removeprefix(b"\xef\xbb\xbf").splitlines(keepends=True)[0]
-_D = (_SAMPLES / "gen_d_2024.csv").read_bytes().decode("utf-8-sig")
 
 
 def write(folder: Path, name: str, content: bytes | str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 from ipywidgets.embed import dependency_state
 
 import p2p_analytics as p2p
+from p2p_analytics import cli
 from support.hostile_texts import CONTROLS, MARKUP, TEXTS, TRIGGERS
 from support.reports import ParsedPage
 from support.statements.hostile import OWNER, SAMPLES, WITHOUT_PEOPLE, fill_sample, write_json
@@ -90,3 +92,13 @@ def test_pages_escape_them(tmp_path: Path) -> None:
         assert [attributes for _, attributes in tags if attributes.get("src") == "x"] == []
         assert UNSEEN.findall(html) == []
     assert "&lt;img" in shown
+
+
+def test_json_output_is_ascii(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The JSON of undo names the file, with all unusual characters escaped."""
+    statements = read("json", TEXTS, tmp_path / FILE)
+    p2p.open_archive(tmp_path / "a").import_(statements)
+    assert cli.main(["undo", str(tmp_path / "a"), "--yes", "--json"]) == 0
+    printed = capfd.readouterr().out
+    assert printed.isascii()
+    assert json.loads(printed)["files"] == [statements.files["file"][0]]

@@ -107,6 +107,13 @@ def test_a_file_without_a_holder_belongs_to_the_only_account(tmp_path):
     assert statements.files["account"].tolist() == ["nora-quill", "nora-quill"]
 
 
+def test_a_line_without_its_handle_names_no_account(tmp_path):
+    """The line before the header may be empty after its label: the account is the holder's name in the rows."""
+    d = (_HERE / "samples/gen_d_2024.csv").read_text("utf-8-sig").splitlines(keepends=True)
+    (tmp_path / "d.csv").write_text("Username,,,,\n" + "".join(d[2:]), "utf-8")
+    assert p2p.read_statements(tmp_path / "d.csv").accounts == ["Nora Quill"]
+
+
 def test_a_handle_in_another_case_is_the_same_account(tmp_path):
     """The spelling of the latest row is that of all."""
     d = (_HERE / "samples/gen_d_2024.csv").read_text("utf-8-sig")

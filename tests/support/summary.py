@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from p2p_analytics.display import format_count
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -59,5 +61,6 @@ def describe_skips(reports: Iterable[pytest.TestReport | pytest.CollectReport]) 
         reason, path = report.longrepr[2].removeprefix("Skipped: "), report.nodeid.partition("::")[0]
         files.setdefault(reason.rstrip("."), Counter())[path.removeprefix("tests/")] += 1
     return [
-        f"{reason}: {counts.total()} tests in {', '.join(sorted(counts))}" for reason, counts in sorted(files.items())
+        f"{reason}: {format_count(counts.total(), 'test', 'tests')} in {', '.join(sorted(counts))}"
+        for reason, counts in sorted(files.items())
     ]

@@ -13,7 +13,7 @@ from p2p_analytics.cli import _commands
 from support.canary import CANARY, find_canary_files, issue_canary_tokens
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = re.findall(r"^    (\w+) ", _commands.build_parser().format_help().partition("commands:")[2], re.MULTILINE)
+COMMANDS = re.findall(r"^    ([\w-]+) ", _commands.build_parser().format_help().partition("commands:")[2], re.MULTILINE)
 STATEMENT = ROOT / "tests" / "statements" / "samples" / "gen_d_2024.csv"
 LINES = """
 whoami

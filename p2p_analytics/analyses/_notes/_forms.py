@@ -68,6 +68,7 @@ def find_forms(folded: str) -> set[str]:
             is_phone = _FEWEST_DIGITS <= digits <= _MOST_DIGITS and not _DATE.fullmatch(text)
             if is_phone and not _NO_PHONE.search(before):
                 found.add("phone")
+                break
         if _STREET.search(folded):
             found.add("address")
     return found

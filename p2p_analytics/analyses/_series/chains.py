@@ -427,12 +427,10 @@ def _score_steps(table: _Table, cadence: Cadence, scores: Array) -> None:
     All are computed, because it takes longer to select those with dates that fit.
     """
     of_dates = _score_dates(cadence)
-    periods = _list_periods(cadence)
-    off = np.abs(np.arange(len(periods)) - periods * cadence.days)
-    of_days = of_dates[periods, np.minimum(off, cadence.most + 1)]  # of a cadence that is a number of days
+    of_days = _score_days(cadence) if cadence.days else None
     for apart in table.steps:
         steps = (-apart, slice(apart, None))
-        if cadence.days:
+        if of_days is not None:
             of_step = of_days.take(table.between[steps], mode="clip")
         else:
             periods, off = _find_periods(table.days[:-apart], table.between[steps], cadence)
@@ -454,6 +452,15 @@ def _score_dates(cadence: Cadence) -> Array:
     """
     scores = np.full((cadence.pause + 1, cadence.most + 2), -np.inf, dtype=_SCORE)
     scores[1:, :-1] = _score_pauses(cadence)[1:, np.newaxis] + _score_days_off(cadence)
+    return scores
+
+
+@cache
+def _score_days(cadence: Cadence) -> Array:
+    """Return the score for each number of days between two dates, of a cadence that is a number of days."""
+    periods = _list_periods(cadence)
+    off = np.abs(np.arange(len(periods)) - periods * cadence.days)
+    scores: Array = _score_dates(cadence)[periods, np.minimum(off, cadence.most + 1)]
     return scores
 
 

@@ -104,8 +104,9 @@ def _delete_expired_files(folder: Path) -> None:
             continue
         with contextlib.suppress(OSError):  # another process deleted it first, or it is not a regular file
             with open_regular(path, follow_links=False) as file:
-                if file.read(len(_MAGIC)) != _MAGIC or file.read(56)[-4:] != _APPLICATION_ID.to_bytes(4, "big"):
-                    continue
+                header = file.read(72)
+            if not header.startswith(_MAGIC) or header[68:] != _APPLICATION_ID.to_bytes(4, "big"):
+                continue
             journals = [path.with_name(f"{path.name}-{suffix}") for suffix in ("wal", "shm")]
             family = [path, *filter(is_regular, journals)]
             if all(member.stat().st_mtime < expired for member in family):

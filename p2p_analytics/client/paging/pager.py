@@ -218,9 +218,12 @@ class Pager:
         contradiction = find_contradiction(page, query, self.overlap)
         for _ in range(_FILTERED_ATTEMPTS if query.status else 1):
             # A record without a readable id may be the missing payment; the page's problems report it.
-            has_lost_id = any(problem.unreadable and problem.record_id is None for problem in page.problems)
-            may_hold = has_lost_id and bool(get_dates(page.items)) and not find_contradiction(page, query, None)
-            if not contradiction or may_hold or self._has_changed_status(page):
+            has_dates = bool(get_dates(page.items)) and not find_contradiction(page, query, None)
+            if not contradiction or (
+                has_dates and any(problem.unreadable and problem.record_id is None for problem in page.problems)
+            ):
+                return page
+            if self._has_changed_status(page):
                 return page
             page = self._fetch(query, refetch=True)
             contradiction = find_contradiction(page, query, self.overlap)

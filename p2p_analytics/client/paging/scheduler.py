@@ -304,7 +304,7 @@ class CachedPages:
         The ids of all pending payments are fetched once per load. Their pages are read without overlap: a payment
         hidden by a tie costs one needless refetch, nothing else.
         """
-        if not _find_pending(items):
+        if not (pending := _find_pending(items)):
             return set()
         with self._pending_lock:
             if self._pending is None:
@@ -315,7 +315,7 @@ class CachedPages:
                     found |= _find_pending(page.items)
                     query = _advance(query, page)
                 self._pending = found
-        return _find_pending(items) - self._pending
+        return pending - self._pending
 
 
 def _find_pending(items: Payments) -> set[str]:

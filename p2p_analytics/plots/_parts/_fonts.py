@@ -94,17 +94,12 @@ def _choose_families(lacking: frozenset[str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _search_families(lacking: frozenset[str], _installed: int) -> tuple[str, ...]:
+def _search_families(lacking: frozenset[str], installed: int) -> tuple[str, ...]:
     """Return one family that has all characters, or the fewest that have as many as possible; the same every time."""
     regions = {_REGIONS.get(find_script(character), "") for character in lacking}
     region = max(regions - {"", "SC"}, default="SC" if "SC" in regions else "")
-    families = {  # that matplotlib finds without a substitute for the regular face
-        entry.name
-        for entry in fontManager.ttflist
-        if entry.style == "normal" and entry.weight in _REGULAR and entry.name.strip()
-    }
     ranked = sorted(
-        (family for family in families if not _UNREADABLE.search(family)),
+        _list_families(installed),
         key=lambda family: (
             not family.endswith(f" {region}"),
             bool(_NOT_SANS.search(family)),
@@ -122,6 +117,13 @@ def _search_families(lacking: frozenset[str], _installed: int) -> tuple[str, ...
         chosen.append(best)
         rest -= covered[best]
     return tuple(chosen)
+
+
+@lru_cache(maxsize=1)
+def _list_families(_installed: int) -> frozenset[str]:
+    """Return the readable families that matplotlib finds without a substitute for the regular face."""
+    names = {each.name for each in fontManager.ttflist if each.style == "normal" and each.weight in _REGULAR}
+    return frozenset(name for name in names if name.strip() and not _UNREADABLE.search(name))
 
 
 @cache

@@ -68,16 +68,17 @@ def to_image(  # noqa: PLR0913 - one keyword for each property of the image
         if private:
             style.mark_private(axes, strict=strict)
         figure = cast("Figure", axes.figure)  # no plot draws in a subfigure
-        options: dict[str, Any] = {"metadata": {"Software": None}}
-        image = io.BytesIO()
+        metadata: dict[str, None]
         if kind == "svg":
             _SvgCanvas(figure)
-            options = {"metadata": {"Date": None, "Creator": None}}
+            dpi, metadata = _SvgCanvas.fixed_dpi, {"Date": None, "Creator": None}
         else:
             FigureCanvasAgg(figure)
-        figure.set_dpi(_SvgCanvas.fixed_dpi if kind == "svg" else _PNG_DPI)
+            dpi, metadata = _PNG_DPI, {"Software": None}
+        figure.set_dpi(dpi)
         box = _lay_out(axes, figure, is_tight=size is not None and not height)
-        figure.savefig(image, format=kind, dpi=figure.dpi, bbox_inches=box, **options)
+        image = io.BytesIO()
+        figure.savefig(image, format=kind, dpi=dpi, bbox_inches=box, metadata=metadata)
         return image.getvalue()
 
 

@@ -35,7 +35,7 @@ from p2p_analytics.sandbox.http import parameters
 from p2p_analytics.sandbox.http.bodies import read_form
 from p2p_analytics.sandbox.pages.responses import (
     Pages,
-    answers_refusals,
+    answer_refusals,
     describe_scopes,
     is_browser,
     page,
@@ -89,7 +89,7 @@ class AccountPages(Pages):
         step = _SignInForm(place if place in _PLACES else _PLACES[0])
         return self._sessions.attach(self._sign_in_page(session, step), session)
 
-    @answers_refusals
+    @answer_refusals
     async def sign_in(self, request: Request) -> Response:
         """POST /account/sign-in: redirect to the requested page, or the form again for an unknown name."""
         session, step, person = await self._read_sign_in(request, _SignInForm)
@@ -98,7 +98,7 @@ class AccountPages(Pages):
         session = self._sessions.sign_in(session, person.user_id)
         return self._sessions.attach(redirect(f"{self._path}/{step.place}"), session)
 
-    @answers_refusals
+    @answer_refusals
     async def sign_out(self, request: Request) -> Response:
         """POST /account/sign-out."""
         session, _ = self._sessions.redeem(request, await read_form(request), _RenderedPage)
@@ -110,7 +110,7 @@ class AccountPages(Pages):
         session, person = self._find_visitor(request)
         return self._redirect_to_sign_in("developer") if person is None else self._developer_page(session, person)
 
-    @answers_refusals
+    @answer_refusals
     async def register(self, request: Request) -> Response:
         """POST /account/developer: the new application with its secret, or the form again with the problems."""
         form, session, person = await self._read_submission(request)
@@ -126,7 +126,7 @@ class AccountPages(Pages):
             return self._developer_page(session, person, draft=draft, problems=problems, status=400)
         return self._application_page(session, person, self._own(person, made.client_id), made=made)
 
-    @answers_refusals
+    @answer_refusals
     async def application(self, request: Request) -> Response:
         """GET /account/developer/:client_id."""
         session, person = self._find_visitor(request)
@@ -134,7 +134,7 @@ class AccountPages(Pages):
             return self._redirect_to_sign_in("developer")
         return self._application_page(session, person, self._own(person, request.path_params["client_id"]))
 
-    @answers_refusals
+    @answer_refusals
     async def change(self, request: Request) -> Response:
         """POST /account/developer/:client_id: change the redirect URL, renew the secret, or delete the application."""
         form, session, person = await self._read_submission(request)
@@ -164,7 +164,7 @@ class AccountPages(Pages):
         listed = [(one, describe_scopes(one.scopes.split())) for one in allowed]
         return self._page("allowed.html", session, person, applications=listed)
 
-    @answers_refusals
+    @answer_refusals
     async def revoke(self, request: Request) -> Response:
         """POST /account/applications: revoke the access of one application."""
         form, _, person = await self._read_submission(request)

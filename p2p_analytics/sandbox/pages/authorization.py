@@ -22,7 +22,7 @@ from p2p_analytics.sandbox.errors import (
 from p2p_analytics.sandbox.http import parameters as rules
 from p2p_analytics.sandbox.http.bodies import read_form
 from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT
-from p2p_analytics.sandbox.pages.responses import LEAVING, Pages, answers_refusals, describe_scopes, page, redirect
+from p2p_analytics.sandbox.pages.responses import LEAVING, Pages, answer_refusals, describe_scopes, page, redirect
 from p2p_analytics.sandbox.pages.sessions import Sessions
 from p2p_analytics.sandbox.storage.oauth_store import Registration
 from p2p_analytics.sandbox.storage.store import Store
@@ -63,7 +63,7 @@ class Authorization(Pages):
         super().__init__(store, tokens, sessions, f"{prefix}/oauth")
         self._strict = strict_redirect
 
-    @answers_refusals
+    @answer_refusals
     async def start(self, request: Request) -> Response:
         """GET /oauth/authorize: the consent page if a person is signed in, otherwise the sign-in page."""
         wanted = self._validate(request.query_params.multi_items())
@@ -84,7 +84,7 @@ class Authorization(Pages):
             shown.headers.update(LEAVING)
         return self._sessions.attach(shown, session)
 
-    @answers_refusals
+    @answer_refusals
     async def sign_in(self, request: Request) -> Response:
         """POST /oauth/sign-in: redirect to the consent page, or the sign-in page again for an unknown name."""
         session, step, person = await self._read_sign_in(request, _SignIn)
@@ -92,7 +92,7 @@ class Authorization(Pages):
             return self._sign_in_page(session, step, application=step.wanted.application, is_unknown=True)
         return self._sessions.attach(self._restart(step.wanted), self._sessions.sign_in(session, person.user_id))
 
-    @answers_refusals
+    @answer_refusals
     async def consent(self, request: Request) -> Response:
         """POST /oauth/consent: redirect to the application with a token, a code or an error."""
         form = await read_form(request)

@@ -66,7 +66,7 @@ def is_browser(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "")
 
 
-def answers_refusals(
+def answer_refusals(
     handle: Callable[[_Pages, Request], Awaitable[Response]],
 ) -> Callable[[_Pages, Request], Awaitable[Response]]:
     """Answer the refusals of a request handler with a page for browsers, and the error envelope for other clients."""

@@ -35,10 +35,10 @@ class RequestMiddleware:
         The address of the service.
     request_settings : RequestSettings
         Latency and faults.
-    request_log : RequestLog or None
+    request_log : RequestLog
         Receives method and path with query, tokens removed, of each request to the service, not of its pages.
-    dialect : Dialect or None
-        How responses are written; by the document if not given.
+    dialect : Dialect
+        How responses are written.
 
     Attributes
     ----------
@@ -53,17 +53,17 @@ class RequestMiddleware:
         app: ASGIApp,
         base_url: str,
         *,
-        request_settings: RequestSettings | None = None,
-        request_log: RequestLog | None = None,
-        dialect: Dialect | None = None,
+        request_settings: RequestSettings,
+        request_log: RequestLog,
+        dialect: Dialect,
     ) -> None:
         self.app = app
         self.lock = ReadersWriterLock()
         address = urlsplit(base_url)
         self._origin, self._prefix = f"{address.scheme}://{address.netloc}", address.path
-        self._request_settings = RequestSettings() if request_settings is None else request_settings
+        self._request_settings = request_settings
         self._request_log = request_log
-        self._dialect = Dialect() if dialect is None else dialect
+        self._dialect = dialect
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request to the application, or respond with a fault or the error envelope."""
@@ -73,7 +73,7 @@ class RequestMiddleware:
         ACTIVE_DIALECT.set(self._dialect)  # the server runs each request in its own context
         controls = scope["path"].startswith(CONTROL_PATH)
         if not controls:
-            if self._request_log is not None and not any(pages in scope["path"] for pages in _PAGES):
+            if not any(pages in scope["path"] for pages in _PAGES):
                 self._request_log.note(_LIKE_A_TOKEN.sub("***", scope["method"]), _without_token(scope))
             if self._request_settings.latency:
                 await asyncio.sleep(self._request_settings.latency)

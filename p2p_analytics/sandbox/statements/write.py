@@ -16,8 +16,8 @@ from p2p_analytics.sandbox.town.timeline import from_microseconds
 
 JSON: Final = "JSON"
 GENERATIONS: Final = (*CSV_FORMS, JSON)
-MOST_DAYS: Final = 90
-OVERLAP_DAYS: Final = 7
+_MOST_DAYS: Final = 90
+_OVERLAP_DAYS: Final = 7
 
 
 def write_statement(store: Store, user: Person, start: date | str, end: date | str, generation: str) -> str:
@@ -37,9 +37,9 @@ def write_statement(store: Store, user: Person, start: date | str, end: date | s
     days = (last - first).days + 1
     if days < 1:
         raise SettingError(f"A statement cannot end on {last}, before its start on {first}: exchange the two.")
-    if days > MOST_DAYS:
+    if days > _MOST_DAYS:
         raise SettingError(
-            f"A statement covers at most {MOST_DAYS} days, and {first} to {last} are {days}: ask for several of them."
+            f"A statement covers at most {_MOST_DAYS} days, and {first} to {last} are {days}: ask for several of them."
         )
     account = read_account(store, user)
     dated = [(from_microseconds(line.when_us).date(), line) for line in account.lines]
@@ -74,8 +74,8 @@ def list_statement_periods(store: Store) -> list[tuple[date, date]]:
     """Return the periods of the files that cover the history of a town up to its clock, with overlaps of a week."""
     start_us, _ = town_period_us(store.settings())
     start, last = from_microseconds(start_us).date(), from_microseconds(store.now_us()).date()
-    periods = [(start, min(start + timedelta(days=MOST_DAYS - 1), last))]
+    periods = [(start, min(start + timedelta(days=_MOST_DAYS - 1), last))]
     while (end := periods[-1][1]) < last:
-        start = end - timedelta(days=OVERLAP_DAYS - 1)
-        periods.append((start, min(start + timedelta(days=MOST_DAYS - 1), last)))
+        start = end - timedelta(days=_OVERLAP_DAYS - 1)
+        periods.append((start, min(start + timedelta(days=_MOST_DAYS - 1), last)))
     return periods

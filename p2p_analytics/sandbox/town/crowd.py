@@ -37,16 +37,16 @@ _PERSON_IDS: Final = 2 * 10**18
 _PERSON_STEP: Final = 7_919_000_003
 _FOREIGN_EVERY: Final = 9
 
-ACTIONS: Final = tuple(action.value for action in Action)
-STATUSES: Final = tuple(status.value for status in Status)
-AUDIENCES: Final = tuple(audience.value for audience in Audience)
-MEDIA: Final = tuple(medium.value for medium in Medium)
+_ACTIONS: Final = tuple(action.value for action in Action)
+_STATUSES: Final = tuple(status.value for status in Status)
+_AUDIENCES: Final = tuple(audience.value for audience in Audience)
+_MEDIA: Final = tuple(medium.value for medium in Medium)
 _SETTLED, _PENDING, _FAILED, _EXPIRED, _CANCELLED = (
-    STATUSES.index(status.value)
+    _STATUSES.index(status.value)
     for status in (Status.SETTLED, Status.PENDING, Status.FAILED, Status.EXPIRED, Status.CANCELLED)
 )
-_PAY, _CHARGE = ACTIONS.index(Action.PAY.value), ACTIONS.index(Action.CHARGE.value)
-_PRIVATE: Final = AUDIENCES.index(Audience.PRIVATE.value)
+_PAY, _CHARGE = _ACTIONS.index(Action.PAY.value), _ACTIONS.index(Action.CHARGE.value)
+_PRIVATE: Final = _AUDIENCES.index(Audience.PRIVATE.value)
 
 
 def _look_up_table(*shares: int, codes: Sequence[int] | None = None) -> Array:
@@ -311,11 +311,11 @@ class Crowd:
         audience = np.where(is_business, _PRIVATE, _OF_AUDIENCES[_take_bits(chance, 16, 8)])
         return Columns(
             texts={
-                "action": (np.where(is_charge, _CHARGE, _PAY), ACTIONS),
-                "status": (np.where(is_open, _PENDING, status), STATUSES),
+                "action": (np.where(is_charge, _CHARGE, _PAY), _ACTIONS),
+                "status": (np.where(is_open, _PENDING, status), _STATUSES),
                 "note": (note, _NOTE_TEXTS),
-                "audience": (audience, AUDIENCES),
-                "medium": (_OF_MEDIA[_take_bits(chance, 24, 8)], MEDIA),
+                "audience": (audience, _AUDIENCES),
+                "medium": (_OF_MEDIA[_take_bits(chance, 24, 8)], _MEDIA),
             },
             numbers={
                 "payment_id": created // SECOND_US * _PAYMENT_IDS + numbers,
@@ -348,7 +348,7 @@ class Crowd:
         return _Special(is_part, created, note, _draw_amounts(_to_unit(more), note, more))
 
     def _keep_habits(self, pair: Array, rank: Array) -> _Special:
-        """Return the first payment of each on-time pair, latest first."""
+        """Return which payments are part of a habit: one per period, counted back from now."""
         drawn, other = self._draw("habit", pair), self._other[pair]
         kind = _take_bits(drawn, 0, 8)
         # One in eight pairs has a habit; businesses have members.

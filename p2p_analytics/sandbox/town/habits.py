@@ -33,7 +33,7 @@ class _Habit(NamedTuple):
     cadence: str
     low: int  # cents, between which the first amount is drawn
     high: int
-    received: bool = False  # by the first person, who else pays
+    received: bool = False  # by the first person; otherwise that person pays
     spread: float = 0.0  # share by which the amounts vary
     rise: float = 0.0  # share by which the amount rises each year, at most
     delay: int = 0  # days that a payment is late, at most

@@ -70,7 +70,7 @@ def describe_series(series: Iterable[Series], user: int, today: date) -> list[Pl
                 note=one.note,
                 payment_ids=tuple(str(payment.payment_id) for payment in settled),
                 dates=dates,
-                state="ended" if periods >= 2.5 else "late" if periods >= 1.25 else "active",  # noqa: PLR2004
+                state="ended" if periods >= 2.5 else "late" if periods >= 1.25 else "active",  # noqa: PLR2004 - as documented
             )
         )
     return found

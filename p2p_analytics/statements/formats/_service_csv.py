@@ -259,7 +259,7 @@ def _read_handles(preambles: Mapping[str, Sequence[Sequence[str]]], cells: pl.Da
         found = _HANDLE.search(" ".join(line))
         is_named = len(line) > 1 and line[0].strip().casefold() == _USERNAME
         name = found[1] if found else line[1].strip().removeprefix("@") if is_named else None
-        handles[file] = handles.get(file) or name
+        handles[file] = handles.get(file) or name or None
     named = cells.select("file", name=pl.col(_USERNAME).str.strip_chars()).filter(pl.col("name").str.contains(r"^\S+$"))
     for file, name in named.group_by("file", maintain_order=True).agg(pl.col("name").first()).iter_rows():
         handles[file] = handles.get(file) or name.removeprefix("@")

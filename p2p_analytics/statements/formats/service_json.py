@@ -93,7 +93,9 @@ def _flatten(row: object) -> dict[str, Any]:
         part = _find(part, "payment")
         fields["reference"] = _find(part, "id")
     fields |= {name: _find(part, path) for name, path in _PAYMENT_PATHS.items()}
-    fields |= {name: fields[name] if isinstance(fields[name], str) else None for name in ("actor_id", "target_id")}
+    fields |= {
+        name: (fields[name] or None) if isinstance(fields[name], str) else None for name in ("actor_id", "target_id")
+    }
     names = ("target.user.display_name", "target.email", "target.phone", "target.merchant.display_name")
     return fields | {"target_name": next(filter(None, (_find(part, path) for path in names)), None)}
 

@@ -236,15 +236,16 @@ def _explain(
     found = find_explanations(candidates["moved_cents"].to_list(), candidates["flow_cents"].to_list(), difference)
     if not found:
         return None, ()
+    has_more, found = len(found) > _MOST_SETS, found[:_MOST_SETS]
     ids, lines = candidates["payment_id"], candidates["line"]
 
     def name(row: int) -> str:
         return clean_line(ids[row])[:_LONGEST_NAME] or f"line {lines[row]}"
 
     sets = [" and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in found]
-    distinct = list(dict.fromkeys(sets[:_MOST_SETS]))  # rows of one id are in several
-    suggestion = "; ".join([*distinct, "others"] if len(sets) > _MOST_SETS else distinct)
-    shown = [[(change.action, lines[change.row]) for change in changes] for changes in found[:_MOST_SETS]]
+    distinct = list(dict.fromkeys(sets))  # rows of one id are in several
+    suggestion = "; ".join([*distinct, "others"] if has_more else distinct)
+    shown = [[(change.action, lines[change.row]) for change in changes] for changes in found]
     of_file = rows.filter(
         pl.col("file").cast(pl.String) == file, pl.col("line").is_in([line for each in shown for _, line in each])
     )

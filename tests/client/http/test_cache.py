@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 import requests
 
+from p2p_analytics import records
 from p2p_analytics.client import Client
 from p2p_analytics.client.http.cache import LONG_SECONDS, AccountCache
 from p2p_analytics.errors import AuthenticationError, ProtocolError, ServerError
@@ -177,3 +178,15 @@ def test_only_a_body_that_its_decoder_accepts_is_cached(start_service, tmp_path)
     service.asked.clear()
     assert list_ids(service, "TOKEN-A", tmp_path) == list_ids(service, "TOKEN-A", tmp_path) == []
     assert [path for path, _ in service.asked].count("/v1/payments") == 3  # two confirm that the list is empty
+
+
+def test_a_body_is_decoded_once(start_service, tmp_path, monkeypatch) -> None:
+    """From the service into the cache, and from the cache."""
+    decode, bodies = records.decode_payment, []
+    monkeypatch.setattr(records, "decode_payment", lambda body: bodies.append(body) or decode(body))
+    service = start_service(lambda path, sent: answer(path, sent) if path == "/v1/me" else {"data": {"id": "2"}})
+    with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
+        client.me()
+        for number in (1, 2):
+            client.payment("2")
+            assert len(bodies) == number

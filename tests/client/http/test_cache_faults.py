@@ -128,6 +128,7 @@ def test_a_damaged_file_costs_requests_and_no_payment(cache_of_a_load, caplog, n
     service, file = cache_of_a_load
     DAMAGES[name](file)
     check(service, file, caplog)
+    assert not (file.parent / "elsewhere").exists()  # a link is not followed
 
 
 @pytest.mark.fault("cache")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import inspect
 from datetime import UTC, datetime
 
@@ -130,3 +131,11 @@ def test_a_session_reaches_only_the_service(start_service) -> None:
     for address in ("http://127.0.0.1:1/v1/me", service.base_url + ".evil.example/me", "https://evil.example/"):
         with transport._sessions.borrow() as session, pytest.raises(requests.exceptions.InvalidSchema):
             session.get(address, timeout=(1, 1))
+
+
+def test_a_compressed_response_is_decompressed(start_service) -> None:
+    """Gzip, which every request accepts, with the length of the compressed body."""
+    packed = gzip.compress(b'{"data": {"id": "7"}}')
+    service = start_service(lambda _path, _parameters: (200, {"Content-Encoding": "gzip"}, packed))
+    assert transport_to(service.base_url)[0].get("/me", {}).value == b'{"data": {"id": "7"}}'
+    assert len(service.asked) == 1

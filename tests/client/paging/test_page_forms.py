@@ -232,3 +232,11 @@ def test_a_record_without_an_id_does_not_hide_a_crowded_second(start_service) ->
     client = client_of(start_service, make_service(rows, FORMS["next is null"], 50))
     history = load_history(client, on_bad_record="report")
     assert set(history.payments["payment_id"]) == {row["id"] for row in rows if row["id"]}
+
+
+def test_a_payment_of_the_year_1_is_returned(start_service) -> None:
+    """The bound of all time does not exclude it."""
+    rows = [payment(2, START), payment(1, START, date_created="0001-01-01T00:00:00")]
+    client = client_of(start_service, make_service(rows, FORMS["next is null"], 50))
+    assert [found.id for found in client.payments()] == ["2", "1"]
+    assert list(load_history(client).payments["payment_id"]) == ["2", "1"]

@@ -244,3 +244,14 @@ def test_writing_needs_its_scope(people: Callable[..., Any], town: SandboxServer
     for response in (reader.post(user_id=sam.id), reader.put(data["payment"]["id"], "cancel")):
         assert (response.status_code, response.json()["error"]["code"]) == (403, "260")
     assert maya.get_balance() == Decimal("9.00")
+
+
+def test_a_linked_bank_is_a_funding_source(people: Callable[..., Any], town: SandboxServer) -> None:
+    """With a bank linked, what the balance does not cover comes from the bank, all of it; without, it fails again."""
+    maya, sam = people("maya-lindqvist", "1.00"), people("sam-rivera", "0.00")
+    town.link_bank("maya-lindqvist")
+    data = maya.create(user_id=sam.id, amount="50.00")
+    assert (data["payment"]["status"], data["balance"]) == ("settled", Decimal("1.00"))
+    assert sam.get_balance() == Decimal("50.00")
+    town.link_bank("maya-lindqvist", linked=False)
+    assert maya.create(user_id=sam.id, amount="50.00")["payment"]["status"] == "failed"

@@ -60,3 +60,10 @@ def test_specifications_that_cannot_be_read(spec: str, reason: str) -> None:
         assert "\n" not in str(caught.value)
     assert server.faults == "503 reset"
     assert server._request_settings.faults.to_come == ["503", "reset"]
+
+
+def test_the_seed_of_a_town_decides() -> None:
+    """Sandboxes of one seed have the same faults, of another seed others."""
+    faults = [SandboxServer(seed, faults="503:0.5")._request_settings.faults for seed in (5, 5, 6)]
+    drawn = [[one.draw() for _ in range(40)] for one in faults]
+    assert drawn[0] == drawn[1] != drawn[2]

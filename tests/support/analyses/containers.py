@@ -71,16 +71,6 @@ def to_duckdb(table: pa.Table) -> duckdb.DuckDBPyRelation:
     return duckdb.connect().execute("SET TimeZone = 'UTC'").from_arrow(table)
 
 
-def to_spark(session: Any, table: pa.Table) -> Any:
-    """Return a DataFrame; Spark knows no dictionaries and nanoseconds, so they become text and microseconds."""
-    types = {field.name: field.type for field in table.schema}
-    plain = {name: pa.string() for name, dtype in types.items() if pa.types.is_dictionary(dtype)}
-    plain |= {name: pa.timestamp("us", dtype.tz) for name, dtype in types.items() if pa.types.is_timestamp(dtype)}
-    return session.createDataFrame(
-        table.cast(pa.schema([(name, plain.get(name, types[name])) for name in types]), safe=False)
-    )
-
-
 ENGINES: dict[str, Callable[[pa.Table], Any]] = {
     "pandas": to_pandas,
     "Polars": pl.from_arrow,
