@@ -256,7 +256,7 @@ def test_any_rows(examples: int) -> None:
 
 
 def test_an_empty_id_of_a_user_is_unknown(tmp_path: Path) -> None:
-    """It identifies nobody: null, as without an id."""
+    """It is null, as without an id."""
     path = tmp_path / "history.json"
     path.write_text(
         json.dumps({"data": {"transactions": [row(1, "payment", 5, payment(NORA, THEO | {"id": ""}, "pay"))]}})
