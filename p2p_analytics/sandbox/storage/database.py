@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import sqlite3
 import stat
@@ -38,13 +39,15 @@ class Database:
             # SQLite gives the WAL and other side files the mode of the database, so they are private too.
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
             with os.fdopen(descriptor, "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)  # SQLite waits for no other process while it changes to WAL
                 header = file.read(100) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b"no file"
+                if not header:
+                    with contextlib.closing(sqlite3.connect(path)) as connection:
+                        connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                        connection.execute("PRAGMA journal_mode = WAL")
         except OSError as error:
             raise SettingError(f"{path} cannot be opened for writing: {describe_os_error(error)}.") from None
-        if not header:
-            with contextlib.closing(sqlite3.connect(path)) as connection:
-                connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        elif header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72], "big") != _APPLICATION_ID:
+        if header and (header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72], "big") != _APPLICATION_ID):
             raise SettingError(f"{path} is not a sandbox database; choose another file.")
 
     @property
