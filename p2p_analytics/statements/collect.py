@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from p2p_analytics.errors import ConfigurationError, MemberNeededError, StatementError
 from p2p_analytics.frames.schema import CUT_OFF
+from p2p_analytics.limits import LIMITS
 from p2p_analytics.progress import loading_bar
 from p2p_analytics.statements.formats.bank_columns import is_bank_header
 from p2p_analytics.statements.formats.format import NoHeaderError, Table
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 _UTC: Final = ZoneInfo("UTC")
 _BATCH_ROWS: Final = 100_000  # that become ROWS together
 _BATCH_PARTS: Final = 500
-_MOST_ROWS: Final = 5_000_000  # of all files
 _CLOSING: Final = "ending"  # the field of the balance in a closing row
 _EXPORTED: Final = frozenset({"payment_id", "flow_cents"})  # columns that no statement has
 _OF_BANK: Final = (
@@ -129,16 +129,18 @@ class _Collector:
                 digest=digest + suffix,
             )
             self._add_problems(part.problems)
-            if part.cells.is_empty() and not _has_closing_row(part.header):
+            if not part.cells.num_rows and not _has_closing_row(part.header):
                 self._problems.append(Problem("no_rows", label))
             if part.problems:
                 self._irregular[label] = part.problems
             self._pending.setdefault((statement_format.name, part.header.names), []).append(part)
-            self._pending_rows += part.cells.height
+            self._pending_rows += part.cells.num_rows
             self._pending_parts += 1
-            self._count += part.cells.height
-        if self._count > _MOST_ROWS:
-            raise StatementError(f"The files have more than {_MOST_ROWS:,} rows together: read them in several calls.")
+            self._count += part.cells.num_rows
+        if self._count > LIMITS.statement_rows:
+            raise StatementError(
+                f"The files have more than {LIMITS.statement_rows:,} rows together: read them in several calls."
+            )
         if self._pending_rows > _BATCH_ROWS or self._pending_parts > _BATCH_PARTS:
             self._flush()
 
@@ -234,8 +236,8 @@ class _Collector:
 
     def _join(self, parts: list[Part]) -> Table:
         header = parts[0].header
-        joined = pl.concat([part.cells for part in parts], rechunk=True)
-        files = pl.concat([pl.repeat(part.file, part.cells.height, eager=True) for part in parts]).alias("file")
+        joined = pl.DataFrame(pa.concat_tables([part.cells for part in parts]))
+        files = pl.concat([pl.repeat(part.file, part.cells.num_rows, eager=True) for part in parts]).alias("file")
         named = {name: pl.col(str(position)) for name, position in header.positions.items()}
         absent = {name: pl.lit(None, pl.String) for name in header.format.columns if name not in named}
         cells = joined.select(files, LINE, **named, **absent)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 import polars as pl
 
+from p2p_analytics.limits import LIMITS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -68,7 +70,6 @@ _REPEATED: Final = (
     "counterparty_name", "counterparty_username", "counterparty_id", "currency", "funding_source", "destination",
     "product",
 )  # fmt: skip
-_SLICE_ROWS: Final = 50_000
 LABEL: Final = r"^.*/| \(\d+\)$"
 """What `strip_label` removes from the label of a file."""
 
@@ -129,7 +130,7 @@ def slice_by_files(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
     start = size = 0
     if runs["value"].n_unique() == len(runs):
         for length in runs["len"].to_list():
-            if size and size + length > _SLICE_ROWS:
+            if size and size + length > LIMITS.reconciled_rows:
                 yield rows.slice(start, size)
                 start, size = start + size, 0
             size += length

@@ -88,6 +88,10 @@ def parse_money(cells: pl.Series, *, decimal_comma: bool = False, symbol: str | 
         Int64; null for a cell without text, with "(None)" or with other text, and for amounts beyond 64 bits.
     """
     cells = cells.cast(pl.String)
+    distinct = cells.unique()
+    if 2 * len(distinct) < len(cells):  # such as tips, most of which are empty or 0
+        found = parse_money(distinct, decimal_comma=decimal_comma, symbol=symbol)
+        return cells.replace_strict(distinct, found, return_dtype=pl.Int64)
     currency = _SYMBOL if symbol is None else re.escape(symbol)
     thousands, decimal = ("[. '’]", ",") if decimal_comma else ("[, '’]", r"\.")  # noqa: RUF001 - Swiss thousands
     whole_part = rf"[0-9]{{1,3}}(?:{thousands}[0-9]{{3}})+|[0-9]+"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from p2p_analytics.errors import ConfigurationError, describe_type
 from p2p_analytics.statements.formats import _paypal, _service_csv, _services, service_json
@@ -35,7 +36,7 @@ class HeaderFinder:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, ...], Header | None] = {}
-        self._names: pl.Series | None = None
+        self._names: pa.Array | None = None
 
     def find(self, row: Sequence[str]) -> Header | None:
         """Return the header that a row is, None if it is none."""
@@ -54,12 +55,12 @@ class HeaderFinder:
                 return True
         return False
 
-    def has_names(self, column: pl.Series) -> bool:
+    def has_names(self, column: pa.ChunkedArray) -> bool:
         """Return whether a cell of a column is the name of a column, so that its row may be another header."""
         if self._names is None:
             spellings = {name for each in list_formats() for names in each.columns.values() for name in names} - {""}
-            self._names = pl.Series(sorted(spellings | {f" {name}" for name in spellings}))
-        return bool(column.is_in(self._names.implode()).any())
+            self._names = pa.array(sorted(spellings | {f" {name}" for name in spellings}))
+        return bool(pc.any(pc.is_in(column, self._names)).as_py())
 
 
 def register_format(statement_format: StatementFormat) -> StatementFormat:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from p2p_analytics.currencies import UNKNOWN_CURRENCY
@@ -421,22 +422,25 @@ def find_equal_balances(balances: Sequence[Balance]) -> list[tuple[int, int]]:
     """
     owners = [(each.account, each.currency, each.subaccount) for each in balances]
     counts = Counter(owners)
-    numbers = {owner: number for number, owner in enumerate(counts)}
-    running = [
-        each.rows.select(
-            id="payment_id",
-            moved="known_cents",
-            balance=pl.col("known_cents").cum_sum() + each.opening,
-            owner=pl.lit(numbers[owner], pl.Int64),
-            at=pl.lit(at, pl.Int64),
-        ).filter(pl.col("moved") != 0)
+    used = [
+        (at, each)
         for at, (each, owner) in enumerate(zip(balances, owners, strict=True))
         if counts[owner] > 1 and each.opening is not None and each.moved is not None and not each.is_superseded
     ]
-    if not running:
+    if not used:
         return []
-    sizes = {int(rows["at"][0]): len(rows) for rows in running if len(rows)}
-    rows = pl.concat(running)
+    numbers = {owner: number for number, owner in enumerate(counts)}
+    lengths = [len(each.rows) for _, each in used]
+    rows = pl.concat([each.rows[["payment_id", "known_cents"]] for _, each in used]).select(
+        id="payment_id",
+        moved="known_cents",
+        owner=np.repeat([numbers[owners[at]] for at, _ in used], lengths),
+        at=np.repeat([at for at, _ in used], lengths),
+        opening=np.repeat([each.opening for _, each in used], lengths),
+    )
+    rows = rows.with_columns(balance=pl.col("moved").cum_sum().over("at") + pl.col("opening"))
+    rows = rows.filter(pl.col("moved") != 0)
+    sizes = dict(rows.group_by("at").len().iter_rows())
     rows = rows.filter(rows.select(pl.struct(_STATE).hash().is_duplicated()).to_series())
     rows = rows.filter(pl.col("id").n_unique().over(_STATE) == 2)  # noqa: PLR2004
     pairs = rows.join(rows, on=_STATE, suffix="_later").filter(

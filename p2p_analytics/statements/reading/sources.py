@@ -22,17 +22,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from p2p_analytics.display import clean_line, join_first
 from p2p_analytics.errors import ConfigurationError, StatementError, describe_os_error, describe_type
 from p2p_analytics.files import open_regular, to_path
+from p2p_analytics.limits import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import IO
 
-LARGEST_FILE: Final = 256 * 2**20
-_LARGEST_ARCHIVE: Final = 2**30  # all members of a zip archive together, unpacked
-_SMALL_ARCHIVE: Final = 16 * 2**20  # unpacked; a larger one has to be plausible
 _MOST_PACKED: Final = 100  # times smaller that text is in an archive; statements are packed to a tenth
-_LARGEST_DIRECTORY: Final = 16 * 2**20  # the list of members of a zip archive
-_MOST_FILES: Final = 100_000
 _SUFFIXES: Final = frozenset({".csv", ".tsv", ".txt", ".json"})
 _BOOK: Final = ".xlsx"
 _ZIP: Final = ".zip"
@@ -116,8 +112,10 @@ def find_files(paths: object, exclusions: Exclusions) -> list[_Entry]:
             # Two uploads can have one name, or the name of a file.
             key = os.path.realpath(entry.path) if entry.file is None else f"\0{number}"
             entries[key] = entry._replace(is_named=entry.is_named or (key in entries and entries[key].is_named))
-            if len(entries) > _MOST_FILES:
-                raise StatementError(f"{show_name(item)} leads to more than {_MOST_FILES:,} files: name fewer of them.")
+            if len(entries) > LIMITS.statement_files:
+                raise StatementError(
+                    f"{show_name(item)} leads to more than {LIMITS.statement_files:,} files: name fewer of them."
+                )
     labels = iter(shorten_paths([entry.path for entry in entries.values() if entry.file is None]))
     return [entry._replace(label=next(labels) if entry.file is None else str(entry.path)) for entry in entries.values()]
 
@@ -182,10 +180,11 @@ def read_sources(entry: _Entry, exclusions: Exclusions) -> Iterator[Source]:
 
 def read_bounded(file: IO[bytes], name: str) -> bytes:
     """Return the bytes of a file; raise a StatementError if they are more than a statement has."""
-    content = file.read(LARGEST_FILE + 1)
-    if len(content) > LARGEST_FILE:
+    content = file.read(LIMITS.statement_bytes + 1)
+    if len(content) > LIMITS.statement_bytes:
         raise StatementError(
-            f"{name} has more than {LARGEST_FILE // 2**20} MB, which no statement has: split it into files of a year."
+            f"{name} has more than {LIMITS.statement_bytes // 2**20} MB, which no statement has: split it into files "
+            "of a year."
         )
     return content
 
@@ -265,7 +264,7 @@ def _expand(given: str | os.PathLike[str]) -> Iterator[_Entry]:
         yield _Entry(path, is_named=True)
         return
     matches = (name for name in glob.iglob(str(path), recursive=True) if not Path(name).is_dir())  # noqa: PTH207 - a pattern with folders
-    found = sorted(islice(matches, _MOST_FILES + 1))
+    found = sorted(islice(matches, LIMITS.statement_files + 1))
     if not found:
         raise StatementError(f"No file matches {show_name(given)}: check the folder and the pattern.")
     yield from (_Entry(Path(name), is_named=False) for name in found)
@@ -280,7 +279,7 @@ def _open(entry: _Entry) -> IO[bytes]:
     try:
         with contextlib.suppress(AttributeError, OSError):  # a file that can only be read once
             entry.file.seek(0)  # in a notebook, a cell may run again
-        return io.BytesIO(entry.file.read(LARGEST_FILE + 1))
+        return io.BytesIO(entry.file.read(LIMITS.statement_bytes + 1))
     except (TypeError, ValueError):  # it is closed, or has text
         raise ConfigurationError(f"{entry.label} cannot be read: open it with mode 'rb'.") from None
 
@@ -318,8 +317,10 @@ def _read_archive(file: IO[bytes], name: str, entry: _Entry, exclusions: Exclusi
 def _require_small_directory(file: IO[bytes], name: str) -> None:
     """Raise a StatementError if the list of members, found as zipfile does, is large; zipfile keeps it in memory."""
     size = file.seek(0, os.SEEK_END)
-    if size > LARGEST_FILE:
-        raise StatementError(f"{name} has more than {LARGEST_FILE // 2**20} MB: unpack it and name its statements.")
+    if size > LIMITS.statement_bytes:
+        raise StatementError(
+            f"{name} has more than {LIMITS.statement_bytes // 2**20} MB: unpack it and name its statements."
+        )
     file.seek(max(0, size - _END_BYTES - _LONGEST_COMMENT))
     tail = file.read()
     file.seek(0)
@@ -328,7 +329,7 @@ def _require_small_directory(file: IO[bytes], name: str) -> None:
     record = tail[start : start + _END_BYTES] if start >= 0 else b""
     if len(record) < _END_BYTES:
         raise StatementError(f"{name} is a damaged zip archive: download it again.")
-    if int.from_bytes(record[12:16], "little") > _LARGEST_DIRECTORY:
+    if int.from_bytes(record[12:16], "little") > LIMITS.zip_directory_bytes:
         raise StatementError(f"{name} lists more files than statements need: unpack it and name its statements.")
 
 
@@ -350,8 +351,9 @@ def _require_safe(members: list[zipfile.ZipInfo], name: str, size: int, *, is_wo
         if member.compress_type not in _PLAIN_METHODS:
             raise StatementError(f"{name} is packed in an unusual way: unpack it and name its statements.")
         total += member.file_size
-        is_bomb = total > max(_SMALL_ARCHIVE, _MOST_PACKED * size)
-        if member.file_size > LARGEST_FILE or total > (LARGEST_FILE if is_workbook else _LARGEST_ARCHIVE) or is_bomb:
+        is_bomb = total > max(LIMITS.small_zip_bytes, _MOST_PACKED * size)
+        most = LIMITS.statement_bytes if is_workbook else LIMITS.zip_bytes
+        if member.file_size > LIMITS.statement_bytes or total > most or is_bomb:
             raise StatementError(f"{name} unpacks to more than statements have: do not trust this file.")
 
 

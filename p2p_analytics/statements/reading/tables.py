@@ -17,13 +17,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from p2p_analytics.display import join_short
 from p2p_analytics.errors import StatementError
+from p2p_analytics.limits import LIMITS
 from p2p_analytics.statements.formats.format import NoHeaderError, normalize_name
 from p2p_analytics.statements.formats.registry import list_names
 from p2p_analytics.statements.formats.service_json import FIELDS, PREFIX, build_cells
@@ -42,7 +42,6 @@ _DELIMITERS: Final = (",", ";", "\t")
 _HEAD_LINES: Final = 50  # in which the header is searched for
 _MOST_CELLS: Final = 1_000  # of a row
 _MOST_ROWS: Final = 2_000_000  # of a file
-_MOST_FILE_CELLS: Final = 20_000_000
 _MOST_IRREGULAR: Final = 10_000  # rows of a file with too many or too few cells
 _MOST_PARTS: Final = 1_000  # of a file
 _CHUNK: Final = 20_000  # rows that are Python objects at a time
@@ -63,7 +62,7 @@ class Part(NamedTuple):
     file: str
     header: Header
     preamble: list[list[str]]
-    cells: pl.DataFrame
+    cells: pa.Table
     problems: Sequence[Problem] = ()
 
 
@@ -92,9 +91,9 @@ def split_file(content: bytes, name: str, finder: HeaderFinder) -> tuple[list[Pa
         if header is None:
             raise NoHeaderError(f"{name} is a JSON history, which a registered format of that name replaced.")
         fields = build_cells(text.utf8, name)
-        columns = {str(header.positions[field]): pl.Series(values) for field, values in fields.items()}
-        lines = pl.int_range(1, len(columns["0"]) + 1, eager=True)  # the number of the transaction
-        return [Part(name, header, [], pl.DataFrame({LINE: lines, **columns}))], text.is_windows
+        columns = {str(header.positions[field]): values for field, values in fields.items()}
+        lines = pa.array(range(1, len(columns["0"]) + 1))  # the number of the transaction
+        return [Part(name, header, [], pa.table({LINE: lines, **columns}))], text.is_windows
     body = _find_header(text.utf8, name, finder)
     if rounded_line is not None:
         raise StatementError(
@@ -107,7 +106,7 @@ def split_file(content: bytes, name: str, finder: HeaderFinder) -> tuple[list[Pa
 def _read_regular_part(body: _Body, name: str, finder: HeaderFinder) -> list[Part]:
     """Return the only part of a text with regular rows below one header; nothing of other texts."""
     count, width = body.utf8.count(b"\n") + 1, len(body.header.names)
-    if count <= _MOST_ROWS and count * width <= _MOST_FILE_CELLS:
+    if count <= _MOST_ROWS and count * width <= LIMITS.statement_cells:
         cells = read_regular(body.utf8, body.line, width, body.delimiter)
         first = str(body.header.positions[next(iter(body.header.format.required))])
         if cells is not None and not finder.has_names(cells[first]):
@@ -265,7 +264,7 @@ class _PartBuilder:
         self.width = len(header.names)
         self._file = self._name if self._parts == 1 else f"{self._name} (part {self._parts})"
         self._header, self._preamble = header, preamble
-        self._chunks: list[pl.DataFrame] = []
+        self._chunks: list[pa.Table] = []
         self._problems: list[Problem] = []
 
     def add(self, line: int, row: list[str]) -> None:
@@ -274,7 +273,7 @@ class _PartBuilder:
         self._count += 1
         self._cells += self.width
         self._irregular += missing != 0
-        if self._count > _MOST_ROWS or self._cells > _MOST_FILE_CELLS:
+        if self._count > _MOST_ROWS or self._cells > LIMITS.statement_cells:
             raise StatementError(f"{self._name} has more rows than a statement: split it into files of a year.")
         if self._irregular > _MOST_IRREGULAR:
             raise StatementError(
@@ -317,14 +316,14 @@ class _PartBuilder:
     def finish(self) -> Part:
         """Return the part."""
         self._flush(len(self._rows))
-        return Part(self._file, self._header, self._preamble, pl.concat(self._chunks), self._problems)
+        return Part(self._file, self._header, self._preamble, pa.concat_tables(self._chunks), self._problems)
 
     def _flush(self, count: int) -> None:
-        self._chunks.append(to_frame(self._lines[:count], self._rows[:count], self.width))
+        self._chunks.append(_build_cells(self._lines[:count], self._rows[:count], self.width))
         del self._lines[:count], self._rows[:count]
 
 
-def read_regular(body: bytes, line: int, width: int, delimiter: str) -> pl.DataFrame | None:
+def read_regular(body: bytes, line: int, width: int, delimiter: str) -> pa.Table | None:
     """Return ``line`` and a text column per position of a text without a header, None if it has irregular rows.
 
     Those have another number of cells, a blank line, an open quote, or a line that ends in a carriage return alone.
@@ -364,18 +363,17 @@ def read_regular(body: bytes, line: int, width: int, delimiter: str) -> pl.DataF
     ends = np.flatnonzero(pc.fill_null(pc.equal(table["0"], _END), fill_value=False).to_numpy())
     if begins[ends].tolist() != [count]:
         return None
-    cells = pl.from_arrow(table.add_column(0, LINE, pa.array(begins + line, pa.int64())))
-    return cells[: ends[0]] if isinstance(cells, pl.DataFrame) else None
+    return table.add_column(0, LINE, pa.array(begins + line, pa.int64())).slice(0, ends[0])
 
 
-def to_frame(lines: Sequence[int], rows: Sequence[Sequence[str]], width: int) -> pl.DataFrame:
-    """Return rows of Python objects as a frame like the results of `read_regular`."""
+def _build_cells(lines: Sequence[int], rows: Sequence[Sequence[str]], width: int) -> pa.Table:
+    """Return rows of Python objects as a table like the results of `read_regular`."""
     columns = zip(*rows, strict=True) if rows else [()] * width
     cells = {
-        str(position): pl.Series([cell or None for cell in column], dtype=pl.String)
+        str(position): pa.array([cell or None for cell in column], pa.string())
         for position, column in enumerate(columns)
     }
-    return pl.DataFrame({LINE: pl.Series(lines, dtype=pl.Int64), **cells})
+    return pa.table({LINE: pa.array(lines, pa.int64()), **cells})
 
 
 ZIPPED: Final = b"PK\x03\x04"  # begins workbooks; sources unpack other zip archives
@@ -398,8 +396,6 @@ _OTHERS: Final = (  # the first bytes of files of other kinds
 _LATER_MARKS: Final = re.compile(rb"(^|[\r\n])(?:\xef\xbb\xbf)+")  # where tools have joined files
 _MULTIBYTE: Final = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
 _MOST_SHEET_ROWS: Final = 2**20  # of a sheet
-_MOST_SHEET_CELLS: Final = 5_000_000  # of a sheet, with empty ones
-_LARGEST_SHEETS: Final = 2**26  # characters of all sheets; a sheet can repeat a long text with a few bytes
 _FIRST_LONG: Final = 10**15  # a workbook keeps 15 digits of a number
 _MOST_DECIMALS: Final = 8
 _HALF_SECOND: Final = timedelta(milliseconds=500)
@@ -508,7 +504,7 @@ def read_sheets(content: bytes, name: str) -> list[Sheet]:
             for sheet in book.worksheets:
                 sheet.reset_dimensions()  # which exporters often write wrongly
                 written = sum(len(each.utf8) for each in sheets)
-                sheets.append(_write_sheet(sheet.iter_rows(), name, _LARGEST_SHEETS - written))
+                sheets.append(_write_sheet(sheet.iter_rows(), name, LIMITS.sheet_characters - written))
     except _DAMAGED:
         raise StatementError(f"{name} is a damaged workbook: download it again, or as CSV.") from None
     return sheets or [Sheet(b"", None)]
@@ -525,7 +521,7 @@ def _write_sheet(rows: Iterable[Sequence[Any]], name: str, most_characters: int)
         while cells and not cells[-1]:
             cells.pop()
         width = max(width, len(cells))
-        is_large = width > _MOST_CELLS or line > _MOST_SHEET_ROWS or count > _MOST_SHEET_CELLS
+        is_large = width > _MOST_CELLS or line > _MOST_SHEET_ROWS or count > LIMITS.sheet_cells
         if is_large or text.tell() + sum(map(len, cells)) > most_characters:
             raise StatementError(f"{name} is larger than a statement: split it into files of a year.")
         writer.writerow(cells + [""] * (width - len(cells)) if cells else [])
