@@ -1,17 +1,16 @@
 """The plugins of all test folders: see `tests/support`."""
 
-from __future__ import annotations
-
 import gc
 import os
+from collections.abc import Callable, Generator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
-if TYPE_CHECKING:
-    from collections.abc import Generator
+from p2p_analytics.limits import LIMITS
 
 HERE = Path(__file__).parent
 FULL = {"browser", "fuzz", "package", "peers", "spark"}  # only `make test-all` runs the tests of these folders
@@ -27,6 +26,12 @@ pytest_plugins = [
     "support.summary",
     "support.widgets.images",
 ]
+
+
+@pytest.fixture
+def set_limit(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Any], None]:
+    """Return a function that makes a limit small, so that no test needs gigabytes or minutes."""
+    return partial(monkeypatch.setattr, LIMITS)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -15,6 +15,7 @@ from narwhals.stable.v2.typing import IntoFrameT
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.arguments import parse_duration
+from p2p_analytics.limits import LIMITS
 from p2p_analytics.times import MICROSECOND, parse_as_of, to_microseconds
 from p2p_analytics.vocabulary import Action, Status
 
@@ -26,7 +27,6 @@ _STATUSES: Final = {
 }
 _CENTS: Final = ["asked_cents", *_STATUSES]
 _FEWEST: Final = 2  # people of a bill
-_ROWS_AT_ONCE: Final = 4_000_000  # requests by the viewer; Polars takes 0.35 GB for each million of them
 
 
 def split_bills(
@@ -122,7 +122,7 @@ def split_bills(
         name_key=_engine.name_key(),
     ).filter(col("text") != "")
     bills = _engine.build_in_parts(
-        named, payments, partial(_find_bills, gap=gap), by=["text"], rows=_ROWS_AT_ONCE, what="split_bills"
+        named, payments, partial(_find_bills, gap=gap), by=["text"], rows=LIMITS.bill_requests, what="split_bills"
     )
     age = moment - col("open_since")
     table = bills.with_columns(oldest_open_us=nw.when(age < 0).then(0).otherwise(age)).sort(

@@ -14,11 +14,11 @@ from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.arguments import parse_duration
+from p2p_analytics.limits import LIMITS
 from p2p_analytics.times import DAY_US, MICROSECOND
 from p2p_analytics.vocabulary import Status
 
 _COLUMNS: Final = declare_columns("unusual", usual=_engine.units("twice_usual", times=2))
-_ROWS_AT_ONCE: Final = 3_000_000  # payments that count; Polars takes 0.4 GB for each million of them
 _LONGEST: Final = 10_000 * 366 * DAY_US  # microseconds; no two dates are further apart
 _GAPS_IN_STRETCH: Final = 20  # of the longest, they fit into 64 bits
 _LARGE: Final = 5  # times the median
@@ -116,7 +116,9 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
     )
     directed = opened.frame.with_columns(col("amount_cents").abs(), person=_engine.person_key())
     find = partial(_find_unusual, native=payments, gap=gap)
-    found = _engine.build_in_parts(directed, payments, find, by=["person"], rows=_ROWS_AT_ONCE, what="unusual")
+    found = _engine.build_in_parts(
+        directed, payments, find, by=["person"], rows=LIMITS.unusual_payments, what="unusual"
+    )
     descending = [name == "date_created" for name in _IN_ORDER]
     table = found.sort(*_IN_ORDER, descending=descending, nulls_last=True)
     return _engine.to_result(table, payments, _COLUMNS, opened.currency)

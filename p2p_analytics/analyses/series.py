@@ -21,12 +21,12 @@ from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.analyses._series import cadence, chains
 from p2p_analytics.analyses._series.candidate_sets import FEWEST, number_payments
+from p2p_analytics.limits import LIMITS
 from p2p_analytics.times import DAY_US, END_US, FIRST_US, find_zone, parse_as_of, to_microseconds
 from p2p_analytics.vocabulary import Status
 
 _COLUMNS: Final = declare_columns("recurring", amount=_engine.NUMBER)
 _PERSON: Final = ["counterparty_id", "counterparty_name"]
-_ROWS_AT_ONCE: Final = 2_000_000  # payments; with the search, they take 0.5 GB for each million
 _CADENCES: Final = {each.name: number for number, each in enumerate(cadence.CADENCES)}
 
 
@@ -124,7 +124,7 @@ def recurring(
     today = (moment + calendar.find_offsets(within, within, zone)[0][1]) // DAY_US
     texts = ["person", "direction", "note"]
     found: list[dict[str, Any]] = []
-    for part in _engine.list_parts(counted, payments, by=_PERSON, rows=_ROWS_AT_ONCE, what="recurring"):
+    for part in _engine.list_parts(counted, payments, by=_PERSON, rows=LIMITS.recurring_payments, what="recurring"):
         keyed = part.with_columns(person=_engine.person_key())
         local = calendar.add_local_time(keyed, "date_created", zone, opened.ends, payments)
         events = (

@@ -34,12 +34,12 @@ from p2p_analytics.errors import ArchiveError, describe_os_error
 from p2p_analytics.files import NotRegularFileError, atomic_file, hold_lock, is_regular, open_regular
 from p2p_analytics.frames.arrow import frame_of, repeat_text
 from p2p_analytics.frames.schema import PAYMENTS
+from p2p_analytics.limits import LIMITS
 from p2p_analytics.vocabulary import Status
 
 log = logging.getLogger(__name__)
 
 ACCOUNT: Final = b"p2p_analytics.account"  # states in each file the user id that it was written for
-LOCK_WAIT_SECONDS: Final = 10.0
 PEOPLE_FILE: Final = "people.csv"  # which the user edits
 _FORMAT: Final = re.compile(r"format-\w[\w-]*\.toml")  # of the user's own statement files
 _LOCK: Final = "lock"
@@ -237,7 +237,7 @@ class ArchiveFolder:
                         "another one."
                     )
                 self.path.chmod(0o700)
-                stack.enter_context(hold_lock(self.path / _LOCK, seconds=LOCK_WAIT_SECONDS))
+                stack.enter_context(hold_lock(self.path / _LOCK, seconds=LIMITS.archive_lock_seconds))
             except BlockingIOError:
                 raise ArchiveError(f"Another process is writing to {self.path}: try again when it has ended.") from None
             except OSError as error:

@@ -28,6 +28,7 @@ from p2p_analytics.frames.merge import FETCHED_AT, keep_newest
 from p2p_analytics.frames.people import merge_people
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.history import Baseline, History, MissingPeriod, merge_problems
+from p2p_analytics.limits import LIMITS
 from p2p_analytics.privacy import Mask
 from p2p_analytics.records import Me, Payments
 from p2p_analytics.times import as_instant
@@ -38,11 +39,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MOST_ROWS: Final = 18_000  # in one file: a change rewrites less than 2 % of a million rows, with few files
 # Fields of the payment itself; names of its people change independently.
 COMPARED: Final = ("payment_id", "status", "action", "amount_cents", "note", "date_created", "date_completed")
-_USUAL_ROWS: Final = 16_000
-_FRIENDS_VALID: Final = timedelta(days=1)
 _UNLISTED: Final = "is in the archive, but the service does not list it any more; it stays as it was"
 
 
@@ -98,7 +96,7 @@ def build_baseline(  # noqa: PLR0913 - the old state, the user, and the kind of 
     stay = (
         not everything
         and service.synced_to is not None
-        and timedelta(0) <= datetime.now(UTC) - service.friends_at < _FRIENDS_VALID
+        and timedelta(0) <= datetime.now(UTC) - service.friends_at < LIMITS.friends_valid
         and service.friends.rows == me.user.friends_count
     )
     return Baseline(
@@ -298,9 +296,10 @@ def _assign_files(rows: pa.Table, starts: Sequence[date | None]) -> np.ndarray[A
 
 
 def split_rows(rows: pa.Table, start: date | None) -> list[tuple[date | None, pa.Table]]:
-    """Split the rows of one file into files of whole days and about ``_USUAL_ROWS`` rows, each with its start."""
+    """Split the rows of one file into files of whole days and ``LIMITS.archive_rows`` rows, with the start of each."""
     days = _days(rows)[::-1]
-    parts = 1 if rows.num_rows <= MOST_ROWS else -(-rows.num_rows // _USUAL_ROWS)
+    usual = LIMITS.archive_rows
+    parts = 1 if rows.num_rows <= usual + usual // 8 else -(-rows.num_rows // usual)
     firsts = {days[len(days) * part // parts].item() for part in range(1, parts)}
     starts = [start, *sorted(firsts - {None, days[0].item()})] if firsts else [start]
     where = _assign_files(rows, starts)

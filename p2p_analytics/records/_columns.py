@@ -24,7 +24,7 @@ from p2p_analytics.records._payment_pages import FastPayment, Payments
 from p2p_analytics.records._values import FALLBACK_ERRORS
 from p2p_analytics.times import EPOCH, NAIVE_EPOCH, to_microseconds
 
-BATCH_ROWS: Final = 2_048  # pages become columns and are released after about this number of rows
+_BATCH_ROWS: Final = 2_048  # pages become columns and are released after about this number of rows
 _LONGEST_AMOUNT: Final = 30
 _REPLACEMENT: Final = "\ufffd".encode()
 _FIRST: Final = to_microseconds(datetime.min.replace(tzinfo=UTC))
@@ -48,7 +48,7 @@ def payment_columns(
         batch.append(page)
         rows += len(page) + len(page.excluded)
         del page  # the loop variable would keep the page until the next one is fetched
-        if rows >= BATCH_ROWS:
+        if rows >= _BATCH_ROWS:
             chunks.append(_read_batch(batch, tables, on_problems))
             batch, rows = [], 0
     chunks.append(_read_batch(batch, tables, on_problems))
@@ -85,18 +85,13 @@ def _read_batch(
     for page in batch:
         if page.undecoded is not None:
             on_problems(page.problems)
-    return _columns_of_records(list(chain.from_iterable(batch)), tables)
-
-
-def _columns_of_records(records: Sequence[Payment], tables: InternTables) -> pa.Table:
+    records = list(chain.from_iterable(batch))
     refunds = [record.refund for record in records]
-    actors = [tables.actors.add_object(record.actor) for record in records]
-    targets = [tables.targets.add_object(record.target) for record in records]
     columns = {
         **_shared_columns(records, tables),
         "amount_cents": pa.array([record.amount_cents for record in records], pa.int64()),
-        "actor": pa.array(actors, pa.int64()),
-        "target": pa.array(targets, pa.int64()),
+        "actor": pa.array([tables.actors.add_object(record.actor) for record in records], pa.int64()),
+        "target": pa.array([tables.targets.add_object(record.target) for record in records], pa.int64()),
         "fee_cents": pa.array([record.fee_cents for record in records], pa.int64()),
         "refund_payment_id": _text_array([refund.id if refund else None for refund in refunds]),
         "refund_amount_cents": pa.array([refund and refund.amount_cents for refund in refunds], pa.int64()),

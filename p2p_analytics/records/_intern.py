@@ -13,8 +13,7 @@ from p2p_analytics.records._models import Target, User
 from p2p_analytics.records._values import decode_actor, decode_cents, decode_target
 
 T = TypeVar("T")
-
-RECENT: Final = 8_192  # approximate number of distinct keys that one call of Arrow looks up
+_RECENT: Final = 8_192  # approximate number of distinct keys that one call of Arrow looks up
 
 
 class InternTable(dict[Any, int], Generic[T]):
@@ -57,7 +56,7 @@ class InternTable(dict[Any, int], Generic[T]):
         Arrow looks up recent keys all at once; only the others cost a call of Python each.
         """
         recent = self._recent
-        if recent is None or len(recent) > RECENT:
+        if recent is None or len(recent) > _RECENT:
             recent = pa.table({"key": pa.array([], keys.type), "code": pa.array([], pa.int64())})
         positions = pc.index_in(keys, recent["key"])
         if positions.null_count:

@@ -33,11 +33,11 @@ from p2p_analytics.analyses._series.candidate_sets import (
     list_places,
     take,
 )
+from p2p_analytics.limits import LIMITS
 from p2p_analytics.threads import map_in_threads
 
 Result = TypeVar("Result")
 
-_PAYMENTS_AT_ONCE: Final = 150_000  # their sets take 0.1 GB; fewer take longer
 _LONGEST_BREAK: Final = 366  # days, and a period, after which a series is a new one
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _MONTHS: Final = frozenset(
@@ -46,7 +46,6 @@ _MONTHS: Final = frozenset(
         "february", "march", "april", "june", "july", "august", "september", "october", "november", "december",
     }
 )  # fmt: skip
-_FEWEST_IN_THREADS: Final = 50_000  # payments in sets; fewer take less time than to start threads
 _REACH: Final = 6  # a step leads to one of the next payments, this many
 _FEWEST_OF_SLOTS: Final = 0.62  # share of a series' dates that have a payment
 _CELLS: Final = 2**17  # payments that are searched at once
@@ -88,7 +87,7 @@ def find_chains(payments: Payments) -> list[Chain]:
     The payments of some people at a time are searched, because the sets take many times the memory of the payments.
     """
     starts = np.flatnonzero(np.diff(payments.people, prepend=-1))
-    groups = starts // _PAYMENTS_AT_ONCE
+    groups = starts // LIMITS.series_payments
     bounds = [*starts[np.diff(groups, prepend=-1) != 0].tolist(), len(payments.people)]
     return [
         Chain(chain.cadence, tuple(start + at for at in chain.places))
@@ -260,7 +259,7 @@ def _search_blocks(
         return [use(found, number) for number, found in enumerate(_search_block(payments, sets, block))]
 
     blocks = _list_blocks(payments, sets)
-    is_large = len(sets.members.values) >= _FEWEST_IN_THREADS
+    is_large = len(sets.members.values) >= LIMITS.threaded_payments
     of_blocks = map_in_threads(search, blocks) if is_large else [*map(search, blocks)]
     return [[each[number] for each in of_blocks if number < len(each)] for number in range(len(CADENCES))]
 
