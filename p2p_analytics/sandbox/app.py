@@ -56,7 +56,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     strict_redirect : bool
         Whether a ``redirect_uri`` must equal the redirect URL on file.
     request_settings : RequestSettings
-        Latency, faults and rate limit.
+        Latency, faults, rate limit and timing.
     controlled : Controllable
         The server that the control routes change.
     """
@@ -66,7 +66,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     reads = ReadEndpoints(store, authenticator, base_url)
     writes = WriteEndpoints(authenticator, store)
     exchange = TokenExchange(reads, tokens, authenticator)
-    sessions = Sessions(address.port, prefix)
+    sessions = Sessions(address.port, prefix, request_settings.monotonic)
     authorization = Authorization(store, tokens, sessions, prefix, strict_redirect=strict_redirect)
     account = AccountPages(store, tokens, sessions, prefix)
 

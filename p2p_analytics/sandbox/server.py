@@ -14,7 +14,7 @@ from p2p_analytics.sandbox.app import create_app
 from p2p_analytics.sandbox.domain.test_user import TEST_USER
 from p2p_analytics.sandbox.domain.tokens import Tokens
 from p2p_analytics.sandbox.errors import SettingError
-from p2p_analytics.sandbox.faults.settings import AdjustableSettings, RequestSettings
+from p2p_analytics.sandbox.faults.settings import AdjustableSettings, RequestSettings, Timing
 from p2p_analytics.sandbox.http.dialects import Dialect, observed_dialect
 from p2p_analytics.sandbox.runtime.middleware import RequestMiddleware
 from p2p_analytics.sandbox.runtime.request_log import RequestLog
@@ -70,9 +70,11 @@ class SandboxServer(TownControls, AdjustableSettings):
     series : bool
         Whether the first person also has payments of every cadence that recur: see `planted_series`.
     monotonic : callable
-        Seconds of a monotonic clock, for the rate limit.
+        Seconds of a monotonic clock, for the rate limit and sign-ins.
     rate_limit_status : int
         The HTTP status of a refusal by the rate limit: 429, or in the observed dialect also 400.
+    timing : Timing
+        How long requests and resets may take, and how slow the fault ``drip`` is.
 
     Attributes
     ----------
@@ -111,10 +113,11 @@ class SandboxServer(TownControls, AdjustableSettings):
         series: bool = False,
         monotonic: Callable[[], float] = time.monotonic,
         rate_limit_status: int = 429,
+        timing: Timing = Timing(),  # noqa: B008 - immutable
     ) -> None:
         self.seed = seed
         self._request_settings = RequestSettings(
-            latency=latency, faults=faults, rate_limit=rate_limit, seed=seed, monotonic=monotonic
+            latency=latency, faults=faults, rate_limit=rate_limit, seed=seed, monotonic=monotonic, timing=timing
         )
         self.test_user = Resident(str(TEST_USER.user_id), TEST_USER.username, TEST_USER.display_name)
         self._start = self._now = build.NOW if now is None else now
@@ -155,7 +158,8 @@ class SandboxServer(TownControls, AdjustableSettings):
             self.base_url = f"http://{HOST}:{listener.getsockname()[1]}{VERSION_PATH}"
             self._tokens = Tokens(_open_oauth_store(self._store), self._clock)
             self._middleware = self._application()
-            self._loop = stack.enter_context(run_server(self._middleware, listener))
+            request_seconds = self._request_settings.timing.request
+            self._loop = stack.enter_context(run_server(self._middleware, listener, request_seconds))
             self._stack = stack.pop_all()
         # The reference that atexit holds also keeps a server alive that the caller has dropped.
         atexit.register(self.stop)

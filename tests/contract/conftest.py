@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import requests
 
 from p2p_analytics.sandbox import SandboxServer
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 @pytest.fixture(scope="module", params=["documented", "observed"])
-def dialect_server(request: pytest.FixtureRequest) -> Iterator[SandboxServer]:
+def dialect_server(request) -> Iterator[SandboxServer]:
     """Run the same town in each dialect."""
     with SandboxServer(people=6, years=1, dialect=request.param) as running:
         yield running
@@ -22,7 +20,7 @@ def dialect_server(request: pytest.FixtureRequest) -> Iterator[SandboxServer]:
 
 
 @pytest.fixture(scope="module")
-def description(dialect_server: SandboxServer) -> Any:
+def description(dialect_server) -> Any:
     """Return the OpenAPI document, which is served at the origin without a token."""
     response = requests.get(dialect_server.base_url.removesuffix("/v1") + "/sandbox/openapi.json", timeout=10)
     assert (response.status_code, response.headers["Content-Type"]) == (200, "application/json")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import requests
 
-if TYPE_CHECKING:
-    from p2p_analytics.sandbox import SandboxServer
-
+from p2p_analytics.sandbox import SandboxServer
 
 EVERY = ("access_profile", "access_email", "access_phone", "access_balance", "access_friends", "make_payments")
 MAYA, SAM = "maya-lindqvist", "sam-rivera"

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import requests
 from contract.plain_http import EVERY
 from contract.test_openapi import answer_schema_of, is_observed
 from jsonschema import Draft202012Validator
+from sandbox.oauth import consent, exchange
 
-if TYPE_CHECKING:
-    from p2p_analytics.sandbox import SandboxServer
+from p2p_analytics.sandbox import SandboxServer
 
-CALLBACK = "http://127.0.0.1/callback"
 TEST_USER, NOBODY = "145434160922624933", "999"
 
 
@@ -22,16 +21,10 @@ def check_answer(description: Any, path: str, method: str, response: requests.Re
     described = description["paths"][path][method]["responses"]
     assert str(response.status_code) in described, response.text
     for name, header in described[str(response.status_code)]["headers"].items():
-        assert name in response.headers
         assert response.headers[name] == header["schema"].get("const", response.headers[name])
-    validator_of(description, path, method, response.status_code).validate(response.json())
+    schema = answer_schema_of(description, path, method, response.status_code)
+    Draft202012Validator({**schema, "components": description["components"]}).validate(response.json())
     return response.json()
-
-
-def validator_of(description: Any, path: str, method: str, status: int) -> Draft202012Validator:
-    """Return the validator of an answer."""
-    schema = answer_schema_of(description, path, method, status)
-    return Draft202012Validator({**schema, "components": description["components"]})
 
 
 def send(server: SandboxServer, method: str, path: str, scopes: tuple[str, ...] = EVERY, **more: Any) -> Any:
@@ -41,7 +34,7 @@ def send(server: SandboxServer, method: str, path: str, scopes: tuple[str, ...] 
     return requests.request(method, server.base_url + path, headers=headers, timeout=10, **more)
 
 
-def test_answers_to_reads(dialect_server: SandboxServer, description: Any) -> None:
+def test_answers_to_reads(dialect_server, description) -> None:
     """Successful reads are valid: each page of a history, and each of its payments alone."""
     for scopes in (EVERY, ("access_profile",)):
         check_answer(description, "/me", "get", send(dialect_server, "GET", "/me", scopes))
@@ -49,23 +42,21 @@ def test_answers_to_reads(dialect_server: SandboxServer, description: Any) -> No
         check_answer(description, "/users/{user_id}", "get", send(dialect_server, "GET", f"/users/{person.user_id}"))
         path = f"/users/{person.user_id}/friends?limit=2"
         check_answer(description, "/users/{user_id}/friends", "get", send(dialect_server, "GET", path))
-    dialect_server.add_payments(
-        dialect_server.viewer, [{"date_created": dialect_server.now, "amount_cents": 100, "fee_cents": 25}]
-    )
+    dialect_server.add_payments(dialect_server.viewer, [{"date_created": dialect_server.now, "fee_cents": 25}])
     path, found = "/payments?limit=50", []
     while path:
         page = check_answer(description, "/payments", "get", send(dialect_server, "GET", path))
         found += page["data"]
         path = (page["pagination"]["next"] or "").removeprefix(dialect_server.base_url)
     assert {one["status"] for one in found} == {"settled", "pending", "failed", "expired", "cancelled"}
-    chosen = [one for place, one in enumerate(found) if place % 3 == 0 or one["status"] == "expired"]
+    chosen = [one for place, one in enumerate(found) if place % 6 == 0 or one["status"] == "expired"]
     alone = [send(dialect_server, "GET", f"/payments/{one['id']}") for one in chosen]
     bodies = [check_answer(description, "/payments/{payment_id}", "get", one)["data"] for one in alone]
     assert any(one["fee"] for one in bodies)
     assert any(one["refund"] for one in bodies)
 
 
-def test_answers_to_writes(dialect_server: SandboxServer, description: Any) -> None:
+def test_answers_to_writes(dialect_server, description) -> None:
     """Payments of every outcome, with and without a balance, and each resolution have valid answers."""
     dialect_server.deposit(dialect_server.viewer, 10_000)
     other = dialect_server.people[1].user_id
@@ -77,11 +68,10 @@ def test_answers_to_writes(dialect_server: SandboxServer, description: Any) -> N
     ):  # fmt: skip
         for scopes in (EVERY, ("make_payments",)):
             data = {**target, "amount": amount, "note": name}
-            body = check_answer(
-                description, "/payments", "post", send(dialect_server, "POST", "/payments", scopes, data=data)
-            )
+            answer = send(dialect_server, "POST", "/payments", scopes, data=data)
+            body = check_answer(description, "/payments", "post", answer)
             made[name] = body["data"]["payment"]
-            assert made[name]["status"] == status
+            assert (made[name]["status"], body["data"]["balance"] is None) == (status, scopes != EVERY)
     for name in ("sent", "asked"):
         answer = send(dialect_server, "PUT", f"/payments/{made[name]['id']}", data={"action": "cancel"})
         body = check_answer(description, "/payments/{payment_id}", "put", answer)
@@ -89,28 +79,26 @@ def test_answers_to_writes(dialect_server: SandboxServer, description: Any) -> N
         assert (body["data"]["refund"] is None) == (name == "asked")
 
 
-def test_answers_to_exchanges(dialect_server: SandboxServer, description: Any) -> None:
+def test_answers_to_exchanges(dialect_server, description) -> None:
     """Answers to a code, a refresh token and invalid ones are valid, with and without a profile."""
-    observed = is_observed(description)
-    app = dialect_server.register_application(dialect_server.viewer, name="Mine", redirect_url=CALLBACK)
-    client = {"client_id": app.client_id, "client_secret": app.client_secret}
+    viewer = dialect_server.viewer
+    app = dialect_server.register_application(viewer, name="Mine", redirect_url="http://127.0.0.1/callback")
 
-    def exchange(**fields: str) -> Any:
-        response = requests.post(f"{dialect_server.base_url}/oauth/access_token", data={**client, **fields}, timeout=10)
-        return response.status_code, check_answer(description, "/oauth/access_token", "post", response)
+    def check(status: int, **fields: str) -> Any:
+        response = exchange(dialect_server, app, **fields)
+        assert response.status_code == status
+        return check_answer(description, "/oauth/access_token", "post", response)
 
     for scopes in (EVERY, ("access_friends",)):
-        url = dialect_server.authorize_url(*scopes, client_id=app.client_id, response_type="code")
-        code = dialect_server.sign_in(url, dialect_server.viewer).rpartition("code=")[2]
-        status, tokens = exchange(code=code)
-        assert (status, tokens["user"] is None) == (200, scopes != EVERY and not observed)
-        assert exchange(refresh_token=tokens["refresh_token"])[0] == 200
-        assert exchange(code=code)[0] == 400
-    for wrong, status in (
-        ({"code": "x"}, 400), ({"refresh_token": "x"}, 400), ({"grant_type": "password"}, 400), ({}, 400),
-        ({"client_id": "1", "code": "x"}, 401), ({"client_secret": "x", "code": "x"}, 401),
-    ):  # fmt: skip
-        assert exchange(**wrong)[0] == status
+        code = consent(dialect_server, viewer, app, *scopes, kind="code")
+        tokens = check(200, code=code)
+        assert (tokens["user"] is None) == (scopes != EVERY and not is_observed(description))
+        check(200, refresh_token=tokens["refresh_token"])
+        check(400, code=code)
+    for wrong in ({"code": "x"}, {"refresh_token": "x"}, {"grant_type": "password"}, {}):
+        check(400, **wrong)
+    for wrong in ({"client_id": "1"}, {"client_secret": "x"}):
+        check(401, code="x", **wrong)
 
 
 REFUSED = [
@@ -122,11 +110,9 @@ REFUSED = [
     ("/me", "get", {"data": b"x" * 70_000}, EVERY, 413, 413),
     ("/me", "get", {}, ("access_friends",), 403, 260),
     ("/users/{user_id}", "get", {"id": NOBODY}, EVERY, 404, 283),
-    ("/users/{user_id}", "get", {"id": "x"}, EVERY, 404, 283),
     ("/users/{user_id}/friends", "get", {"id": NOBODY}, EVERY, 404, 283),
     ("/users/{user_id}/friends", "get", {"id": TEST_USER, "params": {"limit": "0"}}, EVERY, 400, 400),
     ("/users/{user_id}/friends", "get", {"id": TEST_USER}, ("access_profile",), 403, 260),
-    ("/payments", "get", {"params": {"before": "2024-02-30"}}, EVERY, 400, 400),
     ("/payments", "get", {"params": {"status": "odd"}}, EVERY, 400, 400),
     ("/payments/{payment_id}", "get", {"id": NOBODY}, EVERY, 404, 283),
     ("/payments/{payment_id}", "put", {"id": NOBODY, "data": {"action": "deny"}}, EVERY, 404, 283),
@@ -146,7 +132,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("row", REFUSED)
-def test_answers_to_refused_requests(dialect_server: SandboxServer, description: Any, row: tuple[Any, ...]) -> None:
+def test_answers_to_refused_requests(dialect_server, description, row: tuple[Any, ...]) -> None:
     """Each refusal has the documented status and code; as observed, 400 for not found and 502 for new users."""
     path, method, sent, scopes, status, code = row
     observed = is_observed(description)
@@ -159,7 +145,7 @@ def test_answers_to_refused_requests(dialect_server: SandboxServer, description:
     assert body["error"]["code"] == (code if observed else str(code))
 
 
-def test_refusals_of_a_request(dialect_server: SandboxServer, description: Any) -> None:
+def test_refusals_of_a_request(dialect_server, description) -> None:
     """Paying oneself, resolving a closed or foreign payment, and approving without money have documented refusals."""
     me, other = dialect_server.people[:2]
     answer = send(dialect_server, "POST", "/payments", data={"user_id": me.user_id, "note": "x", "amount": "1"})

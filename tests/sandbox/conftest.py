@@ -1,23 +1,22 @@
-"""Tabs of a real browser, and user actions in them."""
+"""Callers of a sandbox over HTTP: an API client with a token, and a browser session on its pages."""
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import requests
+from sandbox.oauth import EVERY
 
+from p2p_analytics.sandbox import SandboxServer
 from support.servers import sandbox_fixture
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from p2p_analytics.sandbox import SandboxServer
 
 
 @dataclass
@@ -28,6 +27,11 @@ class ApiClient:
     token: str | None
     session: requests.Session = field(default_factory=requests.Session)
 
+    @functools.cached_property
+    def id(self) -> str:
+        """The user id of the token's owner."""
+        return self.get_body("/me")["data"]["user"]["id"]
+
     def get(self, path: str, **parameters: object) -> requests.Response:
         """Send a GET to a path below the base URL."""
         if self.token is not None:
@@ -36,10 +40,8 @@ class ApiClient:
 
     def send(self, method: str, path: str, **fields: object) -> requests.Response:
         """Send a form with a method that writes."""
-        form = {"access_token": self.token, **fields}
-        return self.session.request(
-            method, f"{self.server.base_url}{path}", data=form, timeout=10, allow_redirects=False
-        )
+        form, url = {"access_token": self.token, **fields}, f"{self.server.base_url}{path}"
+        return self.session.request(method, url, data=form, timeout=10, allow_redirects=False)
 
     def post(self, **fields: object) -> requests.Response:
         """Create a payment or charge; by default with a note and an amount of 1.00."""
@@ -70,16 +72,10 @@ class ApiClient:
         response = self.get(path, **parameters)
         return response.status_code, code_of(response)
 
-    def list_payments(self, **parameters: object) -> list[Any]:
-        """Return all payments; pages overlap by one second, and duplicates are removed."""
-        found: dict[str, Any] = {}
-        page = self.get_body("/payments", limit=50, **parameters)
-        while True:
-            found |= {item["id"]: item for item in page["data"]}
-            if page["pagination"]["next"] is None:
-                return list(found.values())
-            last = page["data"][-1]["date_created"][:19]
-            page = self.get_body("/payments", limit=50, **{**parameters, "before": f"{last}.999999"})
+    def follow(self, page: Any) -> Any:
+        """Return the page that the next link of a page leads to."""
+        link = f"{page['pagination']['next']}&access_token={self.token}"
+        return json.loads(self.session.get(link, timeout=10).content, parse_float=Decimal)
 
 
 class Tab:
@@ -115,13 +111,10 @@ class Tab:
 
 def code_of(response: requests.Response) -> str:
     """Return the code of an error envelope, after checking that the envelope has no other fields."""
-    body = response.json()
-    assert set(body) == {"error"}
-    assert set(body["error"]) == {"message", "code"}
-    assert isinstance(body["error"]["message"], str)
-    assert body["error"]["message"].endswith(".")
-    assert isinstance(body["error"]["code"], str)
-    return body["error"]["code"]
+    error = response.json()["error"]
+    assert response.json() == {"error": {"message": str(error["message"]), "code": str(error["code"])}}
+    assert error["message"].endswith(".")
+    return error["code"]
 
 
 # Shared by all tests that do not write.
@@ -129,38 +122,44 @@ default_server = sandbox_fixture(scope="session")
 
 
 @pytest.fixture
-def ask(default_server: SandboxServer) -> Iterator[object]:
-    """Return a function that creates API clients: ask(user=None, *scopes)."""
-    clients: list[ApiClient] = []
+def ask(default_server, request) -> Callable[..., ApiClient]:
+    """Return a function that creates API clients: ask(user=None, *scopes, on=default_server, token=None)."""
 
-    def make(
-        user: str | None = None, *scopes: str, on: SandboxServer = default_server, token: str | None = None
-    ) -> ApiClient:
-        client = ApiClient(on, token if token is not None else on.token(user or on.viewer, *scopes))
+    def make(user: str | None = None, *scopes: str, on: Any = default_server, token: str | None = None) -> ApiClient:
+        client = ApiClient(on, on.token(user or on.viewer, *scopes) if token is None else token)
         client.session.trust_env = False
-        clients.append(client)
+        request.addfinalizer(client.session.close)
         return client
 
-    yield make
-    for client in clients:
-        client.session.close()
+    return make
 
 
 @pytest.fixture
-def open_tab() -> Iterator[object]:
-    """Open a tab with its own profile, and close it; a page that opens a dialog fails the test."""
-    tabs: list[Tab] = []
+def open_tab(request) -> Callable[[SandboxServer], Tab]:
+    """Return a function that opens a browser session on the pages of a sandbox."""
 
     def make(server: SandboxServer) -> Tab:
-        tabs.append(Tab(server))
-        return tabs[-1]
+        tab = Tab(server)
+        request.addfinalizer(tab.session.close)
+        return tab
 
-    yield make
-    for tab in tabs:
-        tab.session.close()
+    return make
 
 
 @pytest.fixture
-def refusal() -> object:
+def refusal() -> Callable[[requests.Response], tuple[int, str]]:
     """Return a function that reads the status and the error code of a refusal."""
     return lambda response: (response.status_code, code_of(response))
+
+
+@pytest.fixture
+def people(town, ask) -> Callable[..., ApiClient]:
+    """Return a function that returns a caller with every scope and a given balance, in the module's town."""
+
+    def make(name: str, units: str | None = None) -> ApiClient:
+        client = ask(name, *EVERY, on=town)
+        if units is not None:
+            town.deposit(name, int((Decimal(units) - client.get_balance()) * 100))
+        return client
+
+    return make

@@ -7,20 +7,14 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 import pytest
 
 from p2p_analytics.sandbox import SandboxServer, SettingError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
-    Asking = Callable[..., Any]
-
-
-def test_a_database_file_is_used_again(ask: Asking, tmp_path: Path) -> None:
+def test_a_database_file_is_used_again(ask, tmp_path) -> None:
     """A file keeps its town, clock, ledger, payments and tokens; it is private; another town is refused."""
     path = tmp_path / "town.sqlite"
     with SandboxServer(5, people=3, years=1, db=path) as first:
@@ -34,8 +28,8 @@ def test_a_database_file_is_used_again(ask: Asking, tmp_path: Path) -> None:
     with SandboxServer(5, people=3, years=1, db=path) as second:
         assert ask(on=second, token=token).get_body(f"/payments/{made}")["data"]["note"] == "kept"
         assert ((second.now, second.store.people()), second.audit()) == (before, [])
-    with pytest.raises(SettingError, match="another town"), SandboxServer(6, people=3, years=1, db=path):
-        pass
+    with pytest.raises(SettingError, match="another town"):
+        SandboxServer(6, people=3, years=1, db=path).start()
 
 
 TOWN = """
@@ -47,7 +41,7 @@ with SandboxServer(5, people=5, years=1, db=sys.argv[1]) as server:
 """
 
 
-def test_several_processes_share_a_new_file(tmp_path: Path) -> None:
+def test_several_processes_share_a_new_file(tmp_path) -> None:
     """Two processes that start on the same new file at once all serve the town that one of them made."""
     command, pipe = [sys.executable, "-c", TOWN, str(tmp_path / "db")], subprocess.PIPE
     with contextlib.ExitStack() as stack:
@@ -60,20 +54,19 @@ def test_several_processes_share_a_new_file(tmp_path: Path) -> None:
     assert (lines, outcomes) == (["5\n"] * 2, [("", "")] * 2)
 
 
-def alter(path: Path, statement: str) -> None:
-    """Change the database of a file."""
+def _alter(path: Path, statement: str) -> None:
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(statement)
         connection.commit()
 
 
-def test_a_file_whose_tables_were_altered(tmp_path: Path) -> None:
+def test_a_file_whose_tables_were_altered(tmp_path) -> None:
     """It is refused with one sentence at the start, instead of failing at some request; further tables do no harm."""
     path = tmp_path / "whole"
     for _ in range(2):
         with SandboxServer(people=3, years=1, db=path):
             pass
-        alter(path, "CREATE TABLE IF NOT EXISTS my_notes (text)")
+        _alter(path, "CREATE TABLE IF NOT EXISTS my_notes (text)")
     for number, statement in enumerate(
         [
             "PRAGMA user_version = 7", "ALTER TABLE users ADD COLUMN nickname TEXT",
@@ -84,25 +77,21 @@ def test_a_file_whose_tables_were_altered(tmp_path: Path) -> None:
     ):  # fmt: skip
         altered = tmp_path / f"{number}"
         altered.write_bytes(path.read_bytes())
-        alter(altered, statement)
+        _alter(altered, statement)
         expected = "another version" if "version" in statement else r"choose another file\.$"
-        with pytest.raises(SettingError, match=expected), SandboxServer(people=3, years=1, db=altered):
-            pass
+        with pytest.raises(SettingError, match=expected):
+            SandboxServer(people=3, years=1, db=altered).start()
 
 
-def foreign_database() -> bytes:
-    """Return a database of something else."""
-    connection = sqlite3.connect(":memory:")
-    with contextlib.closing(connection):
-        connection.execute("CREATE TABLE settings (x)")
-        return connection.serialize()
-
-
-@pytest.mark.parametrize("content", [b"no database, but long enough for one" * 40, b"x", foreign_database()])
-def test_a_file_that_is_no_sandbox(tmp_path: Path, content: bytes) -> None:
-    """A file that is something else is refused, and stays as it was."""
+@pytest.mark.parametrize("content", [b"no database, but long enough for one" * 40, b"x", None])
+def test_a_file_that_is_no_sandbox(tmp_path, content: bytes | None) -> None:
+    """A file that is something else, a database of another program too, is refused, and stays as it was."""
     path = tmp_path / "notes.txt"
-    path.write_bytes(content)
-    with pytest.raises(SettingError, match="not a sandbox database"), SandboxServer(db=path):
-        pass
-    assert path.read_bytes() == content
+    if content is None:
+        _alter(path, "CREATE TABLE settings (x)")
+    else:
+        path.write_bytes(content)
+    before = path.read_bytes()
+    with pytest.raises(SettingError, match="not a sandbox database"):
+        SandboxServer(db=path).start()
+    assert path.read_bytes() == before

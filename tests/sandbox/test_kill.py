@@ -9,16 +9,12 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING
 
 import pytest
 import requests
 
 from p2p_analytics.sandbox import SandboxServer
 from support.waiting import wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # One process loads the libraries once and forks a server whenever it is asked: a start takes a tenth of a second.
 NURSERY = """
@@ -45,23 +41,21 @@ with SandboxServer(people=3, years=1) as server:
 """
 
 
-def test_the_next_start_removes_the_folder_of_a_killed_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_start_removes_the_folder_of_a_killed_sandbox(tmp_path, monkeypatch) -> None:
     """A start removes the folder of a sandbox that was killed, none that is in use, and nothing else."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     elsewhere = tmp_path / "elsewhere"
     for folder in (elsewhere, tmp_path / "p2p-sandbox-no-lock", tmp_path / "another-prefix"):
         folder.mkdir()
-    (elsewhere / "in-use").touch()
-    (tmp_path / "another-prefix" / "in-use").touch()
+    for file in (elsewhere / "in-use", tmp_path / "another-prefix" / "in-use", tmp_path / "p2p-sandbox-file"):
+        file.touch()
     (tmp_path / "p2p-sandbox-link").symlink_to(elsewhere)
-    (tmp_path / "p2p-sandbox-file").touch()
     others = set(tmp_path.iterdir())
+    command, pipe = [sys.executable, "-c", IDLE], subprocess.PIPE
     with contextlib.ExitStack() as stack:
         living, dying = (
-            stack.enter_context(
-                subprocess.Popen([sys.executable, "-c", IDLE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own code
-            )
+            stack.enter_context(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True))  # noqa: S603 - our own code
             for _ in range(2)
         )
         used, left = (tmp_path / process.stdout.readline().strip() for process in (living, dying))
@@ -101,7 +95,7 @@ def write_until_cut(base_url: str, token: str, target: str, told: list[tuple[str
 
 
 @pytest.mark.parametrize("rounds", [4, pytest.param(200, marks=pytest.mark.soak)])
-def test_no_answered_write_is_lost(tmp_path: Path, rounds: int) -> None:
+def test_no_answered_write_is_lost(tmp_path, rounds: int) -> None:
     """After each kill -9 every payment that was answered has the status of its last answer, and the audit is clean."""
     path = tmp_path / "town.sqlite"
     with SandboxServer(people=3, years=1, db=path) as server:
@@ -114,45 +108,36 @@ def test_no_answered_write_is_lost(tmp_path: Path, rounds: int) -> None:
     with subprocess.Popen(  # noqa: S603 - our own code
         [sys.executable, "-c", NURSERY, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as nursery:
-        child = 0
-        try:
-            for _ in range(rounds):
-                nursery.stdin.write("start\n")
-                nursery.stdin.flush()
-                child = int(nursery.stdout.readline().split()[1])
+        for _ in range(rounds):
+            nursery.stdin.write("start\n")
+            nursery.stdin.flush()
+            child = int(nursery.stdout.readline().split()[1])
+            told: list[tuple[str, str]] = []
+            stop, enough = threading.Event(), rng.randrange(5, 60)
+            try:
                 base_url = nursery.stdout.readline().split()[-1]
-                told: list[list[tuple[str, str]]] = [[] for _ in range(WRITERS)]
-                stop = threading.Event()
-                threads = [
-                    threading.Thread(target=write_until_cut, args=(base_url, token, target, one, stop)) for one in told
-                ]
+                given = (base_url, token, target, told, stop)
+                threads = [threading.Thread(target=write_until_cut, args=given) for _ in range(WRITERS)]
                 for thread in threads:
                     thread.start()
-                enough = rng.randrange(5, 60)
-                wait_until(lambda told=told, enough=enough: sum(map(len, told)) >= enough)
+                wait_until(lambda told=told, enough=enough: len(told) >= enough)
+            finally:
                 os.kill(child, signal.SIGKILL)
                 stop.set()
-                for thread in threads:
-                    thread.join(20)
-                while (line := nursery.stdout.readline()) != "gone\n":
-                    assert line
-                child = 0
-                for one in told:
-                    known.update(one)
-                    answered += len(one)
-                with SandboxServer(people=3, years=1, db=path) as server:
-                    assert server.audit() == []
-                    query = "SELECT CAST(payment_id AS TEXT), status FROM payments"
-                    found = dict(server.store.connection.execute(query))
-                assert {key for key in known if key not in found} == set()
-                # A cancel may have been carried out just before the end, unanswered; nothing else may differ.
-                changed = {(known[key], found[key]) for key in known if known[key] != found[key]}
-                assert changed <= {("pending", "cancelled")}
-                known = {key: found[key] for key in known}
-        finally:
-            if child:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(child, signal.SIGKILL)
-            nursery.stdin.close()
-            nursery.wait(20)
+            for thread in threads:
+                thread.join(20)
+            while (line := nursery.stdout.readline()) != "gone\n":
+                assert line
+            known.update(told)
+            answered += len(told)
+            with SandboxServer(people=3, years=1, db=path) as server:
+                assert server.audit() == []
+                found = dict(server.store.connection.execute("SELECT CAST(payment_id AS TEXT), status FROM payments"))
+            assert known.keys() <= found.keys()
+            # A cancel may have been carried out just before the end, unanswered; nothing else may differ.
+            changed = {(known[key], found[key]) for key in known if known[key] != found[key]}
+            assert changed <= {("pending", "cancelled")}
+            known = {key: found[key] for key in known}
+        nursery.stdin.close()
+        nursery.wait(20)
     assert answered >= 20 * rounds

@@ -8,16 +8,14 @@ import http.client
 import logging
 import socket
 import threading
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, quote, urlsplit
+from collections.abc import Iterator
+from urllib.parse import quote, urlsplit
 
 import pytest
 import requests
+from sandbox.oauth import consent, exchange, post
 
 from p2p_analytics.sandbox import SandboxServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Records(logging.Handler):
@@ -36,42 +34,36 @@ class Records(logging.Handler):
 
 
 @pytest.fixture
-def records(monkeypatch: pytest.MonkeyPatch) -> Iterator[Records]:
+def records(monkeypatch) -> Iterator[Records]:
     """Enable all loggers, down to level 1, including the web server's before it starts."""
     names = ["uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi", "asyncio", *logging.root.manager.loggerDict]
+    loggers = [logging.root, *map(logging.getLogger, names)]
     handler = Records()
-    monkeypatch.setattr(logging.root, "level", 1)
     monkeypatch.setattr(logging.root.manager, "disable", 0)
-    for name in names:
-        logger = logging.getLogger(name)
-        monkeypatch.setattr(logger, "level", 1)
-        monkeypatch.setattr(logger, "disabled", False)
-        monkeypatch.setattr(logger, "propagate", True)
+    for logger in loggers:
+        for name, value in (("level", 1), ("disabled", False), ("propagate", True)):
+            monkeypatch.setattr(logger, name, value)
         logger._cache.clear()
     logging.root.addHandler(handler)
     yield handler
-    logging.root.removeHandler(handler)
-    for name in names:
-        logging.getLogger(name)._cache.clear()
-    logging.root._cache.clear()
+    for logger in loggers:
+        logger.removeHandler(handler)
+        logger._cache.clear()
 
 
 def use(server: SandboxServer) -> list[str]:
     """Sign in both ways, ask with the token in every place, also badly, and return every secret there was."""
     app = server.register_application(server.viewer, name="Mine", redirect_url="http://127.0.0.1/back")
-    landed = server.sign_in(server.authorize_url("access_profile", "make_payments"), server.viewer)
-    (token,) = parse_qs(urlsplit(landed).query)["access_token"]
-    landed = server.sign_in(server.authorize_url(client_id=app.client_id, response_type="code"), server.viewer)
-    (code,) = parse_qs(urlsplit(landed).query)["code"]
     client = {"client_id": app.client_id, "client_secret": app.client_secret}
-    address = f"{server.base_url}/oauth/access_token"
-    tokens = requests.post(address, data={**client, "code": code}, timeout=10).json()
-    renewed = requests.post(address, json={**client, "refresh_token": tokens["refresh_token"]}, timeout=10).json()
-    both = [token, server.token(server.viewer)]
+    code = consent(server, server.viewer, app, kind="code")
+    tokens = exchange(server, app, code=code).json()
+    renewed = post(server, json={**client, "refresh_token": tokens["refresh_token"]}).json()
+    both = [consent(server, server.viewer, app, "access_profile", "make_payments"), server.token(server.viewer)]
     payment = {"email": "log@example.net", "amount": "0.01", "note": "x"}
     with requests.Session() as session:
         for secret in both:
             bearer, form = {"Authorization": f"Bearer {secret}"}, {**payment, "access_token": secret}
+            kind = f"multipart/form-data; boundary={secret}"
             for path in ("/me", "/payments", "/nothing", f"/users/{secret}", f"/{quote(secret[::-1])}/x"):
                 session.get(server.base_url + path, params={"access_token": secret, "limit": secret}, timeout=10)
                 session.get(server.base_url + path, headers={**bearer, "X-Token": secret, "Cookie": secret}, timeout=10)
@@ -81,19 +73,15 @@ def use(server: SandboxServer) -> list[str]:
                 {"params": form},
                 {"data": payment, "headers": bearer},
                 {"files": {name: (None, value) for name, value in form.items()}},
-                {
-                    "data": b"--x\r\n" + secret.encode(),
-                    "headers": {"Content-Type": f"multipart/form-data; boundary={secret}"},
-                },
+                {"data": b"--x\r\n" + secret.encode(), "headers": {"Content-Type": kind}},
                 {"data": secret.encode() + b"{", "headers": {"Content-Type": "application/json"}},
             ):
                 session.post(f"{server.base_url}/payments", timeout=10, **more)
             session.put(f"{server.base_url}/payments/1", data={**form, "action": "deny"}, timeout=10)
             session.request(secret[:20], f"{server.base_url}/me", timeout=10)
-            session.get(
-                f"{server.base_url}/me", headers={"Upgrade": "websocket", "Connection": "upgrade", **bearer}, timeout=10
-            )
-    raw(server, token)
+            upgrade = {"Upgrade": "websocket", "Connection": "upgrade", **bearer}
+            session.get(f"{server.base_url}/me", headers=upgrade, timeout=10)
+    raw(server, both[0])
     secrets = [code, app.client_secret, *both]
     return [*secrets, *(one[name] for one in (tokens, renewed) for name in ("access_token", "refresh_token"))]
 
@@ -121,19 +109,14 @@ def raw(server: SandboxServer, token: str) -> None:
 @pytest.mark.parametrize(
     ("debug", "faults"), [(False, ""), (True, "500:0.1,cut:0.1,lost:0.1,reset:0.1,garbage:0.1,next-repeats:0.1")]
 )
-def test_no_record_holds_a_token(
-    records: Records, monkeypatch: pytest.MonkeyPatch, faults: str, *, debug: bool
-) -> None:
-    """With the root logger at level 1 and every logger enabled, no record of the service holds a token or secret.
-
-    In debug mode, asyncio logs every callback that it runs, with its arguments.
-    """
-    if debug:
+def test_no_record_holds_a_token(records, monkeypatch, faults: str, *, debug: bool) -> None:
+    """With the root logger at level 1 and every logger enabled, no record of the service holds a token or secret."""
+    if debug:  # asyncio logs every callback that it runs, with its arguments
         monkeypatch.setenv("PYTHONASYNCIODEBUG", "1")
-        monkeypatch.setattr(
-            asyncio.BaseEventLoop, "slow_callback_duration", property(lambda _loop: 0.0, lambda *_: None), raising=False
-        )
+        never_slow = property(lambda _loop: 0.0, lambda *_: None)
+        monkeypatch.setattr(asyncio.BaseEventLoop, "slow_callback_duration", never_slow, raising=False)
     with SandboxServer(people=3, years=1) as server:
+        logging.getLogger("uvicorn.access").addHandler(records)  # the server's start has removed all others
         secrets = use(server)
         server.faults = faults
         for _ in range(20):
@@ -146,25 +129,24 @@ def test_no_record_holds_a_token(
             assert not [text for text in records.texts if form in text]
 
 
-def test_a_handshake_is_an_ordinary_request(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_handshake_is_an_ordinary_request(caplog) -> None:
     """There are no websockets: a request to upgrade passes the same checks and has the same answer as any other."""
-    upgrade = {
-        "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "eA==",
-    }  # fmt: skip
+    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
     with SandboxServer(people=3, years=1) as server:
         address, query = f"{server.base_url}/me", {"access_token": server.token(server.viewer)}
-        answers = [requests.get(address, params=query, headers=headers, timeout=10) for headers in ({}, upgrade)]
-        assert [one.status_code for one in answers] == [200, 200]
-        assert answers[0].content == answers[1].content
-        assert requests.get(address, headers={**upgrade, "Host": "example.net"}, timeout=10).status_code == 400
-        assert len(server.requests) == 3
+        plain, upgraded, elsewhere = (
+            requests.get(address, params=query, headers=headers, timeout=10)
+            for headers in ({}, upgrade, upgrade | {"Host": "example.net"})
+        )
+        assert (plain.status_code, elsewhere.status_code, len(server.requests)) == (200, 400, 3)
+        assert (upgraded.status_code, upgraded.content) == (200, plain.content)
     assert [record for record in caplog.records if record.name.startswith("uvicorn")] == []
 
 
-def test_a_process_that_debugs_its_http(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_process_that_debugs_its_http(monkeypatch, capfd) -> None:
     """The played browser prints no token where every connection of the process prints what goes over it."""
     monkeypatch.setattr(http.client.HTTPConnection, "debuglevel", 1)
     with SandboxServer(people=3, years=1) as server:
         landed = server.sign_in(server.authorize_url(), server.viewer)
-    assert parse_qs(urlsplit(landed).query)["access_token"]
+    assert "?access_token=" in landed
     assert capfd.readouterr() == ("", "")

@@ -10,24 +10,16 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
+from sandbox.oauth import consent
 
 from p2p_analytics.sandbox import SandboxServer, SettingError
-from p2p_analytics.sandbox.runtime import readers_writer_lock
-from p2p_analytics.sandbox.town import build as town
-from p2p_analytics.sandbox.town.plan import Plan
+from p2p_analytics.sandbox.faults.settings import Timing
 from support.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    Asking = Callable[..., Any]
 
 # Resets to two towns in turn until it is killed, and prints the seed after each reset.
 RESETTER = """
@@ -50,55 +42,41 @@ def content(server: SandboxServer) -> list[str]:
 
 def use(server: SandboxServer) -> None:
     """Leave traces in every part of the town."""
-    ana, ben = (one.username for one in server.people[:2])
-    server.deposit(ana, 5_000)
-    server.link_bank(ben)
-    server.verify(ben, verified=False)
-    token = server.token(ana, "make_payments")
-    for target in ({"user_id": server.people[1].user_id}, {"email": "nobody@example.net"}):
+    ana, ben = server.people[:2]
+    server.deposit(ana.username, 5_000)
+    server.link_bank(ben.username)
+    server.verify(ben.username, verified=False)
+    token = server.token(ana.username, "make_payments")
+    for target in ({"user_id": ben.user_id}, {"email": "nobody@example.net"}):
         fields = {"access_token": token, "amount": "0.10", "note": "trace", **target}
         assert requests.post(f"{server.base_url}/payments", data=fields, timeout=5).status_code == 200
     server.advance(days=40)
-    app = server.register_application(ana, name="Mine", redirect_url="http://127.0.0.1/callback")
-    server.sign_in(server.authorize_url(client_id=app.client_id, response_type="code"), ana)
+    app = server.register_application(ana.username, name="Mine", redirect_url="http://127.0.0.1/callback")
+    consent(server, ana.username, app, kind="code")
 
 
-def test_reset_restores_the_first_start(ask: Asking) -> None:
-    """After a reset the database equals that of a new sandbox to the byte, and the clock is back at the start."""
-    with SandboxServer(people=5, years=1) as fresh, SandboxServer(people=5, years=1) as own:
-        start = content(fresh)
+def test_reset_restores_the_first_start_of_a_seed(tmp_path) -> None:
+    """After a reset the file equals that of a new sandbox of the seed to the byte; clock and log start over."""
+    path, size = tmp_path / "town.sqlite", {"people": 5, "years": 1}
+    with SandboxServer(7, **size) as seven, SandboxServer(8, **size) as eight, SandboxServer(7, db=path, **size) as own:
+        start = content(seven)
         use(own)
         assert content(own) != start
         own.reset()
-        assert content(own) == start
-        assert own.now == fresh.now
-        assert own.requests == []
-        assert ask(on=own).list_payments() == ask(on=fresh).list_payments()
-
-
-def test_reset_with_another_seed(tmp_path: Path) -> None:
-    """A reset with a seed builds the town of that seed, stores it in the file, and its ledger is append-only."""
-    path = tmp_path / "town.sqlite"
-    with SandboxServer(8, people=5, years=1) as eight, SandboxServer(7, people=5, years=1, db=path) as own:
-        use(own)
+        assert (content(own), own.now, own.requests) == (start, seven.now, [])
         own.reset(seed=8)
-        assert content(own) == content(eight)
-        assert own.seed == 8
+        assert (content(own), own.seed) == (content(eight), 8)
         use(own)
         assert own.audit() == []
-        for statement in (
-            "UPDATE entries SET cents = 1", "DELETE FROM entries",
-            "INSERT OR REPLACE INTO entries SELECT * FROM entries LIMIT 1",
-        ):  # fmt: skip
-            with pytest.raises(sqlite3.IntegrityError, match="entries are never"), own.store.writing() as connection:
-                connection.execute(statement)
-    with SandboxServer(8, people=5, years=1, db=path) as again:
+        with pytest.raises(sqlite3.IntegrityError, match="entries are never"):
+            own.store.write("DELETE FROM entries", ())
+    with SandboxServer(8, db=path, **size) as again:
         assert again.state()["counts"]["applications"] == 2
-    with pytest.raises(SettingError, match="another town"), SandboxServer(7, people=5, years=1, db=path):
-        pass
+    with pytest.raises(SettingError, match="another town"):
+        SandboxServer(7, db=path, **size).start()
 
 
-def test_tokens_applications_and_sessions_end(ask: Asking, open_tab: Callable[..., Any]) -> None:
+def test_tokens_applications_and_sessions_end(ask, open_tab) -> None:
     """Old tokens, applications and sign-ins are invalid after a reset; the demo application works at once."""
     with SandboxServer(people=3, years=1) as own:
         old, tab = own.token(own.viewer), open_tab(own)
@@ -109,12 +87,11 @@ def test_tokens_applications_and_sessions_end(ask: Asking, open_tab: Callable[..
         assert ask(on=own, token=old).get_refusal("/me") == (401, "261")
         assert requests.get(own.authorize_url(client_id=app.client_id), timeout=5).json()["error"]["code"] == "250"
         assert tab.open("/account/developer").status_code == 303
-        back = own.sign_in(own.authorize_url(), own.viewer)
-        token = parse_qs(urlsplit(back).query)["access_token"][0]
+        token = own.sign_in(own.authorize_url(), own.viewer).partition("access_token=")[2]
         assert ask(on=own, token=token).get("/me").status_code == 200
 
 
-def test_settings_stay_and_counters_restart(ask: Asking) -> None:
+def test_settings_stay_and_counters_restart(ask) -> None:
     """Latency, faults and rate limit keep their settings; the script and the counts start over."""
     settings = {"latency": 0.001, "faults": "503 ok", "rate_limit": (1, 600)}
     with SandboxServer(people=3, years=1, **settings) as own:
@@ -125,31 +102,27 @@ def test_settings_stay_and_counters_restart(ask: Asking) -> None:
         assert (own.latency, own.faults, own.rate_limit) == (0.001, "503 ok", (1, 600))
 
 
-@pytest.mark.parametrize("part", ["town.plan.town.build", "storage.ledger.open_books", "server._open_oauth_store"])
-def test_a_failed_reset_keeps_the_old_town(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
-    """If the new town cannot be built or stored completely, the old one stays complete and is served."""
-
-    def impossible(*_: object, **__: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
+@pytest.mark.parametrize("table", ["users", "entries", "oauth_applications"])
+def test_a_failed_reset_keeps_the_old_town(ask, table: str) -> None:
+    """If the new town cannot be stored completely, the old one stays complete and is served."""
     with SandboxServer(people=3, years=1) as own:
         use(own)
         before = content(own)
-        monkeypatch.setattr(f"p2p_analytics.sandbox.{part}", impossible)
-        with pytest.raises(sqlite3.OperationalError, match="full"):
+        with own.store.writing() as connection:
+            connection.set_authorizer(lambda *step: step[:2] == (sqlite3.SQLITE_INSERT, table))
+        with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
             own.reset(8)
-        assert content(own) == before
-        assert own.seed == 7
-        token = own.token(own.viewer)
-        assert requests.get(f"{own.base_url}/me", params={"access_token": token}, timeout=5).status_code == 200
+        with pytest.raises(SettingError, match="seed"):
+            own.reset(-1)
+        assert (content(own), own.seed) == (before, 7)
+        assert ask(on=own).get("/me").status_code == 200
     with pytest.raises(SettingError, match="not running"):
         own.reset()
 
 
-def test_a_reset_that_gives_up_lets_requests_in(ask: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reset_that_gives_up_lets_requests_in(ask) -> None:
     """A reset that is blocked by the event loop or by a long request raises an error, and requests work afterwards."""
-    monkeypatch.setattr(readers_writer_lock, "_LONGEST_WAIT", 0.05)
-    with SandboxServer(people=3, years=1) as own, ThreadPoolExecutor(1) as pool:
+    with SandboxServer(people=3, years=1, timing=Timing(reset=0.2)) as own, ThreadPoolExecutor(1) as pool:
         moved = threading.Event()
         own._loop.call_soon_threadsafe(moved.wait, 10)
         with pytest.raises(SettingError, match="busy"):
@@ -164,30 +137,17 @@ def test_a_reset_that_gives_up_lets_requests_in(ask: Asking, monkeypatch: pytest
                 own.reset()
             assert me.get("/me").status_code == 200
         assert posting.result(5).status_code == 200
-        monkeypatch.undo()
         own.reset()
         assert me.get("/me").status_code == 401
 
 
-def test_a_reset_during_the_stop_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the sandbox stops while the new town is built, nothing is changed and the error has one sentence."""
-    built, stopped = threading.Event(), threading.Event()
-
-    def build(plan: Plan) -> object:
-        built.set()
-        stopped.wait(10)
-        return town.build(plan.seed, people=3, years=1)
-
-    with ThreadPoolExecutor(1) as pool:
-        with SandboxServer(people=3, years=1) as own:
-            monkeypatch.setattr(Plan, "build", build)
-            resetting = pool.submit(own.reset)
-            built.wait(10)
-        stopped.set()
-        with pytest.raises(
-            SettingError, match=r"^The sandbox is stopping or busy, so nothing was changed; try again\.$"
-        ):
-            resetting.result(10)
+def test_a_reset_during_the_stop_is_refused() -> None:
+    """If the sandbox has stopped while the new town was built, nothing is changed and the error has one sentence."""
+    with SandboxServer(people=3, years=1) as own:
+        lock, loop = own._middleware.lock, own._loop
+    message = r"^The sandbox is stopping or busy, so nothing was changed; try again\.$"
+    with pytest.raises(SettingError, match=message), lock.exclusive(loop):
+        pass
 
 
 def while_resetting(server: SandboxServer, *works: Callable[[], None], until: Callable[[], bool]) -> None:
@@ -212,7 +172,7 @@ def while_resetting(server: SandboxServer, *works: Callable[[], None], until: Ca
             one.result(20)
 
 
-def test_requests_during_resets_see_one_town(ask: Asking) -> None:
+def test_requests_during_resets_see_one_town(ask) -> None:
     """Each page, write and state during resets is of one whole town; a token of the other town is unknown."""
     with SandboxServer(8, people=6, years=1) as eight, SandboxServer(7, people=6, years=1) as own:
         right = {one.seed: ask(on=one).get("/payments").json()["data"] for one in (own, eight)}
@@ -247,7 +207,7 @@ def test_requests_during_resets_see_one_town(ask: Asking) -> None:
 
 
 @pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=pytest.mark.soak)])
-def test_no_half_town_after_a_kill(tmp_path: Path, rounds: int) -> None:
+def test_no_half_town_after_a_kill(tmp_path, rounds: int) -> None:
     """If the process is killed during a reset, the file holds one of the two towns completely."""
     path = tmp_path / "town.sqlite"
     whole = {}
@@ -258,9 +218,7 @@ def test_no_half_town_after_a_kill(tmp_path: Path, rounds: int) -> None:
     seed = 7
     for _ in range(rounds):
         with subprocess.Popen(  # noqa: S603 - our own code
-            [sys.executable, "-c", RESETTER, str(path), str(seed)],
-            stdout=subprocess.PIPE,
-            text=True,
+            [sys.executable, "-c", RESETTER, str(path), str(seed)], stdout=subprocess.PIPE, text=True
         ) as process:
             for _ in range(rng.randrange(1, 6)):
                 assert process.stdout.readline()

@@ -6,7 +6,6 @@ import contextlib
 import ipaddress
 from collections.abc import Iterator
 
-from starlette import types
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -44,18 +43,15 @@ class Authenticator:
             raise
 
     def count_address(self, request: Request) -> None:
-        """Count the request for its client address."""
-        self._request_settings.limit.count_request(_peer(request.scope))
+        """Count the request for its client address; all addresses of this machine are one.
 
-
-def _peer(scope: types.Scope) -> str | None:
-    """Return the client address; all addresses of this machine are one.
-
-    A client that reaches a loopback address is on this machine, even if its socket is bound to another address.
-    """
-    for end in (scope.get("client"), scope.get("server")):
-        with contextlib.suppress(ValueError):  # a name is no address
-            address = ipaddress.ip_address(end[0] if end else "")
-            if (getattr(address, "ipv4_mapped", None) or address).is_loopback:
-                return "localhost"
-    return scope["client"][0] if scope.get("client") else None
+        A client that reaches a loopback address is on this machine, even if its socket is bound to another address.
+        """
+        client, server = request.scope.get("client"), request.scope.get("server")
+        peer = client[0] if client else None
+        for end in (client, server):
+            with contextlib.suppress(ValueError):  # a name is not an address
+                address = ipaddress.ip_address(end[0] if end else "")
+                if (getattr(address, "ipv4_mapped", None) or address).is_loopback:
+                    peer = "localhost"
+        self._request_settings.limit.count_request(peer)

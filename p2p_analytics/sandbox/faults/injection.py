@@ -19,7 +19,6 @@ from p2p_analytics.sandbox.errors import InvalidParameterError, RateLimitError, 
 from p2p_analytics.sandbox.faults.specification import Kind
 from p2p_analytics.vocabulary import PAYMENTS
 
-DRIP_SECONDS: Final = 0.05
 # The server's protocol puts the transport of a connection into the ASGI scope under this name.
 TRANSPORT_EXTENSION: Final = "p2p_analytics.sandbox.transport"
 _NO_LINGER: Final = struct.pack("ii", 1, 0)  # a close then sends an RST
@@ -72,6 +71,7 @@ async def apply_fault(  # noqa: PLR0913 - three of them are ASGI's
     send: Send,
     *,
     address: str,
+    drip_seconds: float,
     run_application: Callable[[], Awaitable[list[Message]]],
 ) -> None:
     """Answer a request with a fault.
@@ -80,6 +80,8 @@ async def apply_fault(  # noqa: PLR0913 - three of them are ASGI's
     ----------
     address : str
         Absolute URL of the request, without the token.
+    drip_seconds : float
+        Seconds between two bytes of the fault ``drip``.
     run_application : callable
         Processes the request and returns the messages of its response. Faults from ``lost`` on call it first.
 
@@ -121,7 +123,7 @@ async def apply_fault(  # noqa: PLR0913 - three of them are ASGI's
         for place in range(len(body)):
             await send({"type": "http.response.body", "body": body[place : place + 1], "more_body": True})
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(_wait_for_disconnect(receive), DRIP_SECONDS)
+                await asyncio.wait_for(_wait_for_disconnect(receive), drip_seconds)
                 return
         await send({"type": "http.response.body"})
     else:

@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.faults.rate_limit import Rate, RateLimit
 from p2p_analytics.sandbox.faults.specification import Faults
 
 _LONGEST_LATENCY: Final = 60  # longer than the timeout of any client
+
+
+class Timing(NamedTuple):
+    """Seconds that a running sandbox does not change; tests make them short or long.
+
+    Attributes
+    ----------
+    request : float
+        From a connection, or the first byte of a request, to the last byte of the request.
+    drip : float
+        Between two bytes of the fault `drip`.
+    reset : float
+        The longest that a reset waits for requests to end.
+    """
+
+    request: float = 10.0
+    drip: float = 0.05
+    reset: float = 30.0
 
 
 class RequestSettings:
@@ -22,7 +40,7 @@ class RequestSettings:
         A value is invalid; the previous one is kept.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is one setting
         self,
         *,
         latency: float = 0.0,
@@ -30,8 +48,10 @@ class RequestSettings:
         rate_limit: tuple[int, float] | None = None,
         seed: int = 0,
         monotonic: Callable[[], float] = time.monotonic,
+        timing: Timing = Timing(),  # noqa: B008 - immutable
     ) -> None:
-        self._monotonic = monotonic
+        self.monotonic = monotonic
+        self.timing = timing
         self._seed = seed
         self.latency = latency
         self.set_faults(faults)
@@ -54,7 +74,7 @@ class RequestSettings:
 
     def set_rate_limit(self, rate: tuple[int, float] | Rate | None) -> None:
         """Replace the rate limit, with all counts at zero."""
-        self.limit = RateLimit(rate, self._monotonic)
+        self.limit = RateLimit(rate, self.monotonic)
 
     def restart(self, seed: int) -> None:
         """Restart the script and the random faults, and set all counts to zero; the settings stay."""

@@ -34,7 +34,7 @@ class RequestMiddleware:
     base_url : str
         The address of the service.
     request_settings : RequestSettings
-        Latency and faults.
+        Latency, faults and timing.
     request_log : RequestLog
         Receives method and path with query, tokens removed, of each request to the service, not of its pages.
     dialect : Dialect
@@ -58,7 +58,7 @@ class RequestMiddleware:
         dialect: Dialect,
     ) -> None:
         self.app = app
-        self.lock = ReadersWriterLock()
+        self.lock = ReadersWriterLock(request_settings.timing.reset)
         address = urlsplit(base_url)
         self._origin, self._prefix = f"{address.scheme}://{address.netloc}", address.path
         self._request_settings = request_settings
@@ -107,7 +107,10 @@ class RequestMiddleware:
 
         if kind is not Kind.OK:
             address = self._origin + _without_token(scope)
-            await apply_fault(kind, scope, receive, send, address=address, run_application=run_application)
+            drip_seconds = self._request_settings.timing.drip
+            await apply_fault(
+                kind, scope, receive, send, address=address, drip_seconds=drip_seconds, run_application=run_application
+            )
             return
         try:
             await run_application()

@@ -16,14 +16,16 @@ _UNFINISHED: Final = (h11.IDLE, h11.SEND_BODY)
 class Protocol(H11Protocol):
     """Uvicorn's protocol with a time limit for whole requests, and with the transport in the ASGI scope.
 
-    Attributes
+    Parameters
     ----------
-    patience : float
+    request_seconds : float
         Seconds from the connection, or from the first byte of a request, to the last byte of the request.
     """
 
-    patience: float = 10.0
-    _limit: asyncio.TimerHandle | None = None
+    def __init__(self, *given: Any, request_seconds: float, **named: Any) -> None:  # noqa: ANN401 - of the base class
+        super().__init__(*given, **named)
+        self._request_seconds = request_seconds
+        self._limit: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as the base class
         """Put the transport into the scope of each request, and start the time limit."""
@@ -57,7 +59,7 @@ class Protocol(H11Protocol):
         if self.conn.their_state not in _UNFINISHED:
             self._stop_limit()
         elif self._limit is None:
-            self._limit = self.loop.call_later(self.patience, self.transport.abort)
+            self._limit = self.loop.call_later(self._request_seconds, self.transport.abort)
 
     def _stop_limit(self) -> None:
         if self._limit is not None:

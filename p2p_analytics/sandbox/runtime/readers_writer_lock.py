@@ -11,14 +11,20 @@ from typing import Final
 
 from p2p_analytics.sandbox.errors import SettingError
 
-_LONGEST_WAIT: Final = 30.0
 _BUSY: Final = "The sandbox is stopping or busy, so nothing was changed; try again."
 
 
 class ReadersWriterLock:
-    """Lock between readers, which are coroutines of one event loop, and writers, which are other threads."""
+    """Lock between readers, which are coroutines of one event loop, and writers, which are other threads.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    longest_wait : float
+        Seconds that a writer waits for the readers.
+    """
+
+    def __init__(self, longest_wait: float) -> None:
+        self._longest_wait = longest_wait
         self._readers = 0
         self._writers = 0  # the writer that holds the lock, and writers that gave up but are not cancelled yet
         self._no_readers = asyncio.Event()
@@ -56,7 +62,7 @@ class ReadersWriterLock:
             acquired: Future[None] = Future()
             holding = asyncio.run_coroutine_threadsafe(self._hold(acquired), loop)
             try:
-                acquired.result(_LONGEST_WAIT)
+                acquired.result(self._longest_wait)
             except (TimeoutError, CancelledError):
                 holding.cancel()
                 raise SettingError(_BUSY) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import socket
 import threading
@@ -17,7 +18,6 @@ from starlette.types import ASGIApp
 from p2p_analytics.errors import describe_os_error
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.runtime.protocol import Protocol
-from p2p_analytics.vocabulary import TOKEN_PARAMETER
 
 HOST: Final = "127.0.0.1"
 _THREAD: Final = "p2p-sandbox"
@@ -43,26 +43,30 @@ def listen(port: int) -> Iterator[socket.socket]:
 
 
 @contextlib.contextmanager
-def run_server(application: ASGIApp, listener: socket.socket) -> Iterator[asyncio.AbstractEventLoop]:
-    """Serve in a daemon thread until the end of the block; yield its event loop when requests are accepted."""
-    # No access log, because its lines contain the token. The process's own log configuration is not replaced; as it may
-    # have a handler on that logger, a filter drops the lines there too.
+def run_server(
+    application: ASGIApp, listener: socket.socket, request_seconds: float
+) -> Iterator[asyncio.AbstractEventLoop]:
+    """Serve in a daemon thread until the end of the block; yield its event loop when requests are accepted.
+
+    A connection that delivers no whole request within `request_seconds` is closed.
+    """
     config = uvicorn.Config(
         application,
-        http=Protocol,  # on h11, which bounds the size of headers
+        # On h11, which bounds the size of headers.
+        http=functools.partial(Protocol, request_seconds=request_seconds),  # type: ignore[arg-type] # it is only called
         ws="none",  # not used, and the library logs the headers of a handshake
         proxy_headers=False,  # otherwise clients could choose the address that they are counted by
-        access_log=False,
+        access_log=False,  # its lines contain the token
         log_config=None,
         lifespan="off",
         server_header=False,
         timeout_graceful_shutdown=2,
     )
-    logging.getLogger("uvicorn.access").addFilter(_holds_no_token)
     logging.getLogger("uvicorn.error").addFilter(_is_relevant)
-    # At level TRACE the first logs query and headers of each request, the second parts of its body.
-    for name in ("uvicorn.asgi", "python_multipart.multipart"):
-        logging.getLogger(name).addFilter(_is_not_ours)
+    # The process's own log configuration is not replaced, and may have a handler on the access log. At level TRACE the
+    # others log query and headers of each request, and parts of its body. All of these can contain a token.
+    for name in ("uvicorn.access", "uvicorn.asgi", "python_multipart.multipart"):
+        logging.getLogger(name).addFilter(_is_of_another_thread)
     server = uvicorn.Server(config)
     loop = asyncio.new_event_loop()
 
@@ -90,16 +94,11 @@ def _is_relevant(record: logging.LogRecord) -> bool:
 
     Cancelling requests is the purpose of a stop, and an upgrade request is answered like any other.
     """
-    if record.threadName != _THREAD:
+    if _is_of_another_thread(record):
         return True
     cut = record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
     return not cut and not str(record.msg).startswith(("Cancel ", "Unsupported upgrade", "No supported WebSocket"))
 
 
-def _is_not_ours(record: logging.LogRecord) -> bool:
-    """Drop records of a sandbox's thread, which may contain a token; the response reports the problem."""
+def _is_of_another_thread(record: logging.LogRecord) -> bool:
     return record.threadName != _THREAD
-
-
-def _holds_no_token(record: logging.LogRecord) -> bool:
-    return TOKEN_PARAMETER not in record.getMessage()

@@ -35,30 +35,29 @@ _SOURCE_TYPES: Final = {BALANCE: "balance", BANK: "bank", DEBIT_CARD: "card"}
 
 def write_json(statement: Statement) -> str:
     """Return the text of a JSON history."""
+    rows = []
+    for line in statement.lines:
+        kind, part = (_OTHERS[line.type], None) if line.type in _OTHERS else _build_part(line, statement)
+        row = {
+            "type": kind,
+            "id": str(line.line_id),
+            "datetime_created": format_instant(line.when_us),
+            "note": line.note,
+            "amount": _units(abs(line.cents) if part is not None else line.cents),
+            "funding_source": _source(line.funding_source),
+            **dict.fromkeys(_PARTS),
+        }
+        rows.append(row if part is None else row | {kind: part})
     body = {
         "data": {
             "start_balance": _units(statement.opening_cents),
             "end_balance": _units(statement.closing_cents),
             "statement_period_fees": _units(statement.period_fee_cents),
             "year_to_date_fees": _units(statement.year_fee_cents),
-            "transactions": [_build_row(line, statement) for line in statement.lines],
+            "transactions": rows,
         }
     }
     return json.dumps(body, ensure_ascii=False)
-
-
-def _build_row(line: Line, statement: Statement) -> _Json:
-    kind, part = (_OTHERS[line.type], None) if line.type in _OTHERS else _build_part(line, statement)
-    return {
-        "type": kind,
-        "id": str(line.line_id),
-        "datetime_created": format_instant(line.when_us),
-        "note": line.note,
-        "amount": _units(abs(line.cents) if part is not None else line.cents),
-        "funding_source": _source(line.funding_source),
-        **dict.fromkeys(_PARTS),
-        **({kind: part} if part is not None else {}),
-    }
 
 
 def _build_part(line: Line, statement: Statement) -> tuple[str, _Json]:

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import Any
 
 import pytest
 import requests
 
 from support.servers import sandbox_fixture
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from p2p_analytics.sandbox import SandboxServer
-
-    Asking = Callable[..., Any]
-
 HEADER = {"X-Sandbox-Control": "1"}
 GETS, POSTS = ("state", "requests"), ("advance", "deposit", "faults", "latency", "rate-limit", "reset")
-
 
 own = sandbox_fixture(people=3, years=1)
 
 
 @pytest.fixture
-def control(own: SandboxServer) -> Callable[..., requests.Response]:
+def control(own) -> Callable[..., requests.Response]:
     """Return a caller of control routes that sends `fields` as JSON."""
     origin = own.base_url.removesuffix("/v1")
 
@@ -37,22 +31,27 @@ def control(own: SandboxServer) -> Callable[..., requests.Response]:
     return call
 
 
-def test_state(own: SandboxServer, control: Callable[..., requests.Response]) -> None:
-    """The state has town, clock, settings, counts and the audit; over HTTP it equals `state` in Python."""
+def test_state(own, control) -> None:
+    """Town, clock, settings, counts and the findings of the audit; over HTTP they equal `state` in Python."""
     own.reset()
     state = control("GET", "state").json()
     assert state == own.state()
     assert state["town"] == {"seed": 7, "people": 3, "years": 1}
     assert (state["viewer"], state["now"]) == ("maya-lindqvist", "2025-06-30T18:00:00+00:00")
-    assert (state["dialect"], state["latency"], state["faults"], state["rate_limit"]) == ("documented", 0, "", None)
+    settings = {"dialect": "documented", "latency": 0, "faults": "", "rate_limit": None, "strict_redirect": False}
+    assert {name: state[name] for name in settings} == settings
     assert state["audit"] == []
     query = "SELECT (SELECT count(*) FROM users), (SELECT count(*) FROM payments), (SELECT count(*) FROM entries)"
     counted = own.store.connection.execute(query).fetchone()
     assert tuple(state["counts"][name] for name in ("users", "payments", "ledger_entries")) == counted
     assert (state["counts"]["applications"], state["counts"]["tokens"], state["counts"]["requests"]) == (1, 0, 0)
+    own.store.write("UPDATE users SET balance_cents = balance_cents + 1 WHERE username = ?", (own.viewer,))
+    (sentence,) = control("GET", "state").json()["audit"]
+    assert "their entries sum to" in sentence
+    own.reset()
 
 
-def test_head_of_the_reading_routes(control: Callable[..., requests.Response]) -> None:
+def test_head_of_the_reading_routes(control) -> None:
     """HEAD requires the header as GET does, and returns the status and headers of GET without a body."""
     for name in GETS:
         answer = control("HEAD", name)
@@ -61,16 +60,7 @@ def test_head_of_the_reading_routes(control: Callable[..., requests.Response]) -
         assert control("HEAD", name, headers={}).status_code == 403
 
 
-def test_the_state_has_the_findings_of_the_audit(control: Callable[..., requests.Response], own: SandboxServer) -> None:
-    """If a balance was changed outside the ledger, the state has the audit's sentence."""
-    with own.store.writing() as connection:
-        connection.execute("UPDATE users SET balance_cents = balance_cents + 1 WHERE username = ?", (own.viewer,))
-    (sentence,) = control("GET", "state").json()["audit"]
-    assert "their entries sum to" in sentence
-    own.reset()
-
-
-def test_requests(ask: Asking, own: SandboxServer, control: Callable[..., requests.Response]) -> None:
+def test_requests(ask, own, control) -> None:
     """The newest requests to the service, in order and without tokens; control requests are not listed."""
     own.reset()
     me = ask(on=own)
@@ -79,22 +69,19 @@ def test_requests(ask: Asking, own: SandboxServer, control: Callable[..., reques
     listed = control("GET", "requests")
     expected = [{"method": "GET", "path": "/v1/payments?limit=1"}, {"method": "GET", "path": "/v1/me"}]
     assert listed.json() == {"requests": expected}
-    assert len(own.requests) == 2
 
 
-def test_advance_and_deposit(ask: Asking, own: SandboxServer, control: Callable[..., requests.Response]) -> None:
+def test_advance_and_deposit(ask, own, control) -> None:
     """The clock moves forward by days and hours; cents are added to the balance of the given user."""
     before, me = own.now, ask(own.viewer, "access_profile", "access_balance", on=own)
     state = control("POST", "advance", {"days": 1, "hours": 1.5}).json()
-    assert own.now == before + timedelta(days=1, minutes=90)
-    assert state["now"] == own.now.isoformat()
+    assert state["now"] == own.now.isoformat() == (before + timedelta(days=1, minutes=90)).isoformat()
     balance = me.get_balance()
-    assert control("POST", "deposit", {"user": own.viewer, "cents": 1_234}).status_code == 200
-    assert int((me.get_balance() - balance) * 100) == 1_234
-    assert own.audit() == []
+    assert control("POST", "deposit", {"user": own.viewer, "cents": 1_234}).json()["audit"] == []
+    assert me.get_balance() - balance == Decimal("12.34")
 
 
-def test_settings(own: SandboxServer, control: Callable[..., requests.Response]) -> None:
+def test_settings(own, control) -> None:
     """Faults, latency and rate limit can be set and removed, and never apply to control routes."""
     for name, fields, state, none in (
         ("faults", {"faults": "ok 503"}, {"faults": "ok 503", "faults_to_come": ["ok", "503"]}, {"faults": ""}),
@@ -102,15 +89,14 @@ def test_settings(own: SandboxServer, control: Callable[..., requests.Response])
         ("latency", {"seconds": 60}, {"latency": 60}, {"seconds": 0}),
         ("rate-limit", {"requests": 1, "seconds": 9}, {"rate_limit": {"requests": 1, "seconds": 9}}, {}),
     ):
-        answer = control("POST", name, fields)
-        assert answer.status_code == 200, answer.text
-        assert {key: answer.json()[key] for key in state} == state
+        answer = control("POST", name, fields).json()
+        assert {key: answer[key] for key in state} == state
         assert [control("GET", "state").status_code for _ in range(3)] == [200] * 3
         assert control("POST", name, none).status_code == 200
     assert (own.faults, own.latency, own.rate_limit) == ("", 0, None)
 
 
-def test_reset(ask: Asking, own: SandboxServer, control: Callable[..., requests.Response]) -> None:
+def test_reset(ask, own, control) -> None:
     """A reset builds the same town or that of another seed; the body is optional, and old tokens are refused."""
     old = own.token(own.viewer)
     assert control("POST", "reset", {"seed": 8}).json()["town"]["seed"] == own.seed == 8
@@ -120,9 +106,7 @@ def test_reset(ask: Asking, own: SandboxServer, control: Callable[..., requests.
 
 
 @pytest.mark.parametrize("name", GETS + POSTS)
-def test_requests_without_the_header_are_refused(
-    own: SandboxServer, control: Callable[..., requests.Response], refusal: Any, name: str
-) -> None:
+def test_requests_without_the_header_are_refused(own, control, refusal, name: str) -> None:
     """Without the header every request, also a form that a page could send, is 403 and changes nothing."""
     before = own.state()
     form = {"data": {"seed": "8", "days": "1", "faults": "500:1"}}
@@ -133,7 +117,7 @@ def test_requests_without_the_header_are_refused(
     assert own.state() == before
 
 
-def test_cors_preflights_are_refused(control: Callable[..., requests.Response]) -> None:
+def test_cors_preflights_are_refused(control) -> None:
     """No response to a preflight, or to a request with an Origin, has a CORS header."""
     for name in GETS + POSTS:
         asks = {
@@ -147,14 +131,7 @@ def test_cors_preflights_are_refused(control: Callable[..., requests.Response]) 
             assert (answer.status_code == 405) == (method == "OPTIONS")
 
 
-def test_another_host_is_refused(control: Callable[..., requests.Response], refusal: Any) -> None:
-    """A host name that was rebound to this machine is refused, even with the header."""
-    assert refusal(control("GET", "state", headers={**HEADER, "Host": "elsewhere.invalid"})) == (400, "400")
-
-
-def test_invalid_bodies_are_refused(
-    own: SandboxServer, control: Callable[..., requests.Response], refusal: Any
-) -> None:
+def test_invalid_bodies_are_refused(own, control, refusal) -> None:
     """Bodies that are not JSON, or have invalid fields, are refused with one sentence and change nothing."""
     before = own.state()
     for name, bodies in {
@@ -162,6 +139,7 @@ def test_invalid_bodies_are_refused(
         "deposit": (
             {"user": "nobody-at-all", "cents": 1}, {"user": "\ud800", "cents": 1}, {"user": "9" * 5_000, "cents": 1},
             {"user": own.viewer}, {"user": own.viewer, "cents": 1.5}, {"user": own.viewer, "cents": -(10**9)},
+            {"user": own.viewer, "cents": 10**13},
         ),
         "faults": ({"faults": "earthquake"}, {}),
         "latency": ({"seconds": 61},),
@@ -181,7 +159,7 @@ def test_invalid_bodies_are_refused(
     assert own.state() == before
 
 
-def test_responses_have_no_secret(own: SandboxServer, control: Callable[..., requests.Response]) -> None:
+def test_responses_have_no_secret(own, control) -> None:
     """No response of a control route has a token or a secret that was issued before, also if it was sent to it."""
     app = own.register_application(own.viewer, name="Mine", redirect_url="http://127.0.0.1/callback")
     secrets = [own.token(own.viewer), app.client_secret]
@@ -193,8 +171,3 @@ def test_responses_have_no_secret(own: SandboxServer, control: Callable[..., req
         told.append(control("POST", "deposit", {"user": secret, "cents": 1}).text)
     assert [json.loads(text)["error"]["code"] for text in told[2:]] == ["400"] * 6
     assert [secret for secret in secrets if secret[:25] in "".join(told)] == []
-
-
-def test_unknown_control_routes(control: Callable[..., requests.Response], refusal: Any) -> None:
-    """Unknown paths below the prefix are not found, and require no header."""
-    assert refusal(control("GET", "nothing", headers={})) == (404, "283")

@@ -7,18 +7,12 @@ import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from p2p_analytics.sandbox import SandboxServer
 from support.servers import sandbox_fixture
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from p2p_analytics.sandbox import SandboxServer
-
-    Asking = Callable[..., Any]
 
 ROUNDS = [25, pytest.param(1_000, marks=pytest.mark.soak)]
 SCOPES = ("make_payments", "access_balance", "access_profile")
@@ -38,32 +32,26 @@ def at_once(pool: ThreadPoolExecutor, *calls: Any) -> list[Any]:
     return [future.result(30) for future in [pool.submit(run, call) for call in calls]]
 
 
-def balances(town: SandboxServer) -> tuple[int, int]:
-    """Return the balances of maya and sam in cents."""
+def _balances(town: SandboxServer) -> tuple[int, int]:
     return tuple(town.store.person_named(user).balance_cents for user in (MAYA, SAM))
 
 
-def id_of(town: SandboxServer, user: str) -> str:
-    """Return the id of a user."""
-    return next(one.user_id for one in town.people if one.username == user)
-
-
 @pytest.mark.parametrize("rounds", ROUNDS)
-def test_two_payments_never_overdraw(town: SandboxServer, ask: Asking, rounds: int) -> None:
+def test_two_payments_never_overdraw(town, ask, rounds: int) -> None:
     """Of two payments of 10.00 at once from a balance of 15.00 exactly one settles, and the other fails."""
-    payers, sam = [ask(MAYA, *SCOPES, on=town) for _ in range(2)], id_of(town, SAM)
+    payers, sam = [ask(MAYA, *SCOPES, on=town) for _ in range(2)], ask(SAM, on=town).id
     with ThreadPoolExecutor(2) as pool:
         for _ in range(rounds):
-            town.deposit(MAYA, 1_500 - balances(town)[0])
-            received = balances(town)[1]
+            town.deposit(MAYA, 1_500 - _balances(town)[0])
+            received = _balances(town)[1]
             made = at_once(pool, *(lambda one=one: one.create(user_id=sam, amount="10") for one in payers))
             assert sorted(one["payment"]["status"] for one in made) == ["failed", "settled"]
             assert {one["balance"] for one in made} <= {Decimal("15.00"), Decimal("5.00")}
-            assert balances(town) == (500, received + 1_000)
+            assert _balances(town) == (500, received + 1_000)
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
-def test_exactly_one_ends_a_request(town: SandboxServer, ask: Asking, rounds: int) -> None:
+def test_exactly_one_ends_a_request(town, ask, rounds: int) -> None:
     """Of approve, deny and cancel at once exactly one wins; the others get 409, and money moves only if approved."""
     ends = {"approve": "settled", "deny": "cancelled", "cancel": "cancelled"}
     by = {action: ask(user, *SCOPES, on=town) for action, user in zip(ends, (SAM, SAM, MAYA), strict=True)}
@@ -72,25 +60,22 @@ def test_exactly_one_ends_a_request(town: SandboxServer, ask: Asking, rounds: in
     orders = itertools.cycle(itertools.permutations(ends))
     with ThreadPoolExecutor(3) as pool:
         for order in itertools.islice(orders, rounds):
-            before = balances(town)
-            made = by["cancel"].create(user_id=id_of(town, SAM), amount="-1")["payment"]["id"]
+            before = _balances(town)
+            made = by["cancel"].create(user_id=by["deny"].id, amount="-1")["payment"]["id"]
             answers = at_once(pool, *(lambda one=one, made=made: by[one].put(made, one) for one in order))
             assert sorted(answer.status_code for answer in answers) == [200, 409, 409]
-            (winner,) = (one for one, answer in zip(order, answers, strict=True) if answer.status_code == 200)
+            bodies = {action: answer.json() for action, answer in zip(order, answers, strict=True)}
+            (winner,) = (action for action, body in bodies.items() if "data" in body)
             winners.add(winner)
-            for action, answer in zip(order, answers, strict=True):
-                if action == winner:
-                    assert answer.json()["data"]["status"] == ends[winner]
-                else:
-                    assert answer.json()["error"]["code"] == "409"
-                    assert ends[winner] in answer.json()["error"]["message"]
+            assert bodies.pop(winner)["data"]["status"] == ends[winner]
+            assert all(ends[winner] in body["error"]["message"] for body in bodies.values())
             moved = 100 if winner == "approve" else 0
-            assert balances(town) == (before[0] + moved, before[1] - moved)
+            assert _balances(town) == (before[0] + moved, before[1] - moved)
     assert len(winners) > 1
 
 
-@pytest.mark.parametrize(("transfers", "reads"), [(250, 20), pytest.param(20_000, 1_000, marks=pytest.mark.soak)])
-def test_the_bank(town: SandboxServer, ask: Asking, transfers: int, reads: int) -> None:
+@pytest.mark.parametrize(("transfers", "reads"), [(160, 20), pytest.param(20_000, 1_000, marks=pytest.mark.soak)])
+def test_the_bank(town, ask, transfers: int, reads: int) -> None:
     """16 clients move money among ten people while the ledger is read: no wrong total, no negative balance."""
     people = town.people[:10]
     total = sum(one.balance_cents for one in town.store.people())

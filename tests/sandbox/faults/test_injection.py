@@ -5,31 +5,28 @@ from __future__ import annotations
 import http.client
 import socket
 import struct
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode, urlsplit
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 import requests
 
 from p2p_analytics.sandbox import SandboxServer
-from p2p_analytics.sandbox.faults import injection
+from p2p_analytics.sandbox.faults.injection import misread_bound
+from p2p_analytics.sandbox.faults.settings import Timing
+from p2p_analytics.sandbox.faults.specification import Kind
+from p2p_analytics.sandbox.http.parameters import instant_us
 from support.servers import sandbox_fixture
 from support.waiting import wait_until
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Asking = Callable[..., Any]
-
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+NOON = "2025-03-02T12:00:00"
 
-
-# Each test sets the faults.
-own = sandbox_fixture(people=3, years=1)
+own = sandbox_fixture(people=3, years=1, timing=Timing(drip=0.0))
 
 
 @pytest.fixture(autouse=True)
-def _no_faults_left(own: SandboxServer) -> None:
+def _no_faults_left(own) -> None:
     own.faults = ""
 
 
@@ -48,8 +45,7 @@ def pay(server: SandboxServer) -> tuple[Any, bytes]:
         connection.close()
 
 
-def list_records(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Return what the server has logged."""
+def _list_records(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name.startswith(("uvicorn", "asyncio"))]
 
 
@@ -67,15 +63,8 @@ def list_records(caplog: pytest.LogCaptureFixture) -> list[str]:
         ("bound-day", (200, b'{"data":', 1)),
     ],
 )  # fmt: skip
-def test_a_write_with_a_fault(
-    own: SandboxServer,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    kind: str,
-    expected: tuple[Any, bytes, int],
-) -> None:
+def test_a_write_with_a_fault(own, caplog, kind: str, expected: tuple[Any, bytes, int]) -> None:
     """Each fault has its response, affects one request, processes the request or does not, and logs nothing."""
-    monkeypatch.setattr(injection, "DRIP_SECONDS", 0)
     own.link_bank(own.viewer)
     before = own.state()["counts"]["payments"]
     own.faults = kind
@@ -83,10 +72,10 @@ def test_a_write_with_a_fault(
     assert (status, body[: len(expected[1])], own.state()["counts"]["payments"] - before) == expected
     assert own.state()["faults_to_come"] == []
     assert pay(own)[0] == 200
-    assert list_records(caplog) == []
+    assert _list_records(caplog) == []
 
 
-def test_a_cut_response_is_shorter_than_its_length(own: SandboxServer) -> None:
+def test_a_cut_response_is_shorter_than_its_length(own) -> None:
     """Content-Length is that of the whole response, half of it is sent, then the connection ends."""
     query = urlencode({"access_token": own.token(own.viewer)})
     whole = requests.get(f"{own.base_url}/payments?{query}", timeout=5).content
@@ -101,11 +90,12 @@ def test_a_cut_response_is_shorter_than_its_length(own: SandboxServer) -> None:
     assert body == whole[: len(whole) // 2]
 
 
-def test_a_drip_is_one_byte_at_a_time(own: SandboxServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drip_is_one_byte_at_a_time() -> None:
     """After the headers one byte is sent, and then nothing for the seconds that are set."""
-    monkeypatch.setattr(injection, "DRIP_SECONDS", 600)
-    own.faults = "drip"
-    with socket.create_connection(("127.0.0.1", urlsplit(own.base_url).port), timeout=5) as connection:
+    with (
+        SandboxServer(people=3, years=1, faults="drip", timing=Timing(drip=600)) as own,
+        socket.create_connection(("127.0.0.1", urlsplit(own.base_url).port), timeout=5) as connection,
+    ):
         connection.sendall(b"GET /v1/me HTTP/1.1\r\nHost: localhost\r\n\r\n")
         received = b""
         while not received.endswith(b"\r\n\r\n{"):
@@ -116,27 +106,23 @@ def test_a_drip_is_one_byte_at_a_time(own: SandboxServer, monkeypatch: pytest.Mo
     assert received.startswith(b"HTTP/1.1 401 ")
 
 
-@pytest.mark.parametrize(
-    ("kind", "link"),
-    [
-        ("next-host", "http://elsewhere.invalid/v1/payments?limit=2&status=settled"),
-        ("next-user", "http://127.0.0.1:{port}@elsewhere.invalid/v1/payments?limit=2&status=settled"),
-        ("next-slashes", "//elsewhere.invalid/v1/payments?limit=2&status=settled"),
-        ("next-path", "http://127.0.0.1:{port}/v1/payments/elsewhere?limit=2&status=settled"),
-        ("next-repeats", "http://127.0.0.1:{port}/v1/payments?limit=2&status=settled"),
-    ],
-)
-def test_hostile_next_links(ask: Asking, own: SandboxServer, kind: str, link: str) -> None:
+def test_hostile_next_links(ask, own) -> None:
     """The next link leads to another host or to the same page, without the token; the items do not change."""
-    own.faults = f"ok {kind}"
-    me = ask(on=own)
-    good, bad = (me.get_body("/payments", limit=2, status="settled") for _ in range(2))
-    assert bad["pagination"]["next"] == link.format(port=urlsplit(own.base_url).port)
-    assert bad["data"] == good["data"]
+    me, host, query = ask(on=own), urlsplit(own.base_url).netloc, "limit=2&status=settled"
+    for kind, link in {
+        "next-host": f"http://elsewhere.invalid/v1/payments?{query}",
+        "next-user": f"http://{host}@elsewhere.invalid/v1/payments?{query}",
+        "next-slashes": f"//elsewhere.invalid/v1/payments?{query}",
+        "next-path": f"http://{host}/v1/payments/elsewhere?{query}",
+        "next-repeats": f"http://{host}/v1/payments?{query}",
+    }.items():
+        own.faults = f"ok {kind}"
+        good, bad = (me.get_body("/payments", limit=2, status="settled") for _ in range(2))
+        assert (bad["pagination"]["next"], bad["data"]) == (link, good["data"])
 
 
 @pytest.mark.parametrize("path", ["/payments", "/payments?status=settled&action=pay&actor={me}", "/users/{me}/friends"])
-def test_a_list_that_claims_to_end(ask: Asking, own: SandboxServer, path: str) -> None:
+def test_a_list_that_claims_to_end(ask, own, path: str) -> None:
     """`empty-page` is a last page without items, `no-next` a page without its link; other pages do not change."""
     me = ask(on=own)
     path = path.format(me=me.get_body("/me")["data"]["user"]["id"])
@@ -147,15 +133,12 @@ def test_a_list_that_claims_to_end(ask: Asking, own: SandboxServer, path: str) -
         pages = [me.get_body(path, limit=1) for _ in range(3)]
         assert pages == [honest, {"data": data, "pagination": {"next": None}}, honest]
         own.faults = f"{kind}:1"
-        address = f"{own.base_url}{path}"
-        head, whole = (ask_for(address, params={"access_token": me.token, "limit": 1}, timeout=5)
-                       for ask_for in (requests.head, requests.get))  # fmt: skip
-        assert head.headers["Content-Length"] == str(len(whole.content))
-        assert head.content == b""
+        head = requests.head(f"{own.base_url}{path}", params={"access_token": me.token, "limit": 1}, timeout=5)
+        assert (head.headers["Content-Length"], head.content) == (str(len(me.get(path, limit=1).content)), b"")
 
 
 @pytest.mark.parametrize("kind", ["empty-page", "no-next", "next-host"])
-def test_only_the_link_of_a_list_changes(ask: Asking, own: SandboxServer, kind: str) -> None:
+def test_only_the_link_of_a_list_changes(ask, own, kind: str) -> None:
     """On the last page too; profiles, single payments, errors, and notes that look like a link do not change."""
     me, note = ask(on=own), '"pagination":{"next":null}'
     (one,) = own.add_payments(own.viewer, [{"date_created": own.now, "note": note}])
@@ -170,8 +153,8 @@ def test_only_the_link_of_a_list_changes(ask: Asking, own: SandboxServer, kind: 
     assert link is None if kind != "next-host" else link.startswith("http://elsewhere.invalid/")
 
 
-def test_only_endpoints_have_faults(own: SandboxServer) -> None:
-    """Every endpoint fails, the token exchange among them; pages, control routes and other addresses do not."""
+def test_only_endpoints_have_faults(own) -> None:
+    """Every endpoint fails, HEAD and the token exchange too; pages, control routes and other addresses do not."""
     own.faults = "500:1"
     origin = own.base_url.removesuffix("/v1")
     asked = {
@@ -179,6 +162,7 @@ def test_only_endpoints_have_faults(own: SandboxServer) -> None:
         "/v1/nothing": 500, "/v1/oauth/authorize": 400, "/v1/account/sign-in": 200, "/v1/account": 200,
         "/sandbox/state": 200, "/": 404,
     }  # fmt: skip
+    assert requests.head(f"{own.base_url}/me", timeout=5).status_code == 500
     headers = {"X-Sandbox-Control": "1"}
     found = {path: requests.get(origin + path, headers=headers, timeout=5).status_code for path in asked}
     own.faults = ""
@@ -186,7 +170,7 @@ def test_only_endpoints_have_faults(own: SandboxServer) -> None:
 
 
 @pytest.mark.parametrize("kind", ["lost", "cut", "cut-reset", "drip"])
-def test_a_client_that_disconnects_first(own: SandboxServer, caplog: pytest.LogCaptureFixture, kind: str) -> None:
+def test_a_client_that_disconnects_first(own, caplog, kind: str) -> None:
     """A request of a client that has disconnected is processed all the same, and nothing is logged."""
     token, before = own.token(own.viewer, "make_payments"), own.state()["counts"]["payments"]
     body = urlencode({"access_token": token, "email": "gone@example.net", "amount": "-1", "note": "x"})
@@ -200,13 +184,31 @@ def test_a_client_that_disconnects_first(own: SandboxServer, caplog: pytest.LogC
         requests.get(f"{own.base_url}/account/sign-in", timeout=5)  # by its response the server has seen the disconnect
     assert pay(own)[0] == 200  # behind the other in the queue of writes
     assert own.state()["counts"]["payments"] == before + 2
-    assert list_records(caplog) == []
+    assert _list_records(caplog) == []
 
 
-def test_a_head_is_faulty_too(own: SandboxServer) -> None:
-    """HEAD has the fault of GET, without a body."""
-    own.faults = "503"
-    assert requests.head(f"{own.base_url}/me", timeout=5).status_code == 503
-    own.faults = "reset"
-    with pytest.raises(requests.ConnectionError):
-        requests.head(f"{own.base_url}/me", timeout=5)
+@pytest.mark.parametrize(
+    ("asked", "zone", "day"),
+    [
+        (NOON, "2025-03-02T07:00:00", "2025-03-02T00:00:00"),
+        (f"{NOON}Z", "2025-03-02T07:00:00", "2025-03-02T00:00:00"),
+        ("2025-03-03T01:00:00+02:00", "2025-03-02T18:00:00", "2025-03-02T00:00:00"),
+        ("2025-03-02T12:00:00.000001", "2025-03-02T07:00:00.000001", "2025-03-02T00:00:00"),
+        ("2025-03-02T03:00:00", "2025-03-01T22:00:00", "2025-03-02T00:00:00"),
+        ("2025-03-02", "2025-03-01T19:00:00", "2025-03-02T00:00:00"),
+        (" 2025-03-02T12:00:00 ", "2025-03-02T07:00:00", "2025-03-02T00:00:00"),
+        ("0001-01-01", "0001-01-01T00:00:00", "0001-01-01T00:00:00"),
+        ("0001-01-01T03:00:00+09:00", "0001-01-01T00:00:00", "0001-01-01T00:00:00"),
+        ("9999-12-31T23:59:59-23:00", "9999-12-31T23:59:59.999999", "9999-12-31T23:59:59.999999"),
+        *((text, text, text) for text in ("", "yesterday", "2025-02-30", f"{NOON}\0")),
+    ],
+)
+def test_a_bound_that_is_misread(asked: str, zone: str, day: str) -> None:
+    """`before` is read 5 h earlier or as its day, within the range of datetime; other texts and requests stay."""
+    query = f"%62efore={asked.replace('+', '%2B')}&after={NOON}"
+    scope = {"method": "GET", "path": "/v1/payments", "query_string": query.encode()}
+    for kind, expected in ((Kind.BOUND_ZONE, zone), (Kind.BOUND_DAY, day), (Kind.UNAVAILABLE, asked)):
+        found = misread_bound(kind, scope, instant_us)["query_string"].decode("ascii")
+        assert parse_qsl(found, keep_blank_values=True) == [("before", expected), ("after", NOON)]
+        for other in (scope | {"path": "/v1/users/1/friends"}, scope | {"method": "POST"}):
+            assert misread_bound(kind, other, instant_us) == other

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from sandbox.oauth import EVERY
 
-from p2p_analytics.sandbox import SandboxServer
+from p2p_analytics.sandbox import SandboxServer, SettingError, UnknownPersonError
+from p2p_analytics.sandbox.statements.write import GENERATIONS
 from p2p_analytics.sandbox.storage.rows import PaymentFilter
 from support.servers import sandbox_fixture
-from support.statements.plain_files import OWN_BALANCE, instant, moved_cents, read_csv, read_json, to_cents
+from support.statements.plain_files import OWN_BALANCE, instant, moved_cents, read_csv, to_cents
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Asking = Callable[..., Any]
-
-EVERY = ("access_profile", "access_email", "access_phone", "access_balance", "access_friends", "make_payments")
 ME, FRIEND = "maya-lindqvist", "noor-haddad"
 NAMES = {ME: "Maya Lindqvist", FRIEND: "Noor Haddad"}
 WORDS = {
@@ -36,14 +34,13 @@ def own() -> Iterator[SandboxServer]:
     """Return a small town two days after its start, in which the viewer has 100.00 and the friend nothing."""
     with SandboxServer(people=3, years=1) as server:
         for name, cents in ((ME, 10_000), (FRIEND, 0)):
-            server.deposit(name, cents - balance(server, name))
+            server.deposit(name, cents - _balance(server, name))
         server.advance(days=2)
         yield server
         assert server.audit() == []
 
 
-def balance(server: SandboxServer, name: str) -> int:
-    """Return the balance of a user in cents."""
+def _balance(server: SandboxServer, name: str) -> int:
     return server.store.person_named(name).balance_cents
 
 
@@ -54,54 +51,45 @@ def rows_of_day(server: SandboxServer, name: str = ME, day: date = DAY) -> list[
     return [(file.opening,), *(tuple(row[name] for name in names) for row in file.rows), (file.closing,)]
 
 
-# -- a ledger by hand -------------------------------------------------------------------------------
-
-
-def test_payments_both_ways(own: SandboxServer, ask: Asking) -> None:
-    """100.00 - 12.30 paid to a friend - 5.00 of the friend's charge + 7.00 received = 89.70."""
+def test_a_ledger_by_hand(own, ask) -> None:
+    """100.00 - 12.30 - 5.00 + 7.00 with a friend + 25.00 - 40.00 with the bank = 74.70; the bank pays the 150.00."""
     me, friend = ask(ME, *EVERY, on=own), ask(FRIEND, *EVERY, on=own)
-    users = {user.username: user.user_id for user in own.people}
     own.trust(ME, FRIEND, trusted=False)
-    me.create(user_id=users[FRIEND], amount="12.30")
-    charge = friend.create(user_id=users[ME], amount="-5.00")["payment"]["id"]
+    me.create(user_id=friend.id, amount="12.30")
+    charge = friend.create(user_id=me.id, amount="-5.00")["payment"]["id"]
     me.put(charge, "approve")
-    friend.create(user_id=users[ME], amount="7.00")
+    friend.create(user_id=me.id, amount="7.00")
+    own.deposit(ME, 2_500)
+    own.deposit(ME, -4_000)
+    own.link_bank(ME)
+    assert me.create(user_id=friend.id, amount="150.00")["balance"] == Decimal("74.70")
     mine, theirs = NAMES[ME], NAMES[FRIEND]
     assert rows_of_day(own) == [
         (10_000,),
         ("Payment", "Complete", mine, theirs, "- $12.30", OWN_BALANCE, ""),
         ("Charge", "Complete", theirs, mine, "- $5.00", OWN_BALANCE, ""),
         ("Payment", "Complete", theirs, mine, "+ $7.00", "", OWN_BALANCE),
-        (8_970,),
+        ("Standard Transfer", "Issued", "", "", "+ $25.00", "", OWN_BALANCE),
+        ("Standard Transfer", "Issued", "", "", "- $40.00", "", BANK),
+        ("Payment", "Complete", mine, theirs, "- $150.00", BANK, ""),
+        (7_470,),
     ]
     assert rows_of_day(own, FRIEND) == [
         (0,),
         ("Payment", "Complete", mine, theirs, "+ $12.30", "", OWN_BALANCE),
         ("Charge", "Complete", theirs, mine, "+ $5.00", "", OWN_BALANCE),
         ("Payment", "Complete", theirs, mine, "- $7.00", OWN_BALANCE, ""),
-        (1_030,),
+        ("Payment", "Complete", mine, theirs, "+ $150.00", "", OWN_BALANCE),
+        (16_030,),
     ]
 
 
-def test_the_bank_pays_what_the_balance_does_not_cover(own: SandboxServer, ask: Asking) -> None:
-    """A linked bank pays all of 150.00: the row has it as its source, and the balance stays 100.00."""
-    own.link_bank(ME)
-    users = {user.username: user.user_id for user in own.people}
-    ask(ME, *EVERY, on=own).create(user_id=users[FRIEND], amount="150.00")
-    assert rows_of_day(own) == [
-        (10_000,),
-        ("Payment", "Complete", NAMES[ME], NAMES[FRIEND], "- $150.00", BANK, ""),
-        (10_000,),
-    ]
-
-
-def test_requests_move_nothing_until_they_are_paid(own: SandboxServer, ask: Asking) -> None:
+def test_requests_move_nothing_until_they_are_paid(own, ask) -> None:
     """A pending request is dated at its creation, a paid one at its payment; a denied one stays where it was."""
     me, friend = ask(ME, *EVERY, on=own), ask(FRIEND, *EVERY, on=own)
-    users = {user.username: user.user_id for user in own.people}
     own.trust(FRIEND, ME, trusted=False)
     own.deposit(FRIEND, 10_000)
-    paid, denied = (me.create(user_id=users[FRIEND], amount=amount)["payment"]["id"] for amount in ("-8.00", "-9.00"))
+    paid, denied = (me.create(user_id=friend.id, amount=amount)["payment"]["id"] for amount in ("-8.00", "-9.00"))
     sides = (NAMES[ME], NAMES[FRIEND])
     assert rows_of_day(own)[1:] == [
         ("Charge", "Pending", *sides, "+ $8.00", "", ""),
@@ -116,7 +104,7 @@ def test_requests_move_nothing_until_they_are_paid(own: SandboxServer, ask: Aski
     assert rows_of_day(own, day=later)[1:] == [("Charge", "Complete", *sides, "+ $8.00", "", OWN_BALANCE), (10_800,)]
 
 
-def test_money_to_an_address_is_held(own: SandboxServer, ask: Asking) -> None:
+def test_money_to_an_address_is_held(own, ask) -> None:
     """The payment moves nothing, its hold takes the money, and after 30 days a refund brings it back."""
     me = ask(ME, *EVERY, on=own)
     me.create(email="nobody@example.net", amount="30.00")
@@ -139,19 +127,7 @@ def test_money_to_an_address_is_held(own: SandboxServer, ask: Asking) -> None:
     assert after - before == 5_000
 
 
-def test_deposits_and_withdrawals(own: SandboxServer) -> None:
-    """Money from and to the bank is a standard transfer on the day of the town's clock."""
-    own.deposit(ME, 2_500)
-    own.deposit(ME, -4_000)
-    assert rows_of_day(own) == [
-        (10_000,),
-        ("Standard Transfer", "Issued", "", "", "+ $25.00", "", OWN_BALANCE),
-        ("Standard Transfer", "Issued", "", "", "- $40.00", "", BANK),
-        (8_500,),
-    ]
-
-
-def test_a_fee_is_a_row_of_its_own(own: SandboxServer) -> None:
+def test_a_fee_is_a_row_of_its_own(own) -> None:
     """The town's fees come on top of an amount, so the total of the payment is the amount of the list."""
     when = own.now - timedelta(days=100)
     (payment_id,) = own.add_payments(ME, [{"date_created": when, "amount_cents": 1_000, "fee_cents": 19}])
@@ -162,16 +138,10 @@ def test_a_fee_is_a_row_of_its_own(own: SandboxServer) -> None:
     assert fee["Funding Source"] == payment["Funding Source"]
 
 
-def test_payments_that_a_test_adds(own: SandboxServer) -> None:
+def test_payments_that_a_test_adds(own) -> None:
     """They change no balance: one that is received after the town's start goes to the bank at once."""
-    added = own.add_payments(
-        ME,
-        [
-            {"date_created": own.now, "actor": FRIEND, "amount_cents": 1_000},
-            {"date_created": own.now, "target": FRIEND},
-        ],
-    )
-    assert len(added) == 2
+    received = {"date_created": own.now, "actor": FRIEND, "amount_cents": 1_000}
+    own.add_payments(ME, [received, {"date_created": own.now, "target": FRIEND}])
     assert rows_of_day(own) == [
         (10_000,),
         ("Payment", "Complete", NAMES[FRIEND], NAMES[ME], "+ $10.00", "", OWN_BALANCE),
@@ -181,42 +151,27 @@ def test_payments_that_a_test_adds(own: SandboxServer) -> None:
     ]
 
 
-# -- whole histories --------------------------------------------------------------------------------
-
-
 def read_files(server: SandboxServer, name: str, generation: str = "D") -> list[Any]:
     """Return the files that cover the history of a user."""
     return [read_csv(server.statement(name, *period, generation)) for period in server.statement_periods()]
 
 
 @pytest.fixture(scope="module")
-def files(town: SandboxServer) -> dict[str, list[Any]]:
+def files(town) -> dict[str, list[Any]]:
     """Return the files of generation D of a few people."""
     return {person.username: read_files(town, person.username) for person in town.people[:4]}
 
 
 @pytest.mark.parametrize("generation", ["B", "C", "D2025", "E-full"])
-def test_balances_add_up(town: SandboxServer, files: dict[str, list[Any]], generation: str) -> None:
+def test_balances_add_up(town, files, generation: str) -> None:
     """Opening balance and the rows that move it give the closing balance, to the cent; the last one is the user's."""
     for name, found in {**files, ME: read_files(town, ME, generation)}.items():
         assert [file.opening + sum(map(moved_cents, file.rows)) for file in found] == [file.closing for file in found]
-        assert found[-1].closing == balance(town, name)
+        assert found[-1].closing == _balance(town, name)
         assert sum(len(file.rows) for file in found) > 100
 
 
-@pytest.mark.parametrize("generation", ["A", "E"])
-def test_generations_without_balances_have_the_same_rows(
-    town: SandboxServer, files: dict[str, list[Any]], generation: str
-) -> None:
-    """The rows of A and E move the balance as those of D, and their ids and dates are the same."""
-    file = read_csv(town.statement(ME, *town.statement_periods()[3], generation))
-    assert (file.opening, file.closing) == (None, None)
-    rows, wanted = ([(row["ID"], instant(row), moved_cents(row)) for row in each.rows] for each in (file, files[ME][3]))
-    assert rows == wanted
-    assert len(rows) > 30
-
-
-def test_overlapping_files_agree(town: SandboxServer, files: dict[str, list[Any]]) -> None:
+def test_overlapping_files_agree(town, files) -> None:
     """Neighbours share a week, have the same rows in it, and the balance goes on from one to the next."""
     periods = town.statement_periods()
     assert (periods[0][0], periods[-1][1]) == (date(2023, 7, 1), date(2025, 6, 30))
@@ -227,7 +182,7 @@ def test_overlapping_files_agree(town: SandboxServer, files: dict[str, list[Any]
         assert first.closing - sum(map(moved_cents, shared)) == second.opening
 
 
-def test_a_file_can_be_cut_at_any_day(town: SandboxServer) -> None:
+def test_a_file_can_be_cut_at_any_day(town) -> None:
     """The rows of a period are those of its days, one by one; a period without rows has the balance of its time."""
     start, end = date(2025, 3, 1), date(2025, 3, 8)
     whole = read_csv(town.statement(ME, start, end))
@@ -239,10 +194,10 @@ def test_a_file_can_be_cut_at_any_day(town: SandboxServer) -> None:
     early, late = (read_csv(town.statement(ME, f"{year}-01-01", f"{year}-01-31")) for year in (2020, 2031))
     assert (early.rows, late.rows) == ([], [])
     assert early.opening == early.closing == read_csv(town.statement(ME, *town.statement_periods()[0])).opening
-    assert late.opening == late.closing == balance(town, ME)
+    assert late.opening == late.closing == _balance(town, ME)
 
 
-def test_payments_are_those_of_the_list(town: SandboxServer, files: dict[str, list[Any]]) -> None:
+def test_payments_are_those_of_the_list(town, files) -> None:
     """Ids, cents, statuses, notes and names are those of the list of payments; settled ones have the completion."""
     people = {int(person.user_id): person.display_name for person in town.people}
     for name, found in files.items():
@@ -271,7 +226,7 @@ def test_payments_are_those_of_the_list(town: SandboxServer, files: dict[str, li
         assert len({tuple(row.items()) for file in found for row in file.rows}) == len(rows)
 
 
-def test_every_type_occurs(files: dict[str, list[Any]]) -> None:
+def test_every_type_occurs(files) -> None:
     """The viewer's history has every type and every status, once a type that no reader knows, tips, taxes and fees."""
     rows = list({row["ID"]: row for file in files[ME] for row in file.rows}.values())
     types = Counter(row["Type"] for row in rows)
@@ -292,7 +247,7 @@ def test_every_type_occurs(files: dict[str, list[Any]]) -> None:
         assert sum(inside) < abs(to_cents(row["Amount (total)"]))
 
 
-def test_fees_of_the_period_and_of_the_year(own: SandboxServer) -> None:
+def test_fees_of_the_period_and_of_the_year(own) -> None:
     """The closing row has the fees of the file, and those since January of the year in which it ends."""
     text = own.statement(ME, "2024-12-15", "2025-03-14")
     start, between, end = (
@@ -308,19 +263,6 @@ def test_fees_of_the_period_and_of_the_year(own: SandboxServer) -> None:
     assert f"${(start + year) / 100:.2f},,${year / 100:.2f}," in closing
 
 
-def test_json_has_the_rows_of_csv(town: SandboxServer, files: dict[str, list[Any]]) -> None:
-    """Ids, dates and balances are the same, and so are the statuses and usernames of the payments."""
-    file, data = files[ME][-1], read_json(town.statement(ME, *town.statement_periods()[-1], "JSON"))
-    pairs = [(row["id"], row["datetime_created"]) for row in data["transactions"]]
-    assert pairs == [(row["ID"], row["Datetime"]) for row in file.rows]
-    assert (data["start_balance"] * 100, data["end_balance"] * 100) == (file.opening, file.closing)
-    for row, other in zip(data["transactions"], file.rows, strict=True):
-        if row["payment"]:
-            assert WORDS[row["payment"]["status"]] == other["Status"]
-            users = [row["payment"]["actor"], row["payment"]["target"]["user"]]
-            assert ME in {user["username"] for user in users if user}
-
-
 def test_the_same_seed_gives_the_same_files() -> None:
     """A file of the past stays when the clock moves on, and after a reset to the same seed; other seeds have others."""
     with SandboxServer(5, people=3, years=1) as server:
@@ -331,3 +273,49 @@ def test_the_same_seed_gives_the_same_files() -> None:
         assert server.statement(ME, "2025-04-02", "2025-06-30") != text
         server.reset(seed=5)
         assert server.statement(ME, "2025-04-02", "2025-06-30") == text
+
+
+def test_at_most_90_days(town) -> None:
+    """90 days with both ends are served, 91 are refused with their number."""
+    assert read_csv(town.statement(ME, "2025-01-01", "2025-03-31")).rows
+    with pytest.raises(SettingError, match=r"at most 90 days, and 2025-01-01 to 2025-04-01 are 91: ask"):
+        town.statement(ME, "2025-01-01", "2025-04-01")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("2025-02-01", "2025-01-31"), "cannot end on 2025-01-31, before its start on 2025-02-01"),
+        (("2025-02-30", "2025-03-01"), "'2025-02-30' is no date"),
+        ((datetime(2025, 1, 1, tzinfo=UTC), date(2025, 1, 2)), "whole days in UTC"),
+        ((20250101, date(2025, 1, 2)), "whole days in UTC: give a date, not 20250101"),
+        (("2025-01-01", "2025-01-02", "F"), "no statement generation 'F': choose A, B, C, D, D2025, E, E-full or JSON"),
+    ],
+)
+def test_arguments_that_are_refused(town, arguments: tuple[Any, ...], message: str) -> None:
+    """One sentence that names the error."""
+    with pytest.raises(SettingError, match=message):
+        town.statement(ME, *arguments)
+
+
+def test_whose_statement(town) -> None:
+    """A username and a user id are the same person; others are refused; a stopped server has none."""
+    period = ("2025-05-01", "2025-05-31")
+    assert town.statement(town.people[0].user_id, *period) == town.statement(ME, *period)
+    with pytest.raises(UnknownPersonError, match="no-such"):
+        town.statement("no-such", *period)
+    with pytest.raises(SettingError, match="not running"):
+        SandboxServer(people=3, years=1).statement(ME, *period)
+
+
+def test_no_file_holds_a_token(own, ask) -> None:
+    """Tokens that were issued and used, also for writes, are in no file of any generation."""
+    me = ask(ME, "access_profile", "make_payments", on=own)
+    me.create(phone="15555550123", amount="20.00")
+    issued = [me.token, own.token(ME), own.token(FRIEND)]
+    for generation in GENERATIONS:
+        text = own.statement(ME, own.now.date(), own.now.date(), generation)
+        assert "15555550123" in text
+        for token in issued:
+            assert len(token) > 20
+            assert token not in text

@@ -43,6 +43,8 @@ HEADER_E_FULL = (
     "Amount (net),Amount (fee),Tax Rate,Tax Exempt,Funding Source,Destination,Beginning Balance,Ending Balance,"
     "Statement Period Venmo Fees,Terminal Location,Year to Date Venmo Fees,Disclaimer"
 )
+LONG_ID = 3970000000000000301
+NOTE = 'say "rent", \nplease'
 
 
 def us(text: str) -> int:
@@ -50,32 +52,30 @@ def us(text: str) -> int:
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1_000_000 + 500_000
 
 
+def payment(payment_id: int, action: str, cents: int, note: str, *days: str) -> Payment:
+    """Return a settled payment of nora's to theo."""
+    return Payment(payment_id, "settled", action, cents, note, "private", "ios", 0, *map(us, days), 11, "user", 12)
+
+
+PAID, ASKED = "2024-01-15T14:30:22", "2024-01-22T16:20:45"
 LINES = [
     Line(
-        us("2024-01-15T14:30:22"), 3970000000000000301, LineType.PAYMENT, "Complete", -7_500, -7_500, "moving van",
-        "Nora Quill", "Theo Marsh", BALANCE,
-        payment=Payment(
-            3970000000000000301, "settled", "pay", 7_500, "moving van", "private", "ios", 0, us("2024-01-15T14:30:22"),
-            us("2024-01-15T14:30:22"), 11, "user", 12,
-        ),
+        us(PAID), LONG_ID, LineType.PAYMENT, "Complete", -7_500, -7_500, "moving van", "Nora Quill", "Theo Marsh",
+        BALANCE, payment=payment(LONG_ID, "pay", 7_500, "moving van", PAID, PAID),
     ),
     Line(
-        us("2024-01-22T16:20:45"), 3970000000000000303, LineType.CHARGE, "Complete", 123_456, 123_456,
-        'say "rent", \nplease', "Nora Quill", "Theo Marsh", "", BALANCE,
-        payment=Payment(
-            3970000000000000303, "settled", "charge", 123_456, 'say "rent", \nplease', "private", "ios", 0,
-            us("2024-01-20T10:00:00"), us("2024-01-22T16:20:45"), 11, "user", 12,
-        ),
+        us(ASKED), 303, LineType.CHARGE, "Complete", 123_456, 123_456, NOTE, "Nora Quill", "Theo Marsh", "",
+        BALANCE, payment=payment(303, "charge", 123_456, NOTE, "2024-01-20T10:00:00", ASKED),
     ),
     Line(
-        us("2024-01-25T09:30:18"), 3970000000000000304, LineType.MERCHANT, "Complete", -3_225, -3_225, "", "Nora Quill",
+        us("2024-01-25T09:30:18"), 304, LineType.MERCHANT, "Complete", -3_225, -3_225, "", "Nora Quill",
         "Corner Store", BALANCE, tip_cents=200, tax_cents=112,
     ),
     Line(
-        us("2024-01-28T21:10:55"), 3970000000000000305, LineType.INSTANT_TRANSFER, "Issued", -20_000, -20_000,
+        us("2024-01-28T21:10:55"), 305, LineType.INSTANT_TRANSFER, "Issued", -20_000, -20_000,
         destination=DEBIT_CARD, fee_cents=350,
     ),
-    Line(us("2024-01-29T08:00:00"), 3970000000000000306, LineType.FEE, "Complete", -48, 0, funding_source=BANK),
+    Line(us("2024-01-29T08:00:00"), 306, LineType.FEE, "Complete", -48, 0, funding_source=BANK),
 ]  # fmt: skip
 # 1,250.00 - 75.00 + 1,234.56 - 32.25 - 200.00 = 2,177.31; the bank paid the 0.48. Fees: 3.50 + 0.48 = 3.98.
 STATEMENT = Statement(
@@ -85,52 +85,34 @@ STATEMENT = Statement(
 
 def test_generation_a() -> None:
     """Every cell in quotes, a space in the name of the id, nothing around the lines."""
+    van = '"moving van","Nora Quill","Theo Marsh","- $75.00","","Venmo balance",""'
+    store, bank = '"","Nora Quill","Corner Store","- $32.25"', '"BANK OF SAND, N.A. Personal Checking *1234"'
     assert CSV_FORMS["A"].write(STATEMENT).splitlines() == [
         HEADER_A,
-        (
-            '"3970000000000000301","2024-01-15T14:30:22","Payment","Complete","moving van","Nora Quill","Theo Marsh",'
-            '"- $75.00","","Venmo balance",""'
-        ),
-        '"3970000000000000303","2024-01-22T16:20:45","Charge","Complete","say ""rent"", ',
+        f'"3970000000000000301","2024-01-15T14:30:22","Payment","Complete",{van}',
+        '"303","2024-01-22T16:20:45","Charge","Complete","say ""rent"", ',
         'please","Nora Quill","Theo Marsh","+ $1,234.56","","","Venmo balance"',
-        (
-            '"3970000000000000304","2024-01-25T09:30:18","Merchant Transaction","Complete","","Nora Quill",'
-            '"Corner Store","- $32.25","","Venmo balance",""'
-        ),
-        (
-            '"3970000000000000305","2024-01-28T21:10:55","Instant Transfer","Issued","","","","- $200.00","$3.50","",'
-            '"Visa Debit *1559"'
-        ),
-        (
-            '"3970000000000000306","2024-01-29T08:00:00","Payment Fee","Complete","","","","- $0.48","",'
-            '"BANK OF SAND, N.A. Personal Checking *1234",""'
-        ),
+        f'"304","2024-01-25T09:30:18","Merchant Transaction","Complete",{store},"","Venmo balance",""',
+        '"305","2024-01-28T21:10:55","Instant Transfer","Issued","","","","- $200.00","$3.50","","Visa Debit *1559"',
+        f'"306","2024-01-29T08:00:00","Payment Fee","Complete","","","","- $0.48","",{bank},""',
     ]
 
 
 def test_generation_e() -> None:
     """Ids in three quotes, date and time apart, (None) for empty cells; total and fee add up to the net."""
+    van = "moving van,Nora Quill,Theo Marsh,(None),- $75.00,$0.00,- $75.00,Venmo balance,(None)"
+    store = "(None),Nora Quill,Corner Store,(None),- $32.25,$0.00,- $32.25,Venmo balance,(None)"
+    transfer = "(None),(None),(None),(None),- $196.50,- $3.50,- $200.00,(None),Visa Debit *1559"
+    fee = '(None),(None),(None),(None),- $0.48,$0.00,- $0.48,"BANK OF SAND, N.A. Personal Checking *1234",(None)'
     assert CSV_FORMS["E"].write(STATEMENT).splitlines() == [
         "Account Activity,,,,,,,,,,,,,",
         HEADER_E,
-        (
-            '"""3970000000000000301""",01/15/2024,14:30:22,Payment,Complete,moving van,Nora Quill,Theo Marsh,(None),'
-            "- $75.00,$0.00,- $75.00,Venmo balance,(None)"
-        ),
-        '"""3970000000000000303""",01/22/2024,16:20:45,Charge,Complete,"say ""rent"", ',
+        f'"""3970000000000000301""",01/15/2024,14:30:22,Payment,Complete,{van}',
+        '"""303""",01/22/2024,16:20:45,Charge,Complete,"say ""rent"", ',
         'please",Nora Quill,Theo Marsh,(None),"+ $1,234.56",$0.00,"+ $1,234.56",(None),Venmo balance',
-        (
-            '"""3970000000000000304""",01/25/2024,09:30:18,Merchant Transaction,Complete,(None),Nora Quill,'
-            "Corner Store,(None),- $32.25,$0.00,- $32.25,Venmo balance,(None)"
-        ),
-        (
-            '"""3970000000000000305""",01/28/2024,21:10:55,Instant Transfer,Issued,(None),(None),(None),(None),'
-            "- $196.50,- $3.50,- $200.00,(None),Visa Debit *1559"
-        ),
-        (
-            '"""3970000000000000306""",01/29/2024,08:00:00,Payment Fee,Complete,(None),(None),(None),(None),- $0.48,'
-            '$0.00,- $0.48,"BANK OF SAND, N.A. Personal Checking *1234",(None)'
-        ),
+        f'"""304""",01/25/2024,09:30:18,Merchant Transaction,Complete,{store}',
+        f'"""305""",01/28/2024,21:10:55,Instant Transfer,Issued,{transfer}',
+        f'"""306""",01/29/2024,08:00:00,Payment Fee,Complete,{fee}',
     ]
 
 
@@ -141,10 +123,7 @@ ROWS = {
         {
             0: HEADER_B,
             1: 'nora-quill,,,,,,,,,,,,"$1,250.00",,,,',
-            2: ",3970000000000000301,2024-01-15T14:30:22,Payment,Complete,moving van,Nora Quill,Theo Marsh,- $75.00,,"
-            "Venmo balance,,,,,,",
-            6: ",3970000000000000305,2024-01-28T21:10:55,Instant Transfer,Issued,,,,- $200.00,$3.50,,Visa Debit *1559,"
-            ",,,,",
+            6: ",305,2024-01-28T21:10:55,Instant Transfer,Issued,,,,- $200.00,$3.50,,Visa Debit *1559,,,,,",
             8: ',,,,,,,,,,,,,"$2,177.31",,,',
             9: ",,,,,,,,,,,,,,$3.98,,",
             10: ",,,,,,,,,,,,,,,$10.00,",
@@ -159,8 +138,8 @@ ROWS = {
             1: "Account Activity,,,,,,,,,,,,,,,,,,",
             2: HEADER_C,
             3: ',,,,,,,,,,,,,"$1,250.00",,,,,',
-            7: ",3970000000000000304,2024-01-25T09:30:18,Merchant Transaction,Complete,,Nora Quill,Corner Store,"
-            "- $32.25,$2.00,,Venmo balance,,,,,Venmo,,",
+            7: ",304,2024-01-25T09:30:18,Merchant Transaction,Complete,,Nora Quill,Corner Store,- $32.25,$2.00,,"
+            "Venmo balance,,,,,Venmo,,",
             10: ',,,,,,,,,,,,,,"$2,177.31",$3.98,,$10.00,"',
         },
         ",Coin,Quantity,Value,,,,,,,,,,,,,,,\n,BTC,0.00000000,$0.00,,,,,,,,,,,,,,,\n",
@@ -169,15 +148,13 @@ ROWS = {
     "D": (
         {
             0: "\ufeffAccount Statement - (@nora-quill) ,,,,,,,,,,,,,,,,,,,,,",
-            1: "Account Activity,,,,,,,,,,,,,,,,,,,,,",
             2: HEADER_D,
             3: ',,,,,,,,,,,,,,,,"$1,250.00",,,,,',
-            5: ',3970000000000000303,2024-01-22T16:20:45,Charge,Complete,"say ""rent"", \nplease",Nora Quill,'
-            'Theo Marsh,"+ $1,234.56",,0,,0,,,Venmo balance,,,,Venmo,,',
-            6: ",3970000000000000304,2024-01-25T09:30:18,Merchant Transaction,Complete,,Nora Quill,Corner Store,"
-            "- $32.25,$2.00,$1.12,,8,,Venmo balance,,,,,Venmo,,",
-            7: ",3970000000000000305,2024-01-28T21:10:55,Instant Transfer,Issued,,,,- $200.00,,0,$3.50,0,,,"
-            "Visa Debit *1559,,,,Venmo,,",
+            5: ',303,2024-01-22T16:20:45,Charge,Complete,"say ""rent"", \nplease",Nora Quill,Theo Marsh,"+ $1,234.56",,'
+            "0,,0,,,Venmo balance,,,,Venmo,,",
+            6: ",304,2024-01-25T09:30:18,Merchant Transaction,Complete,,Nora Quill,Corner Store,- $32.25,$2.00,$1.12,,"
+            "8,,Venmo balance,,,,,Venmo,,",
+            7: ",305,2024-01-28T21:10:55,Instant Transfer,Issued,,,,- $200.00,,0,$3.50,0,,,Visa Debit *1559,,,,Venmo,,",
             9: ',,,,,,,,,,,,,,,,,"$2,177.31",$3.98,,$10.00,"',
         },
         '\n        "\r\n',
@@ -187,7 +164,6 @@ ROWS = {
         {
             0: "Username,nora-quill,,,,,,,,,,,,,,,,,,,,",
             1: "Phones,15550100199,,,,,,,,,,,,,,,,,,,,",
-            2: "Account Activity,,,,,,,,,,,,,,,,,,,,,",
             3: HEADER_D,
             4: ',,,,,,,,,,,,,,,,"$1,250.00","$2,177.31",,,,',
             11: ',,,,,,,,,,,,,,,,,,$3.98,,$10.00,"',
@@ -199,15 +175,15 @@ ROWS = {
         {
             1: HEADER_E_FULL,
             2: ',,,,,,,,,,,,,,,,,,"$1,250.00",,,,,',
-            6: '"""3970000000000000304""",01/25/2024,09:30:18,Merchant Transaction,Complete,(None),Nora Quill,(None),'
-            "Corner Store,- $32.25,$2.00,$1.12,- $32.25,$0.00,8,,Venmo balance,(None),0,0,,Venmo,,",
-            7: '"""3970000000000000305""",01/28/2024,21:10:55,Instant Transfer,Issued,(None),(None),(None),(None),'
-            "- $200.00,(None),0,(None),- $3.50,0,,(None),Visa Debit *1559,0,0,,Venmo,,",
+            6: '"""304""",01/25/2024,09:30:18,Merchant Transaction,Complete,(None),Nora Quill,(None),Corner Store,'
+            "- $32.25,$2.00,$1.12,- $32.25,$0.00,8,,Venmo balance,(None),0,0,,Venmo,,",
+            7: '"""305""",01/28/2024,21:10:55,Instant Transfer,Issued,(None),(None),(None),(None),- $200.00,(None),0,'
+            "(None),- $3.50,0,,(None),Visa Debit *1559,0,0,,Venmo,,",
             9: ',,,,,,,,,,,,,,,,,,,"$2,177.31",$3.98,,$10.00,"',
         },
         '\n        "\n',
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("generation", ROWS)
@@ -241,26 +217,31 @@ def test_notes_that_break_csv() -> None:
 def test_json() -> None:
     """Balances and fees, then rows with one sub-object each, amounts without a sign, and usernames."""
     data = read_json(write_json(STATEMENT))
-    parts = (
+    parts = {
         "payment", "refund", "transfer", "disbursement", "capture", "direct_deposit", "internal_balance_transfer",
-    )  # fmt: skip
-    rows = data["transactions"]
-    assert (data["start_balance"], data["end_balance"]) == (Decimal("1250.0"), Decimal("2177.31"))
-    assert [row["type"] for row in rows] == ["payment", "payment", "capture", "transfer", "fee"]
-    assert [[part for part in parts if row[part] is not None] for row in rows] == [
-        ["payment"], ["payment"], ["capture"], ["transfer"], [],
-    ]  # fmt: skip
-    assert [row["amount"] for row in rows] == [75, Decimal("1234.56"), Decimal("32.25"), 200, Decimal("-0.48")]
-    assert rows[1]["payment"] | {"actor": None, "target": None} == {
-        "id": "3970000000000000303", "status": "settled", "action": "charge", "amount": Decimal("1234.56"),
-        "note": 'say "rent", \nplease', "audience": "private", "date_created": "2024-01-20T10:00:00",
-        "date_completed": "2024-01-22T16:20:45", "actor": None, "target": None,
     }  # fmt: skip
-    assert rows[1]["payment"]["actor"]["username"] == "nora-quill"
-    assert rows[1]["payment"]["target"]["user"]["username"] == "theo-marsh"
-    assert [row["funding_source"] and row["funding_source"]["type"] for row in rows] == [
-        "balance", None, "balance", None, "bank",
+    assert (data["start_balance"], data["end_balance"]) == (Decimal("1250.0"), Decimal("2177.31"))
+    assert [
+        (row["type"], row["amount"], {part for part in parts if row[part]}, (row["funding_source"] or {}).get("type"))
+        for row in data["transactions"]
+    ] == [
+        ("payment", 75, {"payment"}, "balance"),
+        ("payment", Decimal("1234.56"), {"payment"}, None),
+        ("capture", Decimal("32.25"), {"capture"}, "balance"),
+        ("transfer", 200, {"transfer"}, None),
+        ("fee", Decimal("-0.48"), set(), "bank"),
+    ]
+    assert [(row["id"], row["datetime_created"]) for row in data["transactions"]] == [
+        ("3970000000000000301", PAID), ("303", ASKED), ("304", "2024-01-25T09:30:18"), ("305", "2024-01-28T21:10:55"),
+        ("306", "2024-01-29T08:00:00"),
     ]  # fmt: skip
+    charge = data["transactions"][1]["payment"]
+    sides = charge.pop("actor")["username"], charge.pop("target")["user"]["username"]
+    assert sides == ("nora-quill", "theo-marsh")
+    assert charge == {
+        "id": "303", "status": "settled", "action": "charge", "amount": Decimal("1234.56"), "note": NOTE,
+        "audience": "private", "date_created": "2024-01-20T10:00:00", "date_completed": ASKED,
+    }  # fmt: skip
 
 
 def test_a_refund_in_json_nests_its_payment() -> None:

@@ -18,10 +18,7 @@ ME, OTHER = 1, 2
 
 
 def test_what_is_planted() -> None:
-    """The first person has every cadence, both directions, every state, and two series with one person.
-
-    All other payments are those of the same town without series, in other ids.
-    """
+    """Every cadence, direction and state, and two series with one person; all other payments keep all but their ids."""
     plain, town = build.build(21), build.build(21, series=True)
     before, after = (
         Counter(payment._replace(payment_id=0, refund_of=None) for payment in built.payments) for built in (plain, town)

@@ -2,63 +2,50 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 import re
 import subprocess
 import sys
 from collections import Counter
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from p2p_analytics.sandbox import SettingError
+from p2p_analytics.sandbox.storage.rows import Payment
 from p2p_analytics.sandbox.town import build
 from p2p_analytics.sandbox.town.notes import CONCERTS, DINNERS
 from p2p_analytics.sandbox.town.timeline import from_microseconds, to_microseconds
 
-if TYPE_CHECKING:
-    from p2p_analytics.sandbox.storage.rows import Payment
-
 DAY_US = 86_400_000_000
-DIGEST = (
-    "import hashlib; from p2p_analytics.sandbox.town import build as town; built = town.build(11, people=20, years=2); "
-    "print(hashlib.sha256(repr((built.people, built.friendships, built.payments)).encode()).hexdigest())"
-)
+BUILD = "from p2p_analytics.sandbox.town import build; print(repr(build.build(11, people=20, years=2)))"
 
 
 @pytest.fixture(scope="module", params=[7, 1, 20_260])
-def town(request: pytest.FixtureRequest) -> build.Town:
+def town(request) -> build.Town:
     """Return the default town of a seed."""
     return build.build(request.param)
 
 
-def find_me(town: build.Town) -> int:
-    """Return the id of the viewer."""
+def _find_me(town: build.Town) -> int:
     return town.people[0].user_id
 
 
 def list_mine(town: build.Town) -> list[Payment]:
     """Return the viewer's payments, without refunds."""
-    me = find_me(town)
+    me = _find_me(town)
     return [row for row in town.payments if me in (row.actor_id, row.target_user_id) and row.refund_of is None]
 
 
 def test_a_seed_gives_the_same_town_in_every_process() -> None:
     """The order of sets, which differs between processes, does not affect the town; another seed gives another one."""
-    environment = {**os.environ, "PYTHONHASHSEED": "1"}
-    command = [sys.executable, "-c", DIGEST]
+    command, environment = [sys.executable, "-c", BUILD], {**os.environ, "PYTHONHASHSEED": "1"}
     printed = subprocess.run(command, env=environment, capture_output=True, check=True, text=True).stdout  # noqa: S603 - our own code
-    digests = [
-        hashlib.sha256(repr((built.people, built.friendships, built.payments)).encode()).hexdigest()
-        for built in (build.build(seed, people=20, years=2) for seed in (11, 12))
-    ]
-    assert printed.strip() == digests[0] != digests[1]
+    one, other = (repr(build.build(seed, people=20, years=2)) for seed in (11, 12))
+    assert (printed == f"{one}\n", one == other) == (True, False)
 
 
-def test_the_viewer_has_years_of_everything(town: build.Town) -> None:
+def test_the_viewer_has_years_of_everything(town) -> None:
     """Four years, every status and action, every audience, every kind of target, and ids of several lengths."""
     rows, now_us = list_mine(town), to_microseconds(town.now)
     assert 300 <= len(rows) <= 1_500
@@ -79,17 +66,17 @@ def test_the_viewer_has_years_of_everything(town: build.Town) -> None:
     assert {len(str(one)) for one in ids} >= {19, 18, 7}
 
 
-def test_requests_of_every_age_are_open(town: build.Town) -> None:
+def test_requests_of_every_age_are_open(town) -> None:
     """Charges to and by the viewer are pending in each band of 1, 7, 30 and 90 days."""
     bands: dict[bool, set[int]] = {True: set(), False: set()}
     for row in list_mine(town):
         if row.status == "pending" and row.action == "charge":
             age = (to_microseconds(town.now) - row.created_us) / DAY_US
-            bands[row.actor_id == find_me(town)].add(sum(age >= edge for edge in (1, 7, 30, 90)))
+            bands[row.actor_id == _find_me(town)].add(sum(age >= edge for edge in (1, 7, 30, 90)))
     assert bands == {True: {0, 1, 2, 3, 4}, False: {0, 1, 2, 3, 4}}
 
 
-def test_notes_and_names_that_break_software(town: build.Town) -> None:
+def test_notes_and_names_that_break_software(town) -> None:
     """Text that breaks spreadsheets, parsers, plots and pages; namesakes, both of whom the viewer has payments with."""
     rows = list_mine(town)
     notes = {row.note for row in rows}
@@ -109,16 +96,15 @@ def test_notes_and_names_that_break_software(town: build.Town) -> None:
     assert sams <= {one for row in rows for one in (row.actor_id, row.target_user_id)}
 
 
-def test_late_answers_settle_in_another_month(town: build.Town) -> None:
+def test_late_answers_settle_in_another_month(town) -> None:
     """Requests of both directions settle more than a month after their creation; more of them take over a week."""
     waits: dict[bool, list[float]] = {True: [], False: []}
     other_month = 0
     for row in list_mine(town):
         if row.status == "settled" and row.action == "charge":
-            waits[row.actor_id == find_me(town)].append((row.completed_us - row.created_us) / DAY_US)
-            other_month += (
-                len({from_microseconds(us).strftime("%Y%m") for us in (row.created_us, row.completed_us)}) > 1
-            )
+            waits[row.actor_id == _find_me(town)].append((row.completed_us - row.created_us) / DAY_US)
+            created, completed = map(from_microseconds, (row.created_us, row.completed_us))
+            other_month += (created.year, created.month) != (completed.year, completed.month)
     for days in waits.values():
         assert sum(wait > 31 for wait in days) >= 1
         assert sum(wait > 7 for wait in days) >= 3
@@ -126,7 +112,7 @@ def test_late_answers_settle_in_another_month(town: build.Town) -> None:
     assert other_month >= 10
 
 
-def test_balances_follow_from_the_history(town: build.Town) -> None:
+def test_balances_follow_from_the_history(town) -> None:
     """By the rules of the README: the balance pays what it covers, keeps at most 1,000.00, and refunds come back."""
     for person in town.people:
         me, events = person.user_id, []
@@ -161,35 +147,24 @@ def test_larger_towns_have_more_of_everything() -> None:
         assert len({getattr(one, field) for one in large.people}) == 200
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"people": 2}, {"people": 2_001}, {"years": 0}, {"years": 21}, {"now": datetime(2025, 1, 1)}],  # noqa: DTZ001
-)
-def test_settings_that_make_no_town(settings: dict[str, Any]) -> None:
-    """Numbers out of range, and a now without a time zone, are refused with one sentence."""
-    with pytest.raises(SettingError, match=r"^[^.]+\.$"):
-        build.build(**settings)
-
-
 @pytest.mark.parametrize(("seed", "people"), [(7, 12), (1, 12), (3, 3), (20_260, 3)])
 def test_open_requests_are_no_mirror_images(seed: int, people: int) -> None:
     """No two open requests between the viewer and one person are a day, or two units, apart; none is on the hour."""
     built = build.build(seed, people=people)
-    me, crafted_us = find_me(built), to_microseconds(built.now) - 210 * DAY_US
+    me, crafted_us = _find_me(built), to_microseconds(built.now) - 210 * DAY_US
     of: dict[int, list[Any]] = {}
-    for row in built.payments:
-        if row.status == "pending" and row.target_user_id and me in (row.actor_id, row.target_user_id):
+    for row in list_mine(built):
+        if row.status == "pending" and row.target_user_id:
+            assert row.created_us // 1_000_000 % 3_600
             if row.created_us > crafted_us and row.note in DINNERS + CONCERTS:
                 of.setdefault(row.actor_id + row.target_user_id - me, []).append(row)
-            assert row.created_us // 1_000_000 % 3_600
     assert sum(map(len, of.values())) >= 16
-    for rows in of.values():
-        for one, other in itertools.combinations(rows, 2):
-            assert abs(one.created_us - other.created_us) > DAY_US
-            assert abs(one.amount_cents - other.amount_cents) > 200
+    for one, other in (pair for rows in of.values() for pair in itertools.combinations(rows, 2)):
+        assert abs(one.created_us - other.created_us) > DAY_US
+        assert abs(one.amount_cents - other.amount_cents) > 200
 
 
-def test_the_cafe_is_a_merchant(town: build.Town) -> None:
+def test_the_cafe_is_a_merchant(town) -> None:
     """The business has no home and no friends, sends no requests, and is paid for coffee only."""
     cafe = town.people[8].user_id
     rows = [row for row in town.payments if cafe in (row.actor_id, row.target_user_id)]
@@ -211,20 +186,10 @@ def test_strangers_are_each_persons_own() -> None:
     assert counts[1] >= 3 * counts[0] > 3
 
 
-def test_the_viewers_spending_reads_well(town: build.Town) -> None:
-    """The rent rises each year and is about half of the viewer's spending; eight others have visible bars."""
-    me, sent, received, rents = find_me(town), Counter[int](), 0, []
-    for row in list_mine(town):
-        if row.status != "settled" or row.target_user_id is None:
-            continue
-        if me == (row.target_user_id if row.action == "charge" else row.actor_id):
-            sent[row.target_user_id if row.actor_id == me else row.actor_id] += row.amount_cents
-            rents += [row.amount_cents] if row.note.startswith("Rent") else []
-        else:
-            received += row.amount_cents
+def test_the_rent_rises_each_year(town) -> None:
+    """The viewer pays rent in four amounts, each above the one before."""
+    me = _find_me(town)
+    rents = [row.amount_cents for row in list_mine(town) if row.note.startswith("Rent") and row.actor_id == me]
     assert rents == sorted(rents)
     assert len(set(rents)) == 4
     assert 40_000 <= rents[0] < rents[-1] <= 60_000
-    assert 0.4 <= sum(rents) / sent.total() <= 0.56
-    assert sum(cents > 50_000 for cents in sent.values()) >= 8
-    assert 0.15 <= received / sent.total() <= 0.6
