@@ -29,7 +29,6 @@ Outcome: TypeAlias = "Secret | TokenError"
 
 HOST: Final = "127.0.0.1"
 _LARGEST_HEAD: Final = 2**14
-_HEAD_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.1
 _MINUTE: Final = 60
 _DONE: Final = "/done"
@@ -76,6 +75,8 @@ class Listener:
         Seconds to stay open after the redirect, for the browser to fetch the final page.
     read : callable, optional
         Extracts the secret from the redirect URL; `token_from_redirect` by default.
+    request_timeout : float
+        Seconds to wait for the request of a connection, and then for the browser to take the response.
 
     Attributes
     ----------
@@ -88,7 +89,7 @@ class Listener:
         No loopback port is available.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one keyword for each setting
         self,
         on_redirect: Callable[[Any], object],
         *,
@@ -96,10 +97,11 @@ class Listener:
         timeout: float = 300.0,
         linger: float = 5.0,
         read: Callable[[str], Secret] | None = None,
+        request_timeout: float = 5.0,
     ) -> None:
         self._on_redirect = on_redirect
         self._read: Callable[[str], Secret] = read or functools.partial(token_from_redirect, scopes=frozenset(scopes))
-        self._timeout, self._linger = timeout, linger
+        self._timeout, self._linger, self._request_timeout = timeout, linger, request_timeout
         self._outcome_lock = threading.Lock()
         self._outcome: Outcome | None = None
         self._closed = threading.Event()
@@ -172,9 +174,10 @@ class Listener:
     def _respond(self, connection: socket.socket) -> Outcome | None:
         """Respond to one request, and return the outcome of the sign-in if the request decides it."""
         try:
-            head = _read_head(connection)
+            head = _read_head(connection, self._request_timeout)
         except OSError:
             return None
+        connection.settimeout(self._request_timeout)
         request_line, *lines = head.decode("latin-1").split("\r\n")
         words = request_line.split(" ")
         refusal = self._check_request(words, lines)
@@ -227,9 +230,9 @@ class _Server(ThreadingTCPServer):
     block_on_close = False
 
 
-def _read_head(connection: socket.socket) -> bytes:
+def _read_head(connection: socket.socket, seconds: float) -> bytes:
     """Return the request line and headers; raise an OSError for a request that is too slow or too large."""
-    head, give_up_at = b"", time.monotonic() + _HEAD_SECONDS
+    head, give_up_at = b"", time.monotonic() + seconds
     while b"\r\n\r\n" not in head:
         connection.settimeout(max(give_up_at - time.monotonic(), 0.001))
         piece = connection.recv(_LARGEST_HEAD - len(head))
@@ -247,7 +250,6 @@ def _send(connection: socket.socket, status: HTTPStatus, body: bytes, *headers: 
     lines = [f"HTTP/1.1 {status.value} {status.phrase}", *_PAGE_HEADERS, *headers]
     lines += [f"Content-Length: {len(body)}", "Connection: close", "", ""]
     with contextlib.suppress(OSError):  # the browser disconnected
-        connection.settimeout(_HEAD_SECONDS)
         connection.sendall("\r\n".join(lines).encode() + body)
 
 

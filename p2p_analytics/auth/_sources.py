@@ -59,8 +59,13 @@ def find_token(value: AccessToken | str | None = None, *, base_url: str | None =
         return FoundToken(value, "the argument")
     if value is not None:
         return FoundToken(AccessToken(value.strip() if isinstance(value, str) else value), "the argument")
-    if (token := _environment_token()) is not None:
-        return FoundToken(token, f"the environment variable {TOKEN_VARIABLE}")
+    if text := os.environ.get(TOKEN_VARIABLE, "").strip():
+        try:
+            return FoundToken(AccessToken(text), f"the environment variable {TOKEN_VARIABLE}")
+        except TokenError:
+            raise TokenError(
+                f"The value of {TOKEN_VARIABLE} is not an access token: it must be one word. Unset it or replace it."
+            ) from None
     reasons = []
     for store, sign_in in load_sign_ins() if base_url is not None else ():
         expires_at = sign_in.token.expires_at
@@ -104,20 +109,6 @@ def find_base_url(value: str | None = None) -> str:
     if not given and not os.environ.get(TOKEN_VARIABLE):
         raise NotSignedIn("Not signed in: run p2p-analytics login.")
     return settings.base_url(given, give="give --base-url")
-
-
-@hide_frames
-def _environment_token() -> AccessToken | None:
-    """Return the token in ``P2P_ACCESS_TOKEN``, None if the variable is unset or empty."""
-    text = os.environ.get(TOKEN_VARIABLE, "").strip()
-    if not text:
-        return None
-    try:
-        return AccessToken(text)
-    except TokenError:
-        raise TokenError(
-            f"The value of {TOKEN_VARIABLE} is not an access token: it must be one word. Unset it or replace it."
-        ) from None
 
 
 @hide_frames

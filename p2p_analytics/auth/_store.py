@@ -24,7 +24,6 @@ log = logging.getLogger(__name__)
 _FILE: Final = "sign-in.json"
 _KEYRING_ENTRY: Final = "p2p_analytics", "sign-in"
 _GROUP_AND_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
-_LOCK_SECONDS: Final = 60.0
 _LARGEST_FILE: Final = 2**16
 
 
@@ -192,13 +191,13 @@ class KeyringUnavailableError(P2PAnalyticsError):
 
 
 @contextlib.contextmanager
-def lock_sign_in() -> Iterator[None]:
+def lock_sign_in(seconds: float = 60.0) -> Iterator[None]:
     """Hold the lock under which processes change the stored sign-in.
 
     Raises
     ------
     TokenError
-        Another process holds the lock for more than a minute.
+        Another process holds the lock for more than these seconds.
     ConfigurationError
         The folder cannot be written.
     """
@@ -206,7 +205,7 @@ def lock_sign_in() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         try:
             settings.make_private(folder)
-            stack.enter_context(hold_lock(folder / "sign-in.lock", seconds=_LOCK_SECONDS))
+            stack.enter_context(hold_lock(folder / "sign-in.lock", seconds=seconds))
         except BlockingIOError:
             raise TokenError(
                 "Another process has been changing the sign-in for a minute: stop it, then try again."

@@ -30,7 +30,7 @@ from p2p_analytics.progress import is_interactive, loading_bar
 from p2p_analytics.report import render_report
 from p2p_analytics.sandbox import SandboxServer
 from p2p_analytics.settings import STRICT, Privacy
-from p2p_analytics.statements import Statements, read_statements
+from p2p_analytics.statements import read_statements
 from p2p_analytics.vocabulary import Scope
 
 _CSV_FILES: Final = ("payments.csv", "people.csv", "friends.csv")
@@ -62,7 +62,11 @@ def run_command(options: argparse.Namespace) -> None:
             kept = 0
             if options.statements:
                 say("Writing and reading statement files ...")
-                reading = _read_statements(server, person, out, privacy=privacy)
+                with tempfile.TemporaryDirectory(prefix="p2p-demo-") as temporary:
+                    folder = Path(temporary) if privacy else out / _STATEMENT_FOLDER
+                    paths = _statement_files.write_statement_files(server, folder, person, DEFAULT_GENERATION)
+                    reading = read_statements(paths)
+                reading = reading.masked(strict=privacy == STRICT) if privacy else reading
                 history, tables = reading.history(), {"reconciliation": reading.reconciliation}
                 kept = 0 if privacy else int(reading.files["file"].nunique())
             else:
@@ -115,17 +119,6 @@ def _load(server: SandboxServer, person: str, on_progress: Callable[[int], objec
         Client(token_from_redirect(address), base_url=server.base_url, cache_dir=cache) as client,
     ):
         return load_history(client, progress=on_progress, privacy=privacy)
-
-
-def _read_statements(server: SandboxServer, person: str, out: Path, *, privacy: Privacy) -> Statements:
-    """Write the statement files of a person, and read them."""
-    with contextlib.ExitStack() as stack:
-        folder = out / _STATEMENT_FOLDER
-        if privacy:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="p2p-demo-")))
-        paths = _statement_files.write_statement_files(server, folder, person, DEFAULT_GENERATION)
-        reading = read_statements(paths)
-    return reading.masked(strict=privacy == STRICT) if privacy else reading
 
 
 def _write(

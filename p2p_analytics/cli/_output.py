@@ -98,8 +98,12 @@ class Progress:
     @property
     def on_files(self) -> Callable[[int, int], object] | None:
         """The argument ``on_progress`` of a reading of files."""
-        ways: dict[str, Callable[[int, int], object]] = {"log": self._count_files, "none": lambda _files, _all: None}
-        return ways.get(self._way)
+
+        def count(files: int, of: int) -> None:
+            if files % _STEPS_PER_LINE == 0:
+                self.log(f"{files:,} of {of:,} files read")
+
+        return None if self._way == "bar" else count
 
     @contextlib.contextmanager
     def count_parts(self, unit: str, of: int) -> Iterator[Callable[[int], object]]:
@@ -108,13 +112,9 @@ class Progress:
             with loading_bar(unit=unit) as show:
                 yield lambda finished: show(finished, of)
         else:
-            yield lambda finished: None if finished % _STEPS_PER_LINE else self.log(f"{finished:,} of {of:,} {unit}")
+            yield (lambda finished: None if finished % _STEPS_PER_LINE else self.log(f"{finished:,} of {of:,} {unit}"))
 
     def _count(self, payments: int) -> None:
         self._steps += 1
         if self._steps % _STEPS_PER_LINE == 0:
             self.log(f"{payments:,} payments loaded")
-
-    def _count_files(self, files: int, of: int) -> None:
-        if files % _STEPS_PER_LINE == 0:
-            self.log(f"{files:,} of {of:,} files read")

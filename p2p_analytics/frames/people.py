@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
@@ -49,9 +49,14 @@ def merge_people(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     if not seen["user_id"].is_unique:
         seen = seen.drop_duplicates()
         people = set_dtypes(seen.groupby("user_id", sort=False).first().reset_index(), PEOPLE)
-    other_names = _join_other_names(
-        zip(*(seen[name].tolist() for name in ("user_id", "display_name", "also_named")), strict=True)
-    )
+    names: dict[str, dict[str, None]] = {}  # of each person, the most recent first
+    columns = (seen[column].tolist() for column in ("user_id", "display_name", "also_named"))
+    for user_id, name, others in zip(*columns, strict=True):
+        own = [name.replace(_BETWEEN_NAMES, _WITHIN_NAMES)] if isinstance(name, str) else []
+        earlier = others.split(_BETWEEN_NAMES) if isinstance(others, str) else []
+        for each in own + earlier:
+            names.setdefault(user_id, {}).setdefault(each)
+    other_names = {user_id: _BETWEEN_NAMES.join([*known][1:]) for user_id, known in names.items() if len(known) > 1}
     ids = people["user_id"].tolist()
     order = sorted(range(len(ids)), key=lambda row: (len(ids[row]), ids[row]))
     people = people.assign(also_named=pd.array([other_names.get(user_id) for user_id in ids], dtype=TEXT)).iloc[order]
@@ -62,17 +67,3 @@ def mark_friends(people: pd.DataFrame, friends: pd.DataFrame, viewer_id: str | N
     """Return PEOPLE with ``is_friend`` by the list of friends; null for the viewer (document: "User")."""
     is_friend = people["user_id"].isin(friends["user_id"]).astype("boolean")
     return people.assign(is_friend=is_friend.mask(people["user_id"] == viewer_id, pd.NA))
-
-
-def _join_other_names(seen: Iterable[tuple[str, Any, Any]]) -> dict[str, str]:
-    """Return the names of each person except the most recent, for people with others.
-
-    Each item is an id, a display name (may be null) and other names (may be null); the most recent first.
-    """
-    names: dict[str, dict[str, None]] = {}
-    for user_id, name, others in seen:
-        own = [name.replace(_BETWEEN_NAMES, _WITHIN_NAMES)] if isinstance(name, str) else []
-        earlier = others.split(_BETWEEN_NAMES) if isinstance(others, str) else []
-        for each in own + earlier:
-            names.setdefault(user_id, {}).setdefault(each)
-    return {user_id: _BETWEEN_NAMES.join([*known][1:]) for user_id, known in names.items() if len(known) > 1}

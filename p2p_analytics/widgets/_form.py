@@ -34,8 +34,6 @@ from p2p_analytics.records import Me
 from p2p_analytics.vocabulary import Scope
 from p2p_analytics.widgets._style import NotebookDisplay, build_box, format_message
 
-_LINK_SECONDS: Final = 3600.0  # long, because notebooks stay open and the nonce cannot be guessed
-_REFRESH_SECONDS: Final = 1.0
 _READY: Final = "paste it here and press Enter"
 _CELL_RUNS: Final = "wait until no cell runs, then paste it here"
 _NOT_SIGNED_IN: Final = "Not signed in yet"
@@ -73,6 +71,8 @@ class TokenForm(NotebookDisplay):
         The current token. Read it for each new client, because it changes with the next sign-in.
     link : str
         The URL of the consent page.
+    link_seconds, refresh_seconds : float
+        How long a link waits for the sign-in, and after how long the remaining time is updated; of the class.
 
     Raises
     ------
@@ -84,6 +84,9 @@ class TokenForm(NotebookDisplay):
     Pasted text is removed from the box at once, so no saved notebook contains it. While a cell runs, the kernel cannot
     clear the box, so it is disabled.
     """
+
+    link_seconds: float = 3600.0  # long, because notebooks stay open and the nonce cannot be guessed
+    refresh_seconds: float = 1.0
 
     def __init__(
         self,
@@ -192,7 +195,7 @@ class TokenForm(NotebookDisplay):
         if self._closed.is_set():
             return
         try:
-            self._listener = Listener(self._on_redirect, scopes=self._scopes, timeout=_LINK_SECONDS)
+            self._listener = Listener(self._on_redirect, scopes=self._scopes, timeout=self.link_seconds)
         except ConfigurationError as error:
             self._listener_problem, self.link = str(error), self._plain_link
         else:
@@ -295,7 +298,7 @@ class TokenForm(NotebookDisplay):
                     self._show()
         finally:
             is_identified.set()
-        while self._token is token and not self._closed.wait(_REFRESH_SECONDS):
+        while self._token is token and not self._closed.wait(self.refresh_seconds):
             if token.expires_at is not None and datetime.now(UTC) >= token.expires_at:
                 self._discard(token, format_expiry(token))
             else:

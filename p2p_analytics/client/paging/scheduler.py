@@ -309,24 +309,17 @@ class CachedPages:
         with self._pending_lock:
             if self._pending is None:
                 found: set[str] = set()
-                query: Query | None = Query(status=Status.PENDING)
-                while query is not None:
+                query = Query(status=Status.PENDING)
+                while True:
                     page = self.fetch_current(query)
                     found |= _find_pending(page.items)
-                    query = _advance(query, page)
+                    oldest = get_oldest_date(page)
+                    if page.next is None or oldest is None or (query.before is not None and oldest >= query.before):
+                        break
+                    query = msgspec.structs.replace(query, before=oldest)
                 self._pending = found
         return pending - self._pending
 
 
 def _find_pending(items: Payments) -> set[str]:
     return {row.id for row in items.rows if row.status == Status.PENDING}
-
-
-def _advance(query: Query, page: PaymentPage) -> Query | None:
-    """Return the query for the next page, None after the last one."""
-    if page.next is None:
-        return None
-    oldest = get_oldest_date(page)
-    if oldest is None or (query.before is not None and oldest >= query.before):
-        return None
-    return msgspec.structs.replace(query, before=oldest)
