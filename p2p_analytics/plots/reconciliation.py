@@ -191,17 +191,15 @@ def _set_time_axis(ax: Axes, files: Sequence[_File], *, room: float) -> tuple[fl
     ticks = [month for month in range(first, last + 2) if month % step == 0] or [first]
     start, end = _to_day(first), _to_day(last + 1)
     ax.set_xlim(start, end + (end - start) * room)
-    labels = [_label_month(month, step, is_first=month == ticks[0]) for month in ticks]
-    style.label_places(ax, {_to_day(month): label for month, label in zip(ticks, labels, strict=True)})
+    labels: dict[float, str] = {}
+    for month in ticks:
+        year, number = divmod(month, 12)
+        name = MONTH_NAMES[number]
+        is_year = step % 12 == 0 and number == 0
+        labels[_to_day(month)] = f"{year}" if is_year else name if labels and number else f"{name}\n{year}"
+    style.label_places(ax, labels)
     style.draw_grid(ax, ax.xaxis)
     return start, end
-
-
-def _label_month(month: int, step: int, *, is_first: bool) -> str:
-    year, number = divmod(month, 12)
-    if step % 12 == 0 and number == 0:
-        return f"{year}"
-    return f"{MONTH_NAMES[number]}\n{year}" if is_first or number == 0 else MONTH_NAMES[number]
 
 
 def _to_days(instant: datetime | None) -> float | None:

@@ -232,7 +232,7 @@ _THINGS: Final = (
     "bonnet", "bookcase", "bottle", "bouquet", "bridge", "bucket", "button", "cabin", "candle", "canoe", "canvas",
     "carpet", "carriage", "castle", "cello", "chair", "chimney", "clock", "cloud", "compass", "cottage", "crayon",
     "curtain", "cushion", "drum", "easel", "envelope", "fence", "ferry", "fiddle", "flag", "flute", "fountain",
-    "garden", "gate", "glove", "hammock", "harp", "helmet", "jacket", "jar", "jigsaw", "kettle", "kite", "ladder",
+    "garden", "gazebo", "glove", "hammock", "harp", "helmet", "jacket", "jar", "jigsaw", "kettle", "kite", "ladder",
     "lamp", "lantern", "loom", "lute", "mandolin", "map", "mirror", "mitten", "mug", "needle", "notebook", "oar",
     "orchard", "paddle", "pail", "parasol", "parcel", "path", "pencil", "pennant", "piano", "pillow", "pitcher",
     "plate", "pocket", "porch", "postcard", "puzzle", "quilt", "raft", "ribbon", "river", "rocket", "roof", "saddle",

@@ -35,8 +35,6 @@ _SHAPED: Final = frozenset(
     }
 )  # fmt: skip
 _RIGHT_TO_LEFT: Final = frozenset({"R", "AL", "AN"})
-# Whether matplotlib joins letters and writes from right to left, as it does from version 3.11 on.
-CAN_SHAPE: Final = hasattr(ft2font, "__libraqm_version__")
 _REGULAR: Final = (400, "normal", "regular")
 
 
@@ -59,7 +57,8 @@ def find_undrawable(text: str) -> frozenset[str]:
         for character in lacking
         if _has_glyph(_find_charmap(family), character)
     }
-    unshaped = frozenset[str]() if CAN_SHAPE else frozenset(filter(needs_shaping, text))
+    can_shape = hasattr(ft2font, "__libraqm_version__")  # joined letters and right to left, since matplotlib 3.11
+    unshaped = frozenset[str]() if can_shape else frozenset(filter(needs_shaping, text))
     return lacking - covered | unshaped
 
 
