@@ -9,16 +9,15 @@ Python and have no counterpart by hand: `sensitive_notes`, `exposure`, `recurrin
 rounds, and all of a kind of which it names none.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 import pandas as pd
@@ -31,11 +30,6 @@ import synthetic
 from synthetic import AS_OF, ZONE
 
 import p2p_analytics as p2p
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    AddRow = Callable[..., None]
 
 SMALL, SIZES = 1_000, (200_000, 1_000_000, 10_000_000)
 ROUNDS, ROUNDS_OF_FEW = 4, 50
@@ -67,51 +61,43 @@ CASES: dict[str, tuple[Callable[[Any], Any], tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-class Choice(NamedTuple):
-    """What to measure."""
-
-    engines: Collection[str] = PEERS
-    names: Collection[str] = CASES
-    sizes: Collection[int] = SIZES
-
-
 class Pair(NamedTuple):
     """An analysis and its counterpart, both until the table is in memory."""
 
     name: str
-    engine: str
     ours: Callable[[], Any]
     theirs: Callable[[], Any]
 
 
-def measure(add_row: AddRow, words: str = "") -> None:
+def measure(add_row, words: str = "") -> None:
     """Add a row for each analysis, engine and size; the growth with the size; and the times of Spark."""
-    choice, times = (_read(words), MORE_ROUNDS) if words else (Choice(), 1)
+    engines, names, sizes = _choose(words)
+    rounds = ROUNDS * (MORE_ROUNDS if words else 1)
     with tempfile.TemporaryDirectory() as folder:
         sources: list[tuple[pd.DataFrame, Path]] = []
-        for number in choice.sizes:
+        for number in sizes:
             files = Path(folder) / str(number)
             files.mkdir()
             sources.append((synthetic.build_payments(number), files))
             synthetic.write_parquet(*sources[-1])
-        for engine in choice.engines:
+        for engine in engines:
             ratios: list[list[float]] = []
-            of_sizes = (pair_up(engine, choice.names, *source) for source in sources)
+            of_sizes = (pair_up(engine, names, *source) for source in sources)
             for pairs in zip(*of_sizes, strict=True):
                 works = [work for pair in pairs for work in (pair.ours, pair.theirs)]
-                took, walls = alternate(*works, rounds=ROUNDS * times)
+                took, walls = alternate(*works, rounds=rounds)
                 ours, theirs = took[::2], took[1::2]
                 found = [divide(*of_size) for of_size in zip(ours, theirs, strict=True)]
                 ratios.append([statistics.median(each) for each in found])
-                for at, number in enumerate(choice.sizes):
+                for at, number in enumerate(sizes):
                     wall = statistics.median(divide(walls[2 * at], walls[2 * at + 1]))
                     note = f"wall {wall:.2f}x, {1_000 * statistics.median(ours[at]):,.0f} ms"
                     add_row(f"{pairs[at].name}, {number:,}", PEERS[engine], found[at], wanted=WANTED, note=note)
-                if {*SIZES[-2:]} <= {*choice.sizes}:
+                if {*SIZES[-2:]} <= {*sizes}:
                     growth, peer_growth = (statistics.median(divide(each[-1], each[-2])) for each in (ours, theirs))
                     name, note = f"{pairs[0].name}, ten times the payments", f"{PEERS[engine]} {peer_growth:.1f}x"
                     add_row(name, engine, f"{growth:.1f}x", wanted="11x or less", note=note)
-            for number, column in zip(choice.sizes, zip(*ratios, strict=True), strict=True):
+            for number, column in zip(sizes, zip(*ratios, strict=True), strict=True):
                 mean = math.prod(column) ** (1 / len(column))
                 name = f"geometric mean of these, {number:,}"
                 add_row(name, PEERS[engine], f"{mean:.2f}x", wanted=MEAN_WANTED)
@@ -122,29 +108,23 @@ def measure(add_row: AddRow, words: str = "") -> None:
             measure_few(add_row)
 
 
-def _read(words: str) -> Choice:
-    given = dict.fromkeys(words.split(","))
-    known = [*PEERS, *CASES, *map(str, SIZES)]
+def _choose(words: str) -> tuple[list[str], list[str], list[int]]:
+    """Return the engines, analyses and sizes that are named, and all of a kind without a name."""
+    kinds = [*PEERS], [*CASES], [*SIZES]
+    given = words.split(",") if words else []
+    known = [str(each) for kind in kinds for each in kind]
     if unknown := [word for word in given if word not in known]:
         sys.exit(f"There is no {' or '.join(unknown)} to measure; there is {', '.join(known)}.")
-    engines, names = ([word for word in given if word in kind] for kind in (PEERS, CASES))
-    sizes = [size for size in SIZES if str(size) in given]
-    return Choice(engines or PEERS, names or CASES, sizes or SIZES)
+    return tuple([each for each in kind if str(each) in given] or kind for kind in kinds)
 
 
-def measure_few(add_row: AddRow) -> None:
+def measure_few(add_row) -> None:
     """Add a row for each analysis of a small pandas frame: what it takes longer."""
     for pair in pair_up("pandas", CASES, synthetic.build_payments(SMALL)):
         took, _ = alternate(pair.ours, pair.theirs, rounds=ROUNDS_OF_FEW)
         above = statistics.median(ours - theirs for ours, theirs in zip(*took, strict=True))
-        note = f"{1_000 * statistics.median(took[0]):.1f} ms in all"
-        add_row(
-            f"{pair.name}, {SMALL:,}, more",
-            PEERS["pandas"],
-            f"{1_000 * above:+.1f} ms",
-            wanted="10 ms or less",
-            note=note,
-        )
+        name, note = f"{pair.name}, {SMALL:,}, more", f"{1_000 * statistics.median(took[0]):.1f} ms in all"
+        add_row(name, PEERS["pandas"], f"{1_000 * above:+.1f} ms", wanted="10 ms or less", note=note)
 
 
 def alternate(*works: Callable[[], object], rounds: int) -> tuple[list[list[float]], list[list[float]]]:
@@ -191,7 +171,7 @@ def pair_up(engine: str, names: Iterable[str], payments: pd.DataFrame, files: Pa
             ours = partial(_collect, call, connection.table("payments"))
             theirs = partial(_collect, connection.sql, sql_by_hand.write_query(name, *given))
         _compare(ours(), theirs())
-        yield Pair(name, engine, ours, theirs)
+        yield Pair(name, ours, theirs)
 
 
 def _collect(work: Callable[..., Any], *arguments: Any) -> Any:

@@ -3,34 +3,24 @@
 The peer is requests-cache with its defaults: it stores the same pages, and this package rebuilds the frame from them.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import random
 import tempfile
-import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import frames  # beside this file
+import requests
 import requests_cache
+from costs import time_call
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 
 import p2p_analytics as p2p
 from p2p_analytics.frames.build import payments_frame
-from p2p_analytics.records import InternTables, decode_payments
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import requests
-
-    from p2p_analytics.records import Payments
-
-    AddRow = Callable[..., None]
+from p2p_analytics.records import InternTables, Payments, decode_payments
 
 PAYMENTS = 1_000_000
 NEWEST = datetime(2025, 6, 30, tzinfo=UTC)
@@ -39,7 +29,7 @@ ADDRESS = "http://pages.invalid/v1/payments?before="
 WORDS = ("rent", "dinner", "lunch", "coffee", "taxi", "groceries", "pizza", "cinema", "tickets", "power", "for", "the")
 
 
-def measure(add_row: AddRow, server: p2p.sandbox.SandboxServer) -> None:
+def measure(add_row, server: p2p.sandbox.SandboxServer) -> None:
     """Add the rows of the archive to the table, each with its target."""
     name = f"{PAYMENTS:,} payments"
     with (
@@ -49,13 +39,13 @@ def measure(add_row: AddRow, server: p2p.sandbox.SandboxServer) -> None:
         history = p2p.load_history(client)
         cache = Path(folder) / "cache.sqlite"
         _fill(cache, server)
-        rebuilt, *long = _time(lambda: payments_frame(_read_cached(cache), str(history.me.user.id)))
+        rebuilt, *long = time_call(lambda: payments_frame(_read_cached(cache), str(history.me.user.id)))
         archive = p2p.open_archive(Path(folder) / "archive")
         archive.merge(p2p.History(**vars(history) | {"payments": rebuilt}))
         smaller = cache.stat().st_size / sum(_files(archive).values())
         add_row(f"size of {name}, less", "requests-cache", f"{smaller:.1f}x", wanted="15x or more")
         del rebuilt
-        wall, cpu = zip(*(_time(archive.history)[1:] for _ in range(5)), strict=True)
+        wall, cpu = zip(*(time_call(archive.history)[1:] for _ in range(5)), strict=True)
         add_row(f"reload {name}", "requests-cache", [long[0] / again for again in wall], wanted="50x or more")
         add_row("CPU time of that reload", "requests-cache", [long[1] / again for again in cpu])
         archive.sync(client)
@@ -106,10 +96,3 @@ def _read_cached(cache: Path) -> Iterator[Payments]:
 def _files(archive: p2p.Archive) -> dict[str, int]:
     """Return the size in bytes of each file in the manifest."""
     return {entry.name: entry.size for entry in archive._folder.read_manifest().entries}
-
-
-def _time(work: Callable[[], Any]) -> tuple[Any, float, float]:
-    """Return the result of a call, its wall time and its CPU time, in seconds."""
-    started = time.perf_counter(), time.process_time()
-    result = work()
-    return result, time.perf_counter() - started[0], time.process_time() - started[1]

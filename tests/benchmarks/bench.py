@@ -5,10 +5,8 @@ is a module in this folder, with its targets. ``make bench BENCH="frames paging"
 ``BENCH=scale=27500000`` and ``BENCH=analyses=polars,status_mix`` say what to measure of a part.
 """
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import analyses  # beside this file, like the next seven
 import archive
@@ -22,11 +20,6 @@ from pages import report
 from table import Table
 
 import p2p_analytics as p2p
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    AddRow = Callable[..., None]
 
 
 def main(*names: str) -> int:
@@ -42,17 +35,17 @@ def main(*names: str) -> int:
     return 1 if any(failed) else 0
 
 
-def in_town(measure: Callable[[AddRow, p2p.sandbox.SandboxServer], None]) -> Callable[[AddRow], None]:
+def in_town(measure: Callable[..., None]) -> Callable[..., None]:
     """Return a benchmark that runs with a sandbox in this process."""
 
-    def measure_in_sandbox(add_row: AddRow) -> None:
+    def measure_in_sandbox(add_row) -> None:
         with p2p.sandbox.SandboxServer(seed=7) as server:
             measure(add_row, server)
 
     return measure_in_sandbox
 
 
-def requests(add_row: AddRow, server: p2p.sandbox.SandboxServer) -> None:
+def requests(add_row, server: p2p.sandbox.SandboxServer) -> None:
     """Compare the number of requests of a load with the minimum."""
     with p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False) as client:
         history = p2p.load_history(client)

@@ -6,33 +6,26 @@ not into it; its files stay in a temporary folder, and it talks to the sandbox a
 Run with the name of a way, and an address and a token on its input, it loads once and prints what that cost.
 """
 
-from __future__ import annotations
-
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Load = Callable[[str, str], int]
+from costs import FOLDER, read_memory, run_alone, time_call  # beside this file
 
 ROUNDS = 5
 PACKAGES = Path(sys.prefix) / "peers-bench"
 PEER = "dlt to DuckDB"
 
 
-def measure(add_row: Callable[..., None], packages: Path = PACKAGES) -> None:
+def measure(add_row, packages: Path = PACKAGES) -> None:
     """Add the ratio of the peer's cost to ours for each resource, with its target."""
     if not packages.is_dir():
-        add_row(
-            "load 20,000 payments", PEER, "dlt is not installed: `make bench` tries again where PyPI can be reached"
-        )
+        absent = "dlt is not installed: `make bench` tries again where PyPI can be reached"
+        add_row("load 20,000 payments", PEER, absent)
         return
     import paging  # beside this file
 
@@ -41,9 +34,9 @@ def measure(add_row: Callable[..., None], packages: Path = PACKAGES) -> None:
     ways = {"ours": Path(p2p.__file__).parents[1], "dlt": packages}
     with paging.serving(paging.uneven(20_000, 6), latency=0) as (base_url, token):
         rounds = [{way: alone(way, folder, base_url, token) for way, folder in ways.items()} for _ in range(ROUNDS)]
-    ours, theirs = rounds[0]["ours"]["rows"], rounds[0]["dlt"]["rows"]
+    counts = f"{rounds[0]['ours']['rows']:,.0f} rows against {rounds[0]['dlt']['rows']:,.0f}"
     for name, cost, wanted, note in (
-        ("load 20,000 payments, CPU time", "cpu", "12x or more", f"{ours:,.0f} rows against {theirs:,.0f}"),
+        ("load 20,000 payments, CPU time", "cpu", "12x or more", counts),
         ("wall time of that", "wall", "12x or more", ""),
         ("peak memory of that, less", "peak", "12x or more", ""),
         ("CPU time of that with all imports", "process", "", ""),
@@ -54,18 +47,17 @@ def measure(add_row: Callable[..., None], packages: Path = PACKAGES) -> None:
 def alone(way: str, packages: Path, base_url: str, token: str) -> dict[str, float]:
     """Load in a process that sees these packages, and nothing of this one's settings; return what it cost."""
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(  # noqa: S603 - our own interpreter
-            [sys.executable, *(["-S"] if way == "dlt" else []), "-P", "-X", "utf8", __file__, way],
-            input=f"{base_url} {token}", cwd=folder, stdout=subprocess.PIPE, encoding="utf-8", check=True,
+        return run_alone(
+            *(["-S"] if way == "dlt" else []), "-P", "-X", "utf8", __file__, way,
+            input=f"{base_url} {token}", cwd=folder,
             env={
-                "HOME": folder, "PATH": os.environ["PATH"], "PYTHONPATH": str(packages), "TZ": "UTC",
-                "RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "ERROR",
+                "HOME": folder, "PATH": os.environ["PATH"], "PYTHONPATH": f"{packages}{os.pathsep}{FOLDER}",
+                "RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "ERROR", "TZ": "UTC",
             },
         )  # fmt: skip
-    return json.loads(done.stdout)
 
 
-def ours() -> Load:
+def ours() -> Callable[[str, str], int]:
     """Import what a load needs, and return it."""
     import pandas as pd  # noqa: F401 - its import is no part of the load
 
@@ -78,7 +70,7 @@ def ours() -> Load:
     return load
 
 
-def dlt() -> Load:
+def dlt() -> Callable[[str, str], int]:
     """Import what dlt needs, and return a load into a file of the current folder."""
     import dlt
     import duckdb
@@ -104,15 +96,12 @@ def dlt() -> Load:
 
 
 def once(way: str) -> None:
-    """Load once and print the cost: seconds of the load and of the whole process, and its peak memory in KiB."""
+    """Load once and print the cost: seconds of the load and of the whole process, and its peak memory in bytes."""
     base_url, token = sys.stdin.read().split()
     load = {"ours": ours, "dlt": dlt}[way]()
-    wall, cpu = time.perf_counter(), time.process_time()
-    rows = load(base_url, token)
-    wall, cpu, process = time.perf_counter() - wall, time.process_time() - cpu, time.process_time()
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    peak = int(status.partition("VmHWM:")[2].split()[0])
-    print(json.dumps({"rows": rows, "wall": wall, "cpu": cpu, "process": process, "peak": peak}))  # noqa: T201 - its purpose
+    rows, wall, cpu = time_call(lambda: load(base_url, token))
+    costs = {"rows": rows, "wall": wall, "cpu": cpu, "process": time.process_time(), "peak": read_memory()}
+    print(json.dumps(costs))  # noqa: T201 - its purpose
 
 
 if __name__ == "__main__":

@@ -4,26 +4,21 @@ The peers are the plain walk by next links on one connection, and what the line 
 ceil(payments / 50) answers one after the other, divided among the connections.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import random
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import requests
 import requests_cache
+from costs import time_call  # beside this file
 
 import p2p_analytics as p2p
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 PAYMENTS = 20_000
 LATENCY = 0.040
@@ -88,54 +83,44 @@ def load_by_windows(base_url: str, token: str, **options: object) -> int:
         return sum(len(page.items) for page in client.history_pages())
 
 
-def time_load(work: Callable[[], int]) -> tuple[float, int]:
-    """Return the wall time of a load, which is mostly waiting, and its number of payments."""
-    started = time.perf_counter()
-    came = work()
-    return time.perf_counter() - started, came
-
-
 def size(folder: str) -> int:
     """Return the bytes of all files in a folder."""
     return sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
 
 
-def measure(add_row: Callable[..., None]) -> None:
-    """Print the rows of loads."""
+def measure(add_row) -> None:
+    """Add the rows of loads; loads are timed by the wall, because they mostly wait."""
     with serving(uneven(PAYMENTS, 6), LATENCY) as (base_url, token):
         rounds = [one_round(base_url, token) for _ in range(ROUNDS)]
+        walked, walks = rounds[0]["walk"][0], [each["walk"][1] for each in rounds]
         for width, wanted in WANTED.items():
-            came, walked = rounds[0][f"{width}"][1], rounds[0]["walk"][1]
-            add_row(
-                f"load {PAYMENTS:,}, {width} connections",
-                "a plain walk",
-                [one["walk"][0] / one[f"{width}"][0] for one in rounds],
-                wanted=f"{wanted}x or more",
-                note=f"{came:,} payments against {walked:,}",
-            )
+            came, took = rounds[0][width][0], [each[width][1] for each in rounds]
+            times = [walk / ours for walk, ours in zip(walks, took, strict=True)]
+            name, note = f"load {PAYMENTS:,}, {width} connections", f"{came:,} payments against {walked:,}"
+            add_row(name, "a plain walk", times, wanted=f"{wanted}x or more", note=note)
             least = math.ceil(came / 50) * LATENCY / width
-            shares = [least / one[f"{width}"][0] for one in rounds]
+            shares = [least / ours for ours in took]
             add_row(f"that of what {width} lines allow", "ceil(N/50) x 40 ms", shares)
-        dearer = [one["cold"][0] / one["8"][0] for one in rounds]
+        dearer = [each["cold"][1] / each[8][1] for each in rounds]
         add_row("8 connections, through the cache", "without it", dearer, wanted="1.4x or less")
-        sizes(base_url, token, add_row)
+        sizes(add_row, base_url, token)
     counts(add_row)
 
 
-def one_round(base_url: str, token: str) -> dict[str, tuple[float, int]]:
-    """Load in each way once; return how long it took, and how many payments came."""
+def one_round(base_url: str, token: str) -> dict[object, tuple[int, float, float]]:
+    """Load in each way once; return the number of payments and what each load took."""
     took = {}
     with requests.Session() as session:
         session.trust_env = False
-        took["walk"] = time_load(lambda: plain_walk(base_url, token, session))
+        took["walk"] = time_call(lambda: plain_walk(base_url, token, session))
     for width in WANTED:
-        took[f"{width}"] = time_load(lambda width=width: load_by_windows(base_url, token, concurrency=width))
+        took[width] = time_call(lambda width=width: load_by_windows(base_url, token, concurrency=width))
     with tempfile.TemporaryDirectory() as folder:
-        took["cold"] = time_load(lambda: load_by_windows(base_url, token, concurrency=8, cache_dir=folder))
+        took["cold"] = time_call(lambda: load_by_windows(base_url, token, concurrency=8, cache_dir=folder))
     return took
 
 
-def sizes(base_url: str, token: str, add_row: Callable[..., None]) -> None:
+def sizes(add_row, base_url: str, token: str) -> None:
     """Compare what the caches take on disk."""
     with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
         load_by_windows(base_url, token, concurrency=8, cache_dir=ours)
@@ -145,7 +130,7 @@ def sizes(base_url: str, token: str, add_row: Callable[..., None]) -> None:
         add_row("cache on disk, less", "requests-cache", f"{size(theirs) / size(ours):.2f}x", wanted="5x or more")
 
 
-def counts(add_row: Callable[..., None]) -> None:
+def counts(add_row) -> None:
     """Count requests, which no other work on the machine can move."""
     second = [
         {"date_created": NOW - timedelta(days=3), "status": status, "action": action}
@@ -164,15 +149,10 @@ def counts(add_row: Callable[..., None]) -> None:
             server.add_payments(newcomer, payments)
             token = server.token(newcomer)
             again = most and 2 + math.ceil(pending / 50)  # a crowded second of the newest day is refetched
-            for when, wanted in (("", most), (", after a new one", again)):
+            for when, limit in (("", most), (", after a new one", again)):
                 server.requests.clear()
                 count = load_by_windows(server.base_url, token, cache_dir=cache)
                 asked = sum(path.startswith("/v1/payments") for _, path in server.requests)
-                fewest = math.ceil(count / 50)
-                add_row(
-                    f"requests for {name}{when}",
-                    f"{fewest} pages of {count:,}",
-                    f"{asked}",
-                    wanted=f"{wanted} or fewer" if wanted else "",
-                )
+                pages, wanted = f"{math.ceil(count / 50)} pages of {count:,}", f"{limit} or fewer" if limit else ""
+                add_row(f"requests for {name}{when}", pages, f"{asked}", wanted=wanted)
                 server.add_payments(newcomer, [{"date_created": server.now}])

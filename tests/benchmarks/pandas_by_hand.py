@@ -1,7 +1,5 @@
 """The tables of the analyses written by hand in pandas, as a competent user would for one frame."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

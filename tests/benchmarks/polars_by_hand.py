@@ -1,14 +1,8 @@
 """The tables of the analyses written by hand in Polars, for a lazy frame of Parquet files."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+import pandas as pd
 import polars as pl
 from polars import col
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NAMED = ["counterparty_id", "counterparty_name"]
 KEY = pl.coalesce("counterparty_id", "counterparty_name").alias("key")

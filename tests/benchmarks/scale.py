@@ -4,34 +4,26 @@ The folder is that of ``p2p-analytics sandbox-archive``. ``BENCH=scale=27500000`
 make 50 million rows, because a payment between two accounts is in both archives.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
+
+from costs import read_memory, time_call  # beside this file
 
 import p2p_analytics as p2p
 from p2p_analytics import cli
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    AddRow = Callable[..., None]
-
 PAYMENTS = 1_000_000
 PER_ACCOUNT = 27_500
-ENGINES = ("polars", "duckdb")
-USUAL, PERCENTILES = 1, 4  # gigabytes that an analysis may take
-OF_LIMIT = 0.6  # of them, DuckDB's own limit: without the modules of the process, and the result
+OF_LIMIT = 0.6  # of what an analysis may take, DuckDB's own limit: without the modules of the process, and the result
 OF_SEARCH = 0.25  # the same for series, which Python looks for beside DuckDB
 OF_PERCENTILES = {"request_outcomes", "time_to_settle", "unusual", "recurring", "split_bills"}
 MOST = 8 * 10**9  # bytes at which a process is stopped
 STEP_SECONDS = 0.2
-WORKER = "--one"  # before the folder, engine and name of the one analysis of a process
 AS_OF = "2025-07-01"
 ZONE = "America/New_York"
 ANALYSES: dict[str, Callable[[Any], Any]] = {
@@ -58,42 +50,38 @@ ANALYSES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def measure(add_row: AddRow, number: str = str(PAYMENTS)) -> None:
+def measure(add_row, number: str = str(PAYMENTS)) -> None:
     """Add the time of writing a folder, and a row with the peak of memory for each analysis and engine."""
     payments = int(number)
+    accounts = max(2, payments // PER_ACCOUNT)
     with tempfile.TemporaryDirectory() as parent:
         folder = f"{parent}/town"
-        accounts = max(2, payments // PER_ACCOUNT)
-        began = time.process_time()
         words = ["--accounts", str(accounts), "--payments", str(payments), "--years", "10", "--progress", "none"]
-        cli.main(["sandbox-archive", folder, *words])
-        add_row(f"write {payments:,} payments", f"{accounts:,} accounts", f"{time.process_time() - began:.0f} s of CPU")
-        measure_folder(add_row, folder)
+        _, _, cpu = time_call(lambda: cli.main(["sandbox-archive", folder, *words]))
+        add_row(f"write {payments:,} payments", f"{accounts:,} accounts", f"{cpu:.0f} s of CPU")
+        for name in ANALYSES:
+            for engine in ("polars", "duckdb"):
+                found = run(folder, engine, name)
+                result = f"{found['bytes'] / 1e9:.2f} GB"
+                note = f"{found['seconds']:.0f} s, {found['rows']:,} rows" if "seconds" in found else "stopped"
+                add_row(f"memory of {name}", engine, result, wanted=f"{limit_of(name)} GB or less", note=note)
 
 
-def measure_folder(add_row: AddRow, folder: str, names: list[str] | None = None) -> None:
-    """Add a row for each analysis of a folder of archives on each engine."""
-    for name in names or ANALYSES:
-        limit = PERCENTILES if name in OF_PERCENTILES else USUAL
-        for engine in ENGINES:
-            found = run(folder, engine, name)
-            result = f"{found['bytes'] / 1e9:.2f} GB"
-            note = f"{found['seconds']:.0f} s, {found['rows']:,} rows" if "seconds" in found else "stopped"
-            add_row(f"memory of {name}", engine, result, wanted=f"{limit} GB or less", note=note)
+def limit_of(name: str) -> int:
+    """Return the gigabytes that an analysis may take."""
+    return 4 if name in OF_PERCENTILES else 1
 
 
 def run(folder: str, engine: str, name: str) -> dict[str, float]:
     """Return what one analysis took in a process of its own; without a time if its memory grew too much."""
-    command = [sys.executable, __file__, WORKER, folder, engine, name]
+    command = [sys.executable, __file__, folder, engine, name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own file
         while process.poll() is None:
-            if (peak := peak_bytes(process.pid)) > MOST:
+            if (peak := read_memory(process=process.pid)) > MOST:
                 process.kill()
                 return {"bytes": peak}
             time.sleep(STEP_SECONDS)
-        output = process.stdout.read() if process.stdout else ""
-    found: dict[str, float] = json.loads(output.splitlines()[-1])
-    return found
+        return json.loads(process.stdout.read().splitlines()[-1])
 
 
 def measure_one(folder: str, engine: str, name: str) -> None:
@@ -101,30 +89,13 @@ def measure_one(folder: str, engine: str, name: str) -> None:
     began = time.perf_counter()
     rows = p2p.open_archives(folder).scan(engine)
     if engine == "duckdb":  # it takes what it may, and moves the rest to disk
-        limit = PERCENTILES if name in OF_PERCENTILES else USUAL
         share = OF_SEARCH if name == "recurring" else OF_LIMIT
-        rows.limit(0).query("rows", f"SET memory_limit = '{limit * share:.2f}GB'")
+        rows.limit(0).query("rows", f"SET memory_limit = '{limit_of(name) * share:.2f}GB'")
     table = ANALYSES[name](rows)
-    if engine == "polars":
-        table = table.collect()
-    elif engine == "duckdb":
-        table = table.to_arrow_table()
-    elif engine == "spark":
-        table = table.toArrow()
+    table = table.collect() if engine == "polars" else table.to_arrow_table()
     took = time.perf_counter() - began
-    print(json.dumps({"rows": len(table), "seconds": took, "bytes": peak_bytes()}))  # noqa: T201 - read by the parent
-
-
-def peak_bytes(process: int | str = "self") -> int:
-    """Return the peak of a process's memory, 0 if it has ended; unlike getrusage, without that of its parent."""
-    lines = Path(f"/proc/{process}/status").read_text("utf-8").splitlines()
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), 0)
+    print(json.dumps({"rows": len(table), "seconds": took, "bytes": read_memory()}))  # noqa: T201 - read by the parent
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == WORKER:
-        measure_one(*sys.argv[2:])
-    else:
-        from table import Table
-
-        measure_folder(Table().add_row, sys.argv[1], sys.argv[2:])
+    measure_one(*sys.argv[1:])

@@ -4,12 +4,9 @@ Pages per second are reported as a share of the bare web server's rate in the sa
 of the store's rate in one thread without HTTP, with one commit per payment.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools
-import os
 import random
 import resource
 import statistics
@@ -17,8 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
@@ -29,14 +27,10 @@ from p2p_analytics.sandbox.storage.rows import Payment
 from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.vocabulary import Audience, TargetType
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    AddRow = Callable[..., None]
-
 PAYMENTS = 1_000_000
 BATCH = 50_000  # one transaction
-SPAN = 900 * 86_400 * 1_000_000  # microseconds from the first payment to the last
+DAY = 86_400  # seconds
+SPAN = 900 * DAY * 1_000_000  # microseconds from the first payment to the last
 TOWN = {"seed": 7, "people": 40, "years": 1}
 ROUNDS = 5
 REQUESTS = 3_000  # in each round
@@ -57,47 +51,38 @@ with listen(0) as listener, run_server(application, listener):
 """
 
 
-def measure(add_row: AddRow) -> int:
+def measure(add_row) -> int:
     """Add one row for each load to the table, and return the number of requests with a wrong response."""
     with tempfile.TemporaryDirectory(prefix="p2p-bench-") as folder, contextlib.ExitStack() as stack:
         path = Path(folder) / "town.sqlite"
-        began = time.perf_counter()
         reader, payers = build(path)
-        say(f"{PAYMENTS:,} payments made in {time.perf_counter() - began:.0f} s; load of the machine {_busy()}")
-        many = _files_for(1_000)
+        many = _allow_files(1_000)
         options = [f"--{name}={value}" for name, value in {**TOWN, "port": 0, "db": path}.items()]
         sandbox = stack.enter_context(start_server("-m", "p2p_analytics", "sandbox", *options))
         page = Request(f"http://{sandbox}/v1/payments?limit=50", headers={"Authorization": f"Bearer {reader}"})
         with urlopen(page, timeout=10) as answer:  # noqa: S310 - our own server
             bare = stack.enter_context(start_server("-c", BARE, given=answer.read()))
         loads = {
-            "page of 50": lambda: load(sandbox, pages(reader, 50), 16, b'"pagination"'),
-            "bare": lambda: load(bare, pages(reader, 50), 16),
-            "page of 20": lambda: load(sandbox, pages(reader, 20), 16, b'"pagination"'),
-            "100": lambda: load(sandbox, pays(payers), 100, b'"settled"'),
-            f"{many:,}": lambda: load(sandbox, pays(payers), many, b'"settled"'),
-            "stored": lambda: Load(measure_store(path, payers), 0, 0, 0),
+            "page of 50, 16 connections": lambda: load(sandbox, pages(reader, 50), 16, b'"pagination"'),
+            "the bare web server": lambda: load(bare, pages(reader, 50), 16),
+            "page of 20, 16 connections": lambda: load(sandbox, pages(reader, 20), 16, b'"pagination"'),
+            "writes, 100 connections": lambda: load(sandbox, pays(payers), 100, b'"settled"'),
+            f"writes, {many:,} connections": lambda: load(sandbox, pays(payers), many, b'"settled"'),
+            "the store, one by one": lambda: Load(measure_store(path, payers), 0, 0, 0),
         }
         rounds = [{name: work() for name, work in loads.items()} for _ in range(ROUNDS)]
-    for name, what, limit, peer in (
-        ("page of 50", "page of 50, 16 connections", "the bare web server", "bare"),
-        ("page of 20", "page of 20, 16 connections", "the bare web server", "bare"),
-        ("100", "writes, 100 connections", "the store, one by one", "stored"),
-        (f"{many:,}", f"writes, {many:,} connections", "the store, one by one", "stored"),
-    ):
-        shares, note = _compare(rounds, name, peer)
-        add_row(what, limit, shares, note=note)
-    busiest = max(one.busy for each in rounds for one in each.values())
-    say(f"asking took {busiest:.0%} of a core at most; load of the machine {_busy()}")
-    return sum(one.errors for each in rounds for one in each.values())
+    for name in loads:
+        if not name.startswith("the "):
+            limit = "the bare web server" if name.startswith("page") else "the store, one by one"
+            shares, note = _compare(rounds, name, limit)
+            add_row(name, limit, shares, note=note)
+    results = [result for each in rounds for result in each.values()]
+    busiest = max(result.busy for result in results)
+    print(f"asking took {busiest:.0%} of a core at most", flush=True)  # noqa: T201 - a line beside the rows
+    return sum(result.errors for result in results)
 
 
-def say(text: str) -> None:
-    """Print a line beside the rows."""
-    print(text, flush=True)  # noqa: T201 - its purpose
-
-
-def _compare(rounds: list[dict[str, Load]], name: str, peer: str) -> tuple[list[float], str]:
+def _compare(rounds: list[dict[str, "Load"]], name: str, peer: str) -> tuple[list[float], str]:
     """Return the shares of the peer's rate, and the rates, the latency and the errors in words."""
     shares = [each[name].rate / each[peer].rate for each in rounds]
     ours, limit = (statistics.median(each[one].rate for each in rounds) for one in (name, peer))
@@ -106,21 +91,14 @@ def _compare(rounds: list[dict[str, Load]], name: str, peer: str) -> tuple[list[
     return shares, f"{ours:,.0f} of {limit:,.0f}/s, p99 {p99 * 1_000:,.0f} ms, {errors} errors"
 
 
-def _busy() -> str:
-    return f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-
-
-def _files_for(connections: int) -> int:
+def _allow_files(connections: int) -> int:
     """Raise the limit of open files for this many connections; return the number that the system allows."""
-    wanted = connections + 200
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + 200
     if soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    allowed = min(connections, soft - 200)
-    if allowed < connections:
-        say(f"The system allows {hard} open files, so {allowed} connections take the place of {connections}.")
-    return allowed
+    return min(connections, soft - 200)
 
 
 class Load(NamedTuple):
@@ -214,9 +192,8 @@ def build(path: Path) -> tuple[str, list[tuple[str, str]]]:
             )
         for one in server.people:
             server.deposit(one.user_id, 10_000_000)
-        day = 86_400
-        payers = [(server.token(one.user_id, "make_payments", seconds=day), one.user_id) for one in server.people]
-        return server.token(server.viewer, "access_profile", seconds=day), payers
+        payers = [(server.token(one.user_id, "make_payments", seconds=DAY), one.user_id) for one in server.people]
+        return server.token(server.viewer, "access_profile", seconds=DAY), payers
 
 
 def make_payment(number: int, created_us: int, ids: list[int], rng: random.Random) -> Payment:
@@ -245,10 +222,10 @@ def start_server(*command: str, given: bytes = b"") -> Iterator[str]:
             process.wait(20)
 
 
-def pages(token: str, limit: int, count: int = REQUESTS) -> Iterator[bytes]:
+def pages(token: str, limit: int) -> Iterator[bytes]:
     """Yield requests for random pages of the history."""
     rng = random.Random(limit)  # noqa: S311 - the same each time
-    for _ in range(count):
+    for _ in range(REQUESTS):
         before = f"20{rng.randrange(23, 26)}-{rng.randrange(2, 7):02}-{rng.randrange(1, 29):02}T12:00:00Z"
         yield (
             f"GET /v1/payments?limit={limit}&before={before} HTTP/1.1\r\nHost: localhost\r\n"
@@ -256,10 +233,15 @@ def pages(token: str, limit: int, count: int = REQUESTS) -> Iterator[bytes]:
         ).encode()
 
 
-def pays(payers: list[tuple[str, str]]) -> Iterator[bytes]:
-    """Yield requests that pay one cent each, from each payer to the next one in a ring."""
+def list_pairs(payers: list[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Yield the token and the id of the payer of each payment, and the id of the next one in a ring."""
     ring = itertools.cycle(zip(payers, [*payers[1:], payers[0]], strict=True))
-    for (token, _), (_, target) in itertools.islice(ring, REQUESTS):
+    return ((token, payer, target) for (token, payer), (_, target) in itertools.islice(ring, REQUESTS))
+
+
+def pays(payers: list[tuple[str, str]]) -> Iterator[bytes]:
+    """Yield requests that pay one cent each."""
+    for token, _, target in list_pairs(payers):
         body = urlencode({"access_token": token, "user_id": target, "amount": "0.01", "note": "coffee"})
         yield (
             "POST /v1/payments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
@@ -271,9 +253,8 @@ def measure_store(path: Path, payers: list[tuple[str, str]]) -> float:
     """Return the rate of such payments, per second, that the store accepts sequentially in this process."""
     with contextlib.closing(Store(path)) as store:
         transitions = Transitions(store)
-        ring = itertools.cycle(zip(payers, [*payers[1:], payers[0]], strict=True))
         started_at = time.perf_counter()
-        for (_, payer), (_, target) in itertools.islice(ring, REQUESTS):
+        for _, payer, target in list_pairs(payers):
             order = Order(Recipient(TargetType.USER, target), 1, "coffee", Audience.PRIVATE)
             transitions.create(int(payer), order)
         return REQUESTS / (time.perf_counter() - started_at)

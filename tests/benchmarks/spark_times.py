@@ -1,20 +1,12 @@
 """The time of Spark, and that of its start, apart: a program of its own, because Java stays until its process ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
-import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    AddRow = Callable[..., None]
+from costs import FOLDER, run_alone, time_call  # beside this file
 
 BESIDE = Path(sys.prefix) / "spark"
 SECONDS = 300
@@ -29,17 +21,13 @@ OPTIONS = {
 }
 
 
-def measure(add_row: AddRow, files: Path) -> None:
+def measure(add_row, files: Path) -> None:
     """Add rows for the start of Spark, and for some analyses of Parquet files; one that says so without Spark."""
     if not BESIDE.is_dir() or not shutil.which("java"):
         add_row("analyses on Spark", "Polars", "no Java or no PySpark here")
         return
-    program = [sys.executable, __file__, str(files)]
-    surroundings = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run(  # noqa: S603 - this file
-        program, capture_output=True, encoding="utf-8", timeout=SECONDS, check=True, env=surroundings
-    )
-    took: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
+    surroundings = {**os.environ, "PYTHONPATH": FOLDER, "SPARK_LOCAL_IP": "127.0.0.1"}
+    took = run_alone(__file__, str(files), timeout=SECONDS, env=surroundings)
     start, first = took.pop("start")
     add_row("start of Spark on 2 cores", "", f"{start:.1f} s", note=f"its first query {first:.1f} s")
     for name, (spark, polars) in took.items():
@@ -53,26 +41,13 @@ def main(files: str) -> dict[str, list[float]]:
     from analyses import CASES  # beside this file
     from pyspark.sql import SparkSession
 
-    def run(work: Callable[[], Any]) -> float:
-        began = time.perf_counter()
-        work()
-        return time.perf_counter() - began
-
-    session = None
-
-    def start() -> None:
-        nonlocal session
-        session = SparkSession.builder.master("local[2]").config(map=OPTIONS).getOrCreate()
-
-    took = {"start": [run(start)]}
+    session, start, _ = time_call(SparkSession.builder.master("local[2]").config(map=OPTIONS).getOrCreate)
     payments, scan = session.read.parquet(files), pl.scan_parquet(f"{files}/*.parquet")
-    took["start"].append(run(payments.count))
+    took = {"start": [start, time_call(payments.count)[1]]}
     for name in MEASURED:
         call = CASES[name][0]
-        took[name] = [
-            min(run(lambda call=call: call(payments).toArrow()) for _ in range(2)),
-            min(run(lambda call=call: call(scan).collect()) for _ in range(2)),
-        ]
+        works = (lambda call=call: call(payments).toArrow(), lambda call=call: call(scan).collect())
+        took[name] = [min(time_call(work)[1] for _ in range(2)) for work in works]
     session.stop()
     return took
 

@@ -5,8 +5,6 @@ The braces hold a time zone, ``{tz}``, an instant, ``{as_of}``, or the expressio
 
 # ruff: noqa: S608 - the parts of the queries are literals of this file
 
-from __future__ import annotations
-
 _MOVED = "kind = 'payment' AND status = 'settled' AND direction IN ('in', 'out')"
 _KEY = "coalesce(counterparty_id, counterparty_name)"
 _LOCAL = "coalesce(date_completed, date_created) AT TIME ZONE '{tz}'"

@@ -4,22 +4,14 @@ Each measurement is a process of its own, so that its peak memory is that of one
 cells only; `read_statements` gives cents, instants, directions, one row for each payment, and reconciled balances.
 """
 
-from __future__ import annotations
-
 import json
 import random
-import subprocess
 import sys
 import tempfile
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    AddRow = Callable[..., None]
+from costs import read_memory, run_alone, time_call  # beside this file
 
 FILES = 1_000
 ROWS = 1_000  # of each file
@@ -35,11 +27,11 @@ STEP = timedelta(hours=1)
 FIRST_ID = 3_970_000_000_000_000_301
 
 
-def measure(add_row: AddRow) -> None:
+def measure(add_row) -> None:
     """Add the rows of statement files to the table, each with its target."""
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(folder), FILES, ROWS)
-        rounds = [(_run("ours", folder), _run("peer", folder)) for _ in range(ROUNDS)]
+        rounds = [[run_alone(__file__, reader, folder) for reader in ("ours", "peer")] for _ in range(ROUNDS)]
     name = f"{FILES:,} files with {FILES * ROWS:,} rows"
     for number, (what, wanted) in enumerate(
         ((f"time of {name}", "3x or less"), ("CPU time of that", "3x or less"), ("peak memory of that", "1.5x or less"))
@@ -60,11 +52,10 @@ def _import_one_more() -> float:
         archive = p2p.open_archive(Path(folder) / "archive")
         archive.import_(p2p.read_statements(files))
         one = p2p.read_statements(last)
-        before = time.process_time()
-        archive.import_(one)
-        between = time.process_time()
-        assert len(archive.history().payments) == 101 * 2_000  # the import has left no view of all payments
-        return (between - before) / (time.process_time() - between)
+        _, _, ours = time_call(lambda: archive.import_(one))
+        rows, _, peer = time_call(lambda: len(archive.history().payments))  # the import has left no view of them
+        assert rows == 101 * 2_000
+        return ours / peer
 
 
 def write_files(folder: Path, files: int, rows: int) -> None:
@@ -92,34 +83,26 @@ def _spell(cents: int) -> str:
     return f"{'-' if cents < 0 else ''}${abs(cents) / 100:,.2f}"
 
 
-def _run(reader: str, folder: str) -> tuple[float, float, float]:
-    """Return wall time, CPU time and peak memory of one reader in a process of its own."""
-    command = [sys.executable, __file__, reader, folder]
-    found = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - this file
-    wall, cpu, peak = json.loads(found.stdout)
-    return wall, cpu, peak
-
-
 def _read(reader: str, folder: str) -> None:
+    """Print the wall time, the CPU time and the peak of memory of one reader."""
     import pandas as pd
     import polars  # noqa: F401, ICN001 - imported before the clock starts, like pandas
 
     import p2p_analytics as p2p
 
-    read_statements = p2p.read_statements
-    started = time.perf_counter(), time.process_time()
-    if reader == "ours":
-        statements = read_statements(folder)
-        rows = len(statements.payments)
-        assert statements.reconciliation["reconciled"].all()
-    else:
+    def read_peer() -> int:
         paths = sorted(Path(folder).iterdir())
-        rows = len(pd.concat([pd.read_csv(path, skiprows=PREAMBLE) for path in paths])) - 2 * FILES
-    times = time.perf_counter() - started[0], time.process_time() - started[1]
+        return len(pd.concat([pd.read_csv(path, skiprows=PREAMBLE) for path in paths])) - 2 * FILES
+
+    def read_ours() -> int:
+        statements = read_statements(folder)
+        assert statements.reconciliation["reconciled"].all()
+        return len(statements.payments)
+
+    read_statements = p2p.read_statements
+    rows, wall, cpu = time_call(read_ours if reader == "ours" else read_peer)
     assert rows == FILES * ROWS
-    status = Path("/proc/self/status").read_text("ascii")
-    peak = int(status.partition("VmHWM:")[2].split()[0])  # the kernel's ru_maxrss starts with that of the parent
-    print(json.dumps([*times, peak]))  # noqa: T201 - its result
+    print(json.dumps([wall, cpu, read_memory()]))  # noqa: T201 - its result
 
 
 if __name__ == "__main__":

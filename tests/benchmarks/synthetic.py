@@ -1,18 +1,13 @@
 """Synthetic payments: fifteen years, three thousand people, few of whom make most payments."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 import p2p_analytics as p2p
 from p2p_analytics.frames.arrow import table_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PEOPLE = 3_000
 FIRST_S, LAST_S = 1_262_304_000, 1_735_689_600  # 2010 to 2025

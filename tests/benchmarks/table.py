@@ -1,18 +1,13 @@
 """Table of the measurements in Markdown: printed, written to ``results.md``, and quoted in the documentation."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import platform
 import runpy
 import statistics
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 RESULTS = Path(__file__).with_name("results.md")
 PAGE_SCRIPT = Path(__file__).parents[2] / "docs" / "write_performance.py"

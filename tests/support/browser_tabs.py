@@ -1,16 +1,11 @@
 """Tabs of a real browser, and user actions in them."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page
-
+PATIENCE = 60_000  # milliseconds: starting a kernel and drawing are slow beside three other test processes
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 # The contrast of each text with its background (WCAG 2.2, 1.4.3), and the size of each target (2.5.8).
@@ -46,7 +41,7 @@ RESIZED = """async width => {
 
 
 @contextlib.contextmanager
-def open_tab(browser: Browser, **device: Any) -> Iterator[Page]:
+def open_tab(browser, **device: Any) -> Iterator[Any]:
     """Open a tab with its own profile, and close it; a page that opens a dialog fails the test."""
     context = browser.new_context(**device)
     page = context.new_page()
@@ -57,25 +52,25 @@ def open_tab(browser: Browser, **device: Any) -> Iterator[Page]:
     assert dialogs == []
 
 
-def resize_page(page: Page, width: int, height: int) -> None:
+def resize_page(page, width: int, height: int) -> None:
     """Resize a page, and wait until it is drawn in its new size."""
     page.set_viewport_size({"width": width, "height": height})
     page.evaluate(RESIZED, width)
 
 
-def fill_sign_in(page: Page, username: str) -> None:
+def fill_sign_in(page, username: str) -> None:
     """Fill in the sign-in form that the page shows."""
     page.get_by_label("Username").fill(username)
     press_button(page, "Sign in")
 
 
-def press_button(page: Page, button: str) -> None:
+def press_button(page, button: str) -> None:
     """Press a button, and wait for the next page to load, because parts of the old page could match."""
     with page.expect_navigation():
         page.get_by_role("button", name=button).click()
 
 
-def check_page(page: Page, tmp_path: Path, name: str) -> None:
+def check_page(page, tmp_path: Path, name: str) -> None:
     """Take a screenshot, and check width, heading, labels, contrast and target size."""
     picture = tmp_path / f"{name}.png"
     page.screenshot(path=picture, full_page=True)

@@ -1,15 +1,10 @@
 """The marker that tests put into tokens, codes and secrets, and then search for in everything that is produced."""
 
-from __future__ import annotations
-
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
-    import pytest
+import pytest
 
 CANARY = "CANARYc0ffee"
 TOKEN_BYTES = 32  # The nonce of a redirect URI has fewer random bytes and is no secret to a notebook.

@@ -1,4 +1,4 @@
-"""Raw connections on loopback, and a timer that a test fires."""
+"""Raw connections on loopback, clients that do not sleep, and a timer that a test fires."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import contextlib
 import select
 import socket
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Any
+
+import pytest
 
 from p2p_analytics.auth import AccessToken
+from p2p_analytics.client import Client
 from p2p_analytics.client.http.transport import Transport
 from support.canary import CANARY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import pytest
 
 _STUCK_SECONDS = 30.0
 
@@ -50,7 +49,7 @@ def serve_raw(talk: Callable[[socket.socket], object], received: list[bytes] | N
 
 def stay_silent(connection: socket.socket) -> bool:
     """Send nothing until the client closes the connection; return whether it does."""
-    connection.settimeout(_STUCK_SECONDS)
+    connection.settimeout(30.0)
     try:
         while connection.recv(4096):
             pass
@@ -69,33 +68,23 @@ def drip_body(connection: socket.socket) -> None:
             connection.sendall(b" ")
 
 
-class ManualTimer:
-    """Replacement of `threading.Timer` that fires only when a test calls :meth:`fire`."""
+def use_manual_timers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Make requests use timers that only a test fires for their deadlines; return the list of started timers."""
+    timers: list[Any] = []
 
-    def __init__(self, interval: float, function: Callable[[], None]) -> None:
-        self.interval, self._function = interval, function
-        self.daemon = False
+    class ManualTimer:
+        daemon = False
 
-    def start(self) -> None:
-        """Start; nothing happens."""
+        def __init__(self, interval: float, function: Callable[[], None]) -> None:
+            self.interval, self.fire = interval, function
 
-    def cancel(self) -> None:
-        """Cancel; nothing happens."""
-
-    def fire(self) -> None:
-        """Call the function of the timer."""
-        self._function()
-
-
-def use_manual_timers(monkeypatch: pytest.MonkeyPatch) -> list[ManualTimer]:
-    """Make requests use manual timers for their deadlines; return the list to which each new timer is added."""
-    timers: list[ManualTimer] = []
-
-    class RecordedTimer(ManualTimer):
         def start(self) -> None:
             timers.append(self)
 
-    monkeypatch.setattr("p2p_analytics.client.http.deadline.threading.Timer", RecordedTimer)
+        def cancel(self) -> None:
+            pass
+
+    monkeypatch.setattr("p2p_analytics.client.http.deadline.threading.Timer", ManualTimer)
     return timers
 
 
@@ -104,3 +93,10 @@ def transport_to(base_url: str, **options: object) -> tuple[Transport, list[floa
     waits: list[float] = []
     settings = {"timeout": (1.0, 1.0), "sleep": waits.append, "jitter": lambda: 0.5} | options
     return Transport(base_url, AccessToken(CANARY), **settings), waits  # type: ignore[arg-type]
+
+
+def client_to(base_url: str, sleep: Callable[[float], object] = lambda _seconds: None, **options: Any) -> Client:
+    """Return a client, by default without a cache, that calls a function instead of sleeping between retries."""
+    client = Client(CANARY, base_url=base_url, **({"cache_dir": False} | options))
+    client._transport._sleep = sleep
+    return client

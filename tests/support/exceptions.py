@@ -1,7 +1,5 @@
 """Text of an exception with everything that it refers to."""
 
-from __future__ import annotations
-
 import traceback
 
 

@@ -1,15 +1,11 @@
 """Frames with the columns and dtypes of a schema."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
 from p2p_analytics.frames.schema import PROBLEMS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def frame_from_columns(columns: Mapping[str, Sequence[Any]], schema: Mapping[str, str], length: int) -> pd.DataFrame:
@@ -27,8 +23,12 @@ def frame_from_rows(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, str]
 def problem_rows(problems: pd.DataFrame) -> list[tuple[Any, ...]]:
     """Return the payment, field, value and sentence of each problem; the columns are those of PROBLEMS."""
     assert {name: str(dtype) for name, dtype in problems.dtypes.items()} == dict(PROBLEMS)
-    shown = ("payment_id", "field", "value", "problem")
-    return list(zip(*(list_values(problems[name]) for name in shown), strict=True))
+    return list_rows(problems, "payment_id", "field", "value", "problem")
+
+
+def list_rows(frame: pd.DataFrame, *names: str) -> list[tuple[Any, ...]]:
+    """Return these columns, or all, as rows of plain values; every kind of null is None."""
+    return list(zip(*(list_values(frame[name]) for name in names or frame.columns), strict=True))
 
 
 def list_values(column: pd.Series) -> list[Any]:

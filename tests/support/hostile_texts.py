@@ -1,7 +1,5 @@
 """Names and notes that attack what shows them: spreadsheets, pages, Markdown, terminals, and readers of text."""
 
-from __future__ import annotations
-
 TRIGGERS = tuple("=+-@\t\r\n\0＝＋－＠")  # noqa: RUF001 - with which a spreadsheet takes a cell for a formula
 FORMULAS = ("=cmd|' /C calc'!A0", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "a\n=1", "＝1", "\u200b=1")  # noqa: RUF001
 MARKUP = (

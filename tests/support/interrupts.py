@@ -1,20 +1,18 @@
 """Exceptions that interrupt a request, and a search for the canary in everything that an exception leads to.
 
-The search covers more than tools that print tracebacks with variables: it reads the variables of each
-frame and the objects that they hold, three levels deep, in the exception, its causes, contexts, arguments, notes and
-attributes.
+It searches the variables of each frame and the objects that they hold, three levels deep, in the exception, its causes,
+contexts, arguments, notes and attributes: more than tools print.
 """
-
-from __future__ import annotations
 
 import asyncio
 import contextlib
 import io
 import json
 import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import requests
@@ -22,9 +20,6 @@ import requests
 import p2p_analytics as p2p
 from p2p_analytics.client.http.transport import Transport
 from support.canary import CANARY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 PACKAGE = str(Path(p2p.__file__).parent)
 GOOD = {"data": {"id": "7", "user": {"id": "7"}}, "pagination": None}
@@ -101,10 +96,8 @@ def texts_in(value: Any, depth: int) -> Iterator[str]:
         yield repr(value)
     slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
     held = [*getattr(value, "__dict__", {}).values(), *(getattr(value, name, None) for name in slots)]
-    if isinstance(value, dict):
-        held += [*value.keys(), *value.values()]
-    if isinstance(value, list | tuple | set | frozenset):
-        held += value
+    if isinstance(value, dict | list | tuple | set | frozenset):
+        held += [*value, *(value.values() if isinstance(value, dict) else ())]
     if isinstance(value, io.BytesIO) and not value.closed:
         held.append(value.getvalue())
     for each in held:

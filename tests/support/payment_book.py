@@ -1,26 +1,23 @@
 """Scripted service with a ledger of payments, and the faults of its writes."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from support.canary import CANARY
 from support.scripted import hang_up
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ME, FRIEND = {"id": "7", "display_name": "Me"}, {"id": "8", "display_name": "Friend"}
 ENVELOPE = {"error": {"message": f"No. access_token={CANARY}", "code": "1"}}
 LUNCH = {"user_id": "8", "amount": "12.30", "note": "lunch"}
 SCOPE, STATE = ({"error": {"message": "No.", "code": code}} for code in ("260", "409"))
+HTML, PAGE = (200, {}, b"<html>please log in</html>"), (404, {}, b"<html>not found</html>")
 
 
 class PaymentBook:
     """Service with a ledger of payments; ``fault`` decides on each write and its response."""
 
-    def __init__(self, fault: Callable[[PaymentBook, dict[str, str]], Any]) -> None:
+    def __init__(self, fault: Callable[..., Any]) -> None:
         self.fault = fault
         self.now = 0.0
         self.items: list[dict[str, Any]] = []
@@ -74,29 +71,19 @@ def truncate(book: PaymentBook, fields: dict[str, str]) -> tuple[int, dict[str, 
     return 200, {"Content-Length": str(len(whole))}, whole[:40]
 
 
-def carry_out_then_answer(answer: Any) -> Callable[[PaymentBook, dict[str, str]], Any]:
-    """Return a fault that carries the payment out and then gives an answer."""
-
-    def fault(book: PaymentBook, fields: dict[str, str]) -> Any:
-        book.carry_out(fields)
-        return answer
-
-    return fault
+def carry_out_then_answer(answer: Any, *, after: float = 0.0) -> Callable[..., Any]:
+    """Return a fault that carries the payment out, perhaps some seconds later, and gives an answer at once."""
+    return lambda book, fields: (book.carry_out(fields, after=after), answer)[1]
 
 
-def answer_without_effect(answer: Any) -> Callable[[PaymentBook, dict[str, str]], Any]:
+def answer_without_effect(answer: Any) -> Callable[..., Any]:
     """Return a fault that gives an answer and carries nothing out."""
     return lambda _book, _fields: answer
 
 
-def carry_out_late(seconds: float) -> Callable[[PaymentBook, dict[str, str]], Any]:
+def carry_out_late(seconds: float) -> Callable[..., Any]:
     """Return a fault that answers 503 and carries the payment out some seconds later."""
-
-    def fault(book: PaymentBook, fields: dict[str, str]) -> Any:
-        book.carry_out(fields, after=seconds)
-        return 503, {}, ENVELOPE
-
-    return fault
+    return carry_out_then_answer((503, {}, ENVELOPE), after=seconds)
 
 
 def carry_out_twice(book: PaymentBook, fields: dict[str, str]) -> Any:
@@ -104,7 +91,3 @@ def carry_out_twice(book: PaymentBook, fields: dict[str, str]) -> Any:
     book.carry_out(fields)
     book.carry_out(fields)
     return hang_up
-
-
-HTML = (200, {}, b"<html>please log in</html>")
-PAGE = (404, {}, b"<html>not found</html>")

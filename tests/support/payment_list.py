@@ -1,21 +1,16 @@
 """Model of the list of payments, and loads from it."""
 
-from __future__ import annotations
-
 import bisect
 import random
 import threading
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from p2p_analytics.client.paging.pager import Query
 from p2p_analytics.client.paging.scheduler import fetch_history
 from p2p_analytics.records import Payment, PaymentPage, Payments
 from p2p_analytics.times import BEGINNING, END, Window
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from p2p_analytics.client.paging.pager import Query
 
 START = datetime(2019, 3, 1, tzinfo=UTC)
 YEAR = 365 * 86_400
@@ -27,13 +22,15 @@ _FILTERS: dict[str, Callable[[Payment], str | None]] = {
 
 
 class Model:
-    """List in memory, newest first; ``inclusive`` makes bounds inclusive."""
+    """List in memory, newest first; ``inclusive`` makes bounds inclusive. Nothing is cached."""
 
     def __init__(self, rows: list[Payment], *, inclusive: bool = False) -> None:
         self.rows = sorted(rows, key=lambda row: (row.date_created, int(row.id)), reverse=True)
-        self.inclusive = inclusive
+        self._find_bound = bisect.bisect_left if inclusive else bisect.bisect_right
         self.asked: list[Query] = []
         self.windows: list[Window] = []
+        self.record_window = self.windows.append
+        self.read_complete_windows = lambda: self.windows
         self.at_once = self.most_at_once = 0
         self._guard = threading.Lock()
 
@@ -43,7 +40,8 @@ class Model:
             self.asked.append(query)
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
-        start = self._start(query)
+        before, age = query.before, lambda row: -row.date_created.timestamp()
+        start = 0 if before is None else self._find_bound(self.rows, -before.timestamp(), key=age)
         names = [name for name in _FILTERS if getattr(query, name)]
         rows = self.rows[start:] if names else self.rows[start : start + 51]
         for name in names:
@@ -53,26 +51,9 @@ class Model:
             self.at_once -= 1
         return PaymentPage(Payments.of(rows[: query.limit]), "?more" if len(rows) > query.limit else None)
 
-    def _start(self, query: Query) -> int:
-        """Return where the payments before the bound begin."""
-        side = bisect.bisect_left if self.inclusive else bisect.bisect_right
-        return 0 if query.before is None else side(self.rows, -query.before.timestamp(), key=_age)
-
-    def fetch_closed(self, query: Query, *, refetch: bool = False) -> PaymentPage:
-        """Return one page; nothing is cached."""
+    def fetch_closed(self, query: Query, **_options: bool) -> PaymentPage:
+        """Return one page."""
         return self.fetch_current(query)
-
-    def read_complete_windows(self) -> list[Window]:
-        """Return the recorded windows."""
-        return self.windows
-
-    def record_window(self, window: Window) -> None:
-        """Record a window."""
-        self.windows.append(window)
-
-
-def _age(row: Payment) -> float:
-    return -row.date_created.timestamp()
 
 
 def make_rows(seconds: Iterable[float]) -> list[Payment]:
@@ -81,11 +62,15 @@ def make_rows(seconds: Iterable[float]) -> list[Payment]:
     return [Payment(id=str(number), date_created=date) for number, date in enumerate(dates)]
 
 
-def load_ids(model: Model, *, concurrency: int = 4, likely_start: datetime | None = None, **options: Any) -> list[str]:
+def load_pages(model: Model, **options: Any) -> Iterator[PaymentPage]:
+    """Return the pages of a load; by default of the whole list, on four connections."""
+    defaults = {"after": BEGINNING, "before": END, "likely_start": None, "concurrency": 4}
+    return fetch_history(model, **(defaults | {"on_progress": lambda *_: None} | options))
+
+
+def load_ids(model: Model, **options: Any) -> list[str]:
     """Return the ids of a load."""
-    options = {"after": BEGINNING, "before": END, "on_progress": lambda *_: None} | options
-    pages = fetch_history(model, likely_start=likely_start, concurrency=concurrency, **options)
-    return [row.id for page in pages for row in page.items]
+    return [row.id for page in load_pages(model, **options) for row in page.items]
 
 
 def make_uneven(count: int, years: int, seed: int = 1) -> list[Payment]:

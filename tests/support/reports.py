@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import re
 from datetime import UTC, datetime, timedelta
@@ -19,11 +21,11 @@ AS_OF = "2024-06-30T12:00:00Z"
 
 
 def payment_row(number: int, created: str, **fields: Any) -> dict[str, Any]:
-    """Return a settled payment that the viewer made at an instant; its amount is that of the flow."""
+    """Return a settled payment that the viewer made at an instant; the flow gives its amount and direction."""
     instant = parse_instant(created)
     return {
         "payment_id": f"{number}", "status": "settled", "action": "pay", "date_created": instant,
-        "amount_cents": abs(fields["flow_cents"]), **fields,
+        "amount_cents": abs(fields["flow_cents"]), "direction": "in" if fields["flow_cents"] > 0 else "out", **fields,
     }  # fmt: skip
 
 
@@ -35,10 +37,9 @@ def report_history(
 ) -> History:
     """Return the history of Rosa Vale with these payments and one friend; its people are given or those of payments."""
     known = {} if people is None else {"people": frame_from_rows(people, PEOPLE)}
+    user = {"id": "1", "display_name": "Rosa <Vale>", "username": "rosa-vale", **user}
     return History(
-        me=Me(
-            user=User(**{"id": "1", "display_name": "Rosa <Vale>", "username": "rosa-vale", **user}), balance_cents=-5
-        ),
+        me=Me(user=User(**user), balance_cents=-5),
         payments=frame_from_rows(rows, PAYMENTS),
         friends=frame_from_rows([{"user_id": "2"}], FRIENDS),
         fetched_at=datetime(2024, 6, 30, 12, 5, tzinfo=UTC),
@@ -76,16 +77,38 @@ class ParsedPage(HTMLParser):
             self.words.append(data)
 
 
+def check_page_is_closed(page: ParsedPage, *programs: str) -> None:
+    """Check that a page loads nothing, and that its policy permits only its own figures, style and script."""
+    kept = {"style": "style-src", "script": "script-src"}
+    texts = {tag: re.findall(f"<{tag}>(.*?)</{tag}>", page.html, re.DOTALL) for tag in programs}
+    sources = [
+        f"{kept[tag]} 'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        for tag, (text,) in texts.items()
+    ]
+    (policy,) = [attributes["content"] for _, attributes in page.tags if "http-equiv" in attributes]
+    assert policy == "; ".join(
+        ["default-src 'none'", "img-src data:", *sources, "base-uri 'none'", "form-action 'none'"]
+    )
+    assert page.open == []
+    assert [tag for tag, _ in page.tags if tag in kept] == [*programs]
+    assert {tag for tag, _ in page.tags}.isdisjoint({"link", "iframe", "object", "form", "base"})
+    assert not any(name.startswith("on") or name == "style" for _, attributes in page.tags for name in attributes)
+    assert {(attributes["href"] or "")[:1] for tag, attributes in page.tags if tag == "a"} == {"#"}
+    assert re.findall(r"(?:https?:)?//[\w.]+|url\(|@import", re.sub(r"base64,[\w+/=]+", "", page.html)) == []
+
+
 def read_report(source: History | list[dict[str, Any]], **options: Any) -> ParsedPage:
     """Return the report of a history or of payments."""
-    history = report_history(source) if isinstance(source, list) else source
-    return ParsedPage(render_report(history, **{"as_of": AS_OF, **options}))
+    return ParsedPage(render_report(_to_history(source), **{"as_of": AS_OF, **options}))
 
 
 def read_year(source: History | list[dict[str, Any]], **options: Any) -> ParsedPage:
     """Return the year in review of a history or of payments, with real names unless privacy mode is given."""
-    history = report_history(source) if isinstance(source, list) else source
-    return ParsedPage(render_year(history, **{"as_of": AS_OF, "privacy": False, **options}))
+    return ParsedPage(render_year(_to_history(source), **{"as_of": AS_OF, "privacy": False, **options}))
+
+
+def _to_history(source: History | list[dict[str, Any]]) -> History:
+    return report_history(source) if isinstance(source, list) else source
 
 
 def long_history(*, years: int = 15, payments: int = 20_000, people: int = 300) -> History:

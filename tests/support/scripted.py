@@ -1,19 +1,16 @@
 """Loopback service with scripted answers."""
 
-from __future__ import annotations
-
+import contextlib
 import json
 import socket
 import struct
 import threading
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 class ScriptedService:
@@ -54,8 +51,7 @@ class ScriptedService:
                 body = self.rfile.read(int(self.headers["Content-Length"])).decode()
                 self._answer(path, dict(parse_qsl(body, keep_blank_values=True)))
 
-            def do_PUT(self) -> None:
-                self.do_POST()
+            do_PUT = do_POST  # noqa: N815 - the name that http.server looks for
 
             def _answer(self, path: str, parameters: dict[str, str]) -> None:
                 service.asked.append((path, parameters))
@@ -87,17 +83,10 @@ class ScriptedService:
 
 
 @pytest.fixture
-def start_service() -> Iterator[Callable[[Callable[[str, dict[str, str]], Any]], ScriptedService]]:
+def start_service() -> Iterator[Callable[..., ScriptedService]]:
     """Return a function that starts a scripted service; all of them stop after the test."""
-    services: list[ScriptedService] = []
-
-    def start(answer: Callable[[str, dict[str, str]], Any]) -> ScriptedService:
-        services.append(ScriptedService(answer))
-        return services[-1]
-
-    yield start
-    for service in services:
-        service.close()
+    with contextlib.ExitStack() as running:
+        yield lambda answer: running.enter_context(contextlib.closing(ScriptedService(answer)))
 
 
 def hang_up(connection: socket.socket) -> None:

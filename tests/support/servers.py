@@ -1,15 +1,9 @@
 """Sandboxes for tests."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from p2p_analytics.sandbox import SandboxServer
 
 
 def sandbox_fixture(*, scope: str = "module", **settings: Any) -> Any:
@@ -19,7 +13,7 @@ def sandbox_fixture(*, scope: str = "module", **settings: Any) -> Any:
     """
 
     @pytest.fixture(scope=scope)
-    def running() -> Iterator[SandboxServer]:
+    def running() -> Iterator[Any]:
         from p2p_analytics.sandbox import SandboxServer  # here, for runs without a sandbox
 
         with SandboxServer(**settings) as sandbox:

@@ -1,16 +1,13 @@
 """Sections at the end of a test run: the fault matrix, tables of tests, and the skipped tests."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
 
 import pytest
 
 from p2p_analytics.display import format_count
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+LINES = {"privacy": "attacks on privacy mode", "schemathesis": "schemathesis"}
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -22,16 +19,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print one row for each kind of fault, the sections of tests, and one line for each reason why tests were skipped.
 
-    A test makes a section by ``record_property("section", [title, *lines])``.
+    A test makes a section by ``record_property("section", [title, *lines])`` or adds a line to one of LINES.
     """
     stats = terminalreporter.stats
     reports = [report for outcome in ("passed", "failed") for report in stats.get(outcome, [])]
+    recorded = [each for report in reports for each in report.user_properties]
     skips = describe_skips(stats.get("skipped", []))
     if config.option.markexpr.startswith("not (full"):
         skips.append("The tests of `make test-all` and `make soak` were not selected.")
     sections = [
         ("fault matrix", describe_faults(reports)),
-        *((title, lines) for report in reports for _, (title, *lines) in _read_sections(report)),
+        *((value[0], value[1:]) for key, value in recorded if key == "section"),
+        *((title, sorted(line for key, line in recorded if key == of)) for of, title in LINES.items()),
         ("skipped", skips),
     ]
     for title, lines in sections:
@@ -41,17 +40,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
                 terminalreporter.write_line(line)
 
 
-def _read_sections(report: pytest.TestReport) -> list[tuple[str, Any]]:
-    return [each for each in report.user_properties if each[0] == "section"]
-
-
 def describe_faults(reports: Iterable[pytest.TestReport]) -> list[str]:
     """Return one row for each kind of fault, with the number of its cells."""
     cells = Counter((kind, each.outcome) for each in reports for name, kind in each.user_properties if name == "fault")
-    counts = {kind: (cells[kind, "passed"], cells[kind, "failed"]) for kind in sorted({kind for kind, _ in cells})}
-    return [
-        f"{kind:<8}{right + wrong:>4} cells, {right} right, {wrong} wrong" for kind, (right, wrong) in counts.items()
-    ]
+    kinds = {kind: (cells[kind, "passed"], cells[kind, "failed"]) for kind, _ in sorted(cells)}
+    return [f"{kind:<8}{sum(each):>4} cells, {each[0]} right, {each[1]} wrong" for kind, each in kinds.items()]
 
 
 def describe_skips(reports: Iterable[pytest.TestReport | pytest.CollectReport]) -> list[str]:

@@ -1,12 +1,7 @@
 """A bounded wait for what another thread or process does, where no event can be injected."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 20.0) -> None:

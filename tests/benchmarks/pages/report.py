@@ -6,20 +6,15 @@ so it has an environment of its own, ``.venv/profiling``. Both processes draw a 
 Run with the name of a way and a Parquet file, it writes one page and prints what that cost.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Row = dict[str, float]
+from costs import read_memory, run_alone, time_call  # in the folder above
 
 ROWS, MOST_ROWS, FEW = 100_000, 1_000_000, 500
 ROUNDS = 3
@@ -53,17 +48,14 @@ def compare(add_row: Callable[..., None], python: Path = PYTHON) -> None:
         add_row(title, PEER, [theirs[cost] / ours[cost] for ours, theirs in rounds], note=note)
 
 
-def _run(python: str, way: str, rows: int) -> Row:
+def _run(python: str, way: str, rows: int) -> dict[str, float]:
     """Return what a page of synthetic payments costs one way."""
     import synthetic  # in the folder above, which is that of bench.py
 
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "payments.parquet"
+        file = f"{folder}/payments.parquet"
         synthetic.build_payments(rows).to_parquet(file)
-        command = [python, __file__, way, str(file)]
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # noqa: S603 - this file
-    row: Row = json.loads(done.stdout.splitlines()[-1])
-    return row
+        return run_alone(__file__, way, file, python=python, stderr=subprocess.DEVNULL)
 
 
 def _draw(way: str, file: str) -> None:
@@ -72,13 +64,8 @@ def _draw(way: str, file: str) -> None:
     frame = pd.read_parquet(file)
     prepare = _draw_ours() if way == "ours" else _draw_profile()
     prepare(frame.head(FEW))()
-    render = prepare(frame)
-    started = time.perf_counter(), time.process_time()
-    page = render()
-    times = time.perf_counter() - started[0], time.process_time() - started[1]
-    status = Path("/proc/self/status").read_text("ascii")
-    peak = int(status.partition("VmHWM:")[2].split()[0])  # the kernel's ru_maxrss starts with that of the parent
-    row = {"wall": times[0], "cpu": times[1], "peak": peak, "bytes": len(page.encode())}
+    page, wall, cpu = time_call(prepare(frame))
+    row = {"wall": wall, "cpu": cpu, "peak": read_memory(), "bytes": len(page.encode())}
     print(json.dumps(row))  # noqa: T201 - its result
 
 

@@ -1,7 +1,5 @@
 """A call of every analysis, with arguments of each kind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -73,6 +71,7 @@ CALLS: Final[dict[str, Callable[[Any], Any]]] = {
     "unusual": p2p.unusual,
     "unusual, two days": lambda frame: p2p.unusual(frame, within="2d"),
 }
+WITHOUT_MONEY: Final = ("categorise", "exposure", "sensitive_notes", "time_to_settle")
 
 
 def pick(number: int) -> dict[str, Callable[[Any], Any]]:

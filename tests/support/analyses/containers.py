@@ -1,7 +1,5 @@
 """Frames of every engine out of raw records, in the dtypes of a load or in others, and the rows of results."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -35,11 +33,10 @@ def change(names: Sequence[str], dtype: pa.DataType) -> Callable[[Sequence[Recor
 
 def cut(records: Sequence[Record]) -> pa.Table:
     """Return a table of chunks of one, two, three ... rows."""
-    table, pieces, at = make_table(records, {}), [], 0
-    while at < len(records):
-        pieces.append(table.slice(at, len(pieces) + 1))
-        at += len(pieces)
-    return pa.concat_tables([table.slice(0, 0), *pieces])
+    table, pieces = make_table(records, {}), []
+    while sum(map(len, pieces)) < len(table):
+        pieces.append(table.slice(sum(map(len, pieces)), len(pieces) + 1))
+    return pa.concat_tables([table[:0], *pieces])
 
 
 def shuffle(records: Sequence[Record]) -> pa.Table:
@@ -66,16 +63,16 @@ def to_pandas(table: pa.Table) -> pd.DataFrame:
     return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
 
 
-def to_duckdb(table: pa.Table) -> duckdb.DuckDBPyRelation:
-    """Return a relation of a connection of its own, in UTC."""
-    return duckdb.connect().execute("SET TimeZone = 'UTC'").from_arrow(table)
+def connect(zone: str = "UTC"):
+    """Return a connection of DuckDB in a time zone."""
+    return duckdb.connect().execute(f"SET TimeZone = '{zone}'")
 
 
 ENGINES: dict[str, Callable[[pa.Table], Any]] = {
     "pandas": to_pandas,
     "Polars": pl.from_arrow,
     "LazyFrame": lambda table: pl.from_arrow(table).lazy(),
-    "DuckDB": to_duckdb,
+    "DuckDB": lambda table: connect().from_arrow(table),
 }
 
 
@@ -83,16 +80,14 @@ def read_rows(result: Any) -> list[Record]:
     """Return the rows of a result, with None for every null, and plain dates."""
     if isinstance(result, pd.Series):
         result = result.to_frame()
-    if isinstance(result, pd.DataFrame):
-        return [
-            {name: _to_plain(value) for name, value in row.items()}
-            for row in result.astype(object).where(result.notna(), None).to_dict("records")
-        ]
-    if isinstance(result, duckdb.DuckDBPyRelation):
-        result = result.pl()
     if isinstance(result, pl.LazyFrame):
         result = result.collect()
-    rows = result.to_dicts() if isinstance(result, pl.DataFrame) else result.toArrow().to_pylist()
+    if isinstance(result, pd.DataFrame):
+        rows = result.astype(object).where(result.notna(), None).to_dict("records")
+    elif isinstance(result, duckdb.DuckDBPyRelation):
+        rows = result.pl().to_dicts()
+    else:
+        rows = result.to_dicts() if isinstance(result, pl.DataFrame) else result.toArrow().to_pylist()
     return [{name: _to_plain(value) for name, value in row.items()} for row in rows]
 
 

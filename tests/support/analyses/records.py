@@ -1,7 +1,5 @@
 """Raw payments: those of one person of a sandbox town, and such as break analyses."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -49,25 +47,17 @@ def view_records(town: Town, place: int = 0) -> list[Record]:
         if payment.refund_of is not None or not (is_actor or payment.target_user_id == viewer):
             continue
         other = persons.get((payment.target_user_id if is_actor else payment.actor_id) or 0)
-        address = payment.target_email or payment.target_phone
-        is_paid = is_actor != (payment.action == "pay")
-        completed = payment.completed_us
-        records.append(
-            make_record(
-                payment_id=str(payment.payment_id),
-                status=str(payment.status),
-                action=str(payment.action),
-                amount_cents=-payment.amount_cents if payment.action == "charge" else payment.amount_cents,
-                note=payment.note,
-                audience=str(payment.audience),
-                direction="in" if is_paid else "out",
-                counterparty_id=None if other is None else str(other.user_id),
-                counterparty_username=None if other is None else other.username,
-                counterparty_name=address if other is None else other.display_name,
-                date_created=EPOCH + timedelta(microseconds=payment.created_us),
-                date_completed=None if completed is None else EPOCH + timedelta(microseconds=completed),
-            )
-        )
+        address, is_charge = payment.target_email or payment.target_phone, payment.action == "charge"
+        fields = {
+            "payment_id": str(payment.payment_id), "status": str(payment.status), "action": str(payment.action),
+            "amount_cents": -payment.amount_cents if is_charge else payment.amount_cents, "note": payment.note,
+            "audience": str(payment.audience), "direction": "in" if is_actor == is_charge else "out",
+            "counterparty_id": other and str(other.user_id), "counterparty_username": other and other.username,
+            "counterparty_name": other.display_name if other else address,
+        }  # fmt: skip
+        for name, instant in (("created", payment.created_us), ("completed", payment.completed_us)):
+            fields[f"date_{name}"] = None if instant is None else EPOCH + timedelta(microseconds=instant)
+        records.append(make_record(**fields))
     return records
 
 
@@ -75,9 +65,9 @@ def draw(seed: int, count: int, **choices: list[Any]) -> list[Record]:
     """Return records with random values out of these, and ids that do not follow the order."""
     chance = random.Random(seed)  # noqa: S311 - no secret
     ids = chance.sample(range(10 * count), count)
-    rows = [{name: chance.choice(values) for name, values in choices.items()} for _ in range(count)]
     return [
-        make_record(**{"payment_id": f"{seed}-{identifier}", **row}) for identifier, row in zip(ids, rows, strict=True)
+        make_record(**{"payment_id": f"{seed}-{each}", **{name: chance.choice(of) for name, of in choices.items()}})
+        for each in ids
     ]
 
 

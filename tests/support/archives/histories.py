@@ -1,19 +1,16 @@
 """Payments in the wire form, and histories of them."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
 from p2p_analytics.history import History
 from p2p_analytics.records import Me, User, decode_payments
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)
 
@@ -49,3 +46,10 @@ def history_of() -> Callable[..., History]:
         )
 
     return make
+
+
+def assert_same_history(found: History, expected: History) -> None:
+    """Assert that two histories are equal."""
+    for name in ("payments", "people", "friends", "problems"):
+        pd.testing.assert_frame_equal(getattr(found, name), getattr(expected, name))
+    assert (found.me, found.fetched_at) == (expected.me, expected.fetched_at)

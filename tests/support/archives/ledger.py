@@ -1,7 +1,5 @@
 """Statement files of one account, from one list of transactions: overlapping, damaged, or saved by a spreadsheet."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from typing import NamedTuple
 
@@ -11,7 +9,6 @@ _HEADER = (
     "Funding Source,Destination,Beginning Balance,Ending Balance,Statement Period Fees,Terminal Location,"
     "Year to Date Fees,Disclaimer"
 )
-_CELLS = 22
 
 
 class Transaction(NamedTuple):
@@ -70,12 +67,11 @@ def write_statement(file: File) -> str:
             moment, status = datetime.fromisoformat(each.created), "Pending"
         if file.start <= moment.date() <= file.end:
             rows.append((moment, _write_row(each, moment, status, file)))
-    first, last = [""] * _CELLS, [""] * _CELLS
-    if file.balances:
-        first[16], last[17] = _write_money(opening), _write_money(closing)
     lines = [line for _, line in sorted(rows)]
+    first = {"Beginning Balance": _write_money(opening)} if file.balances else {}
+    last = {"Ending Balance": _write_money(closing)} if file.balances else {}
     title = [f"Account Statement - (@{HANDLE})", "Account Activity", _HEADER]
-    return "\n".join([*title, ",".join(first), *lines, ",".join(last)]) + "\n"
+    return "\n".join([*title, _write_cells(first), *lines, _write_cells(last)]) + "\n"
 
 
 def _find_end(each: Transaction) -> datetime:
@@ -86,16 +82,18 @@ def _write_money(cents: int) -> str:
     return f"{'-' if cents < 0 else ''}${abs(cents) // 100}.{abs(cents) % 100:02}"
 
 
+def _write_cells(cells: dict[str, str]) -> str:
+    return ",".join(cells.get(name, "") for name in _HEADER.split(","))
+
+
 def _write_row(each: Transaction, moment: datetime, status: str, file: File) -> str:
     name = each.name.upper() if file.other_names else each.name
-    is_sender = (each.cents < 0) != (each.type == "Charge")
+    sides = ("Ada Reyes", name) if (each.cents < 0) != (each.type == "Charge") else (name, "Ada Reyes")
     cents = abs(each.cents) - (100 if file.damaged == each.payment_id else 0)
-    cells = [""] * _CELLS
-    cells[1:3] = each.payment_id, moment.strftime("%Y-%m-%dT%H:%M" if file.resaved else "%Y-%m-%dT%H:%M:%S")
-    cells[3:5] = each.type, status
-    cells[6:8] = ("Ada Reyes", name) if is_sender else (name, "Ada Reyes")
-    cells[8] = f"{'+' if each.cents > 0 else '-'} {_write_money(cents)}"
-    cells[14 if each.cents < 0 else 15] = "Balance"
-    if not file.resaved:
-        cells[5], cells[11] = each.note, "0"
-    return ",".join(cells)
+    cells = {
+        "ID": each.payment_id, "Datetime": moment.isoformat(timespec="minutes" if file.resaved else "seconds"),
+        "Type": each.type, "Status": status, "From": sides[0], "To": sides[1],
+        "Amount (total)": f"{'+' if each.cents > 0 else '-'} {_write_money(cents)}",
+        "Funding Source" if each.cents < 0 else "Destination": "Balance",
+    }  # fmt: skip
+    return _write_cells(cells if file.resaved else cells | {"Note": each.note, "Amount (fee)": "0"})

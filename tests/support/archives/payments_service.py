@@ -1,20 +1,14 @@
 """Scripted service of one account with sixty payments, and archives of it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow.compute as pc
 
 import p2p_analytics as p2p
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from p2p_analytics.archive import Archive
-
+from p2p_analytics.archive import Archive
 
 # Twelve months of 2024 with five payments each; ids count up.
 DATES = {str(number): f"2024-{number // 5 + 1:02}-{number % 5 * 6 + 1:02}T12:00:00" for number in range(60)}

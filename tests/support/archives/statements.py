@@ -1,30 +1,17 @@
-"""Statements as `read_statements` returns them, from literal rows."""
-
-from __future__ import annotations
+"""Statements as `read_statements` returns them, from literal rows, and what an archive stores."""
 
 import hashlib
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from p2p_analytics.statements import (
-    ROWS,
-    Collected,
-    FileInfo,
-    Problem,
-    Statements,
-    build_statements,
-    complete_rows,
-)
+from p2p_analytics.archive import Archive
+from p2p_analytics.statements import ROWS, Collected, FileInfo, Problem, Statements, build_statements, complete_rows
 from p2p_analytics.statements.rows import encode_rows, polars_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from p2p_analytics.archive import Archive
 
 
 def row(payment_id: int | str, name: str = "Bo", **fields: Any) -> dict[str, Any]:
@@ -79,21 +66,24 @@ def digests(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
+def read_manifest(archive: Archive) -> dict[str, Any]:
+    """Return the manifest as JSON."""
+    return json.loads((archive.path / "manifest.json").read_bytes())
+
+
+def write_manifest(archive: Archive, manifest: dict[str, Any]) -> None:
+    """Write a manifest with the digest that belongs to it, as whoever knows the rule could write it."""
+    body = json.dumps({key: value for key, value in manifest.items() if key != "digest"}, separators=(",", ":"))[:-1]
+    signed = f'{body},"digest":"{hashlib.sha256(body.encode()).hexdigest()}"}}'
+    (archive.path / "manifest.json").write_text(signed, "utf-8")
+
+
 def list_stored(archive: Archive) -> dict[str, str]:
     """Return the manifest and the digest of each file that it lists."""
-    if not (archive.path / "manifest.json").exists():
+    path = archive.path / "manifest.json"
+    if not path.exists():
         return {}
-    body = (archive.path / "manifest.json").read_text("utf-8")
-    names = {each["name"] for each in _walk(json.loads(body)) if "sha256" in each}
-    return {"manifest.json": body} | {
-        name: hashlib.sha256((archive.path / name).read_bytes()).hexdigest() for name in names
-    }
-
-
-def _walk(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield all objects in JSON."""
-    if isinstance(value, dict):
-        yield value
-        value = list(value.values())
-    for each in value if isinstance(value, list) else ():
-        yield from _walk(each)
+    listed = {entry.name for entry in archive._folder.read_manifest().entries}
+    stored = {name: digest for name, digest in digests(archive.path).items() if name in listed}
+    assert stored.keys() == listed
+    return {"manifest.json": path.read_text("utf-8")} | stored

@@ -1,18 +1,18 @@
-"""The moments between which an archive's folder changes: copies of the folder at each, and a death at one."""
+"""The moments between which an archive's folder changes: copies of the folder at each, and a full disk."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
+import itertools
 import os
 import shutil
 import tempfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 from unittest import mock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 STEPS = ((os, "fsync"), (os, "replace"), (os, "rename"), (os, "unlink"), (os, "mkdir"), (tempfile, "mkstemp"))
 
@@ -39,30 +39,38 @@ def act_before_each_step(act: Callable[[], None]) -> Iterator[None]:
         yield
 
 
-class Copies:
-    """Copies of a folder before each step of a change, as a process that is killed there leaves it."""
+@contextlib.contextmanager
+def fill_disk(after: int = 0) -> Iterator[None]:
+    """Let no file reach the disk after some that do."""
+    calls = itertools.count()
 
-    def __init__(self, folder: Path, to: Path) -> None:
-        self.steps = 0
-        self.different: list[Path] = []
-        self._folder = folder
-        self._to = to
-        self._last: object = ()
+    def flush(_descriptor: int) -> None:
+        if next(calls) >= after:
+            raise OSError(errno.ENOSPC, "No space left on device")
 
-    @contextlib.contextmanager
-    def watch_changes(self) -> Iterator[None]:
-        """Copy the folder before each step in this block, and at its end; only if it differs from the last copy."""
-        with act_before_each_step(self._copy):
-            yield
-        self._copy()
+    with mock.patch.object(os, "fsync", flush):
+        yield
 
-    def _copy(self) -> None:
-        self.steps += 1
-        files = sorted(self._folder.iterdir()) if self._folder.exists() else None
+
+def copy_before_each_step(folder: Path, to: Path, change: Callable[[], object]) -> list[Path]:
+    """Return copies of a folder before each step of a change and at its end, without repetitions.
+
+    A process that is killed before a step leaves the folder so.
+    """
+    copies: list[Path] = []
+    last: object = ()
+
+    def copy() -> None:
+        nonlocal last
+        files = sorted(folder.iterdir()) if folder.exists() else None
         found = files and [(file.name, hashlib.sha256(file.read_bytes()).digest()) for file in files]
-        if found != self._last:
-            self._last = found
-            copy = self._to / f"{self.steps}"
-            self.different.append(copy)
+        if found != last:
+            last = found
+            copies.append(to / f"{folder.name}-{len(copies)}")
             if files is not None:
-                shutil.copytree(self._folder, copy)
+                shutil.copytree(folder, copies[-1])
+
+    with act_before_each_step(copy):
+        change()
+    copy()
+    return copies

@@ -1,12 +1,9 @@
 """What drawn axes show: texts, labels and bars, as literals to compare with."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 
 
 def list_texts(ax: Axes) -> list[str]:
@@ -34,6 +31,17 @@ def list_key(ax: Axes) -> list[str]:
 def list_bars(ax: Axes, side: str = "width") -> list[float]:
     """Return the widths or heights of all bars."""
     return [round(float(getattr(bar, f"get_{side}")()), 2) for box in ax.containers for bar in box]
+
+
+def measure_contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of two colours by WCAG 2."""
+    bright, dark = sorted((_measure_luminance(colour) for colour in (one, other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def _measure_luminance(colour: str) -> float:
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
 def assert_labels_apart(ax: Axes, fewest: int = 2, gap: float = 0) -> None:

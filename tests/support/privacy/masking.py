@@ -1,16 +1,18 @@
 """A history full of secrets, all that can be made from it, and a search for the secrets."""
 
-from __future__ import annotations
-
 import base64
 import html
 import io
 import json
 import pickle
-from typing import TYPE_CHECKING, Any, Final
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
 from urllib.parse import quote, quote_plus
 
 import matplotlib as mpl
+import pandas as pd
 from ipywidgets.embed import dependency_state
 from matplotlib.text import Text
 
@@ -18,14 +20,6 @@ import p2p_analytics as p2p
 from p2p_analytics import plots
 from p2p_analytics.analyses.build import build_table
 from p2p_analytics.catalogue import ANALYSES
-from support.privacy.exports import export_all
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    import pandas as pd
-
 
 KEY = bytes(range(32))
 AS_OF = "2024-06-30T12:00:00Z"
@@ -181,6 +175,20 @@ def explore_history(history: p2p.History, folder: Path) -> dict[str, bytes]:
         made[f"explorer {analysis} {len(person)}"] = (state + repr(explorer)).encode()
     explorer.widget.close()
     return made
+
+
+def export_all(history: p2p.History, folder: Path, *, as_of: Any) -> None:
+    """Write the payments of a history in each kind of file, and the parts of the workbook unpacked."""
+    p2p.to_csv(history.payments, folder / "payments.csv")
+    p2p.to_parquet(history.payments, folder / "payments.parquet")
+    p2p.to_jsonl(history, folder / "payments.jsonl")
+    p2p.to_beancount(history, folder / "payments.beancount")
+    p2p.to_hledger(history, folder / "payments.journal")
+    p2p.to_sqlite(history, folder / "payments.sqlite", as_of=as_of)
+    p2p.to_excel(history, folder / "payments.xlsx", as_of=as_of)
+    with zipfile.ZipFile(folder / "payments.xlsx") as parts:
+        for part in parts.namelist():
+            (folder / f"workbook {part.replace('/', ' ')}").write_bytes(parts.read(part))
 
 
 def artefacts_of(history: p2p.History, folder: Path) -> dict[str, bytes]:

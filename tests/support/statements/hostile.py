@@ -5,19 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from support.statements.files import SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TESTS = Path(__file__).parents[2]
-SAMPLES = {
-    path.stem: path
-    for folder in ("samples", "other_services/samples")
-    for path in sorted((_TESTS / "statements" / folder).glob("*.csv"))
-    if not path.name.endswith(".expected.csv")
-}
 WITHOUT_PEOPLE = {"cash_app_bitcoin"}
 OWNER = "Nora Quill"
 _PEOPLE = ("Theo Marsh", "Lena Ortiz", "Imani Cole")

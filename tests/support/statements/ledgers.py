@@ -1,30 +1,23 @@
 """Rows of ledgers, and the balances that the checkers of beancount and hledger find in their files."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from beancount import loader
 from beancount.core import realization
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 def make_row(cents: int | None, day: str, **more: Any) -> dict[str, Any]:
     """Return a settled row of Ada's account, received if the cents are positive."""
-    row = {
-        "payment_id": day,
-        "status": "settled",
-        "flow_cents": cents,
-        "direction": "in" if (cents or 0) > 0 else "out",
-    }
-    dates = {"date_created": f"{day}T10:00:00Z", "date_completed": f"{day}T12:00:00Z"}
-    names = {"counterparty_id": "7", "counterparty_name": "Tom", "account_id": "ada", "currency": "USD"}
-    return row | dates | names | {"kind": "payment", "source": "statement", "note": "tea"} | more
+    return {
+        "payment_id": day, "status": "settled", "flow_cents": cents, "direction": "in" if (cents or 0) > 0 else "out",
+        "date_created": f"{day}T10:00:00Z", "date_completed": f"{day}T12:00:00Z", "counterparty_id": "7",
+        "counterparty_name": "Tom", "account_id": "ada", "currency": "USD", "kind": "payment", "source": "statement",
+        "note": "tea", **more,
+    }  # fmt: skip
 
 
 def load_beancount(path: Path) -> tuple[list[Any], dict[tuple[str, str], Decimal]]:

@@ -1,7 +1,5 @@
 """Statement files as rows, read with the csv module and nothing of the toolkit."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -11,7 +9,6 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 OWN_BALANCE = "Venmo balance"
-MOVING = ("Complete", "Issued")
 
 
 class StatementFile(NamedTuple):
@@ -34,13 +31,13 @@ def read_csv(text: str) -> StatementFile:
     table = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
     at = next(place for place, row in enumerate(table) if {"Type", "Status"} <= set(row))
     names = [name.strip() for name in table[at]]
-    rows = [dict(zip(names, row, strict=True)) for row in table[at + 1 :]]
     key = "ID" if "ID" in names else "Transaction ID"
-    found = [
-        {name: "" if cell == "(None)" else cell for name, cell in row.items()} for row in rows if is_line(row[key])
-    ]
-    for row in found:
-        row["ID"] = row[key].strip('"')
+    rows = [dict(zip(names, row, strict=True)) for row in table[at + 1 :]]
+    found = []
+    for row in rows:
+        identifier = row[key].strip('"')
+        if identifier.isdigit():  # a cryptocurrency block has the name of a coin there
+            found.append({name: "" if cell == "(None)" else cell for name, cell in row.items()} | {"ID": identifier})
     balances = [
         next((to_cents(row[name]) for row in rows if row.get(name, "").startswith("$")), None)
         for name in ("Beginning Balance", "Ending Balance")
@@ -48,15 +45,9 @@ def read_csv(text: str) -> StatementFile:
     return StatementFile(found, *balances)
 
 
-def is_line(cell: str) -> bool:
-    """Return whether the id cell of a row is an id; a cryptocurrency block has the name of a coin there."""
-    return cell.strip('"').isdigit()
-
-
 def moved_cents(row: dict[str, str]) -> int:
     """Return the change of the balance by a row, by the rule of the files."""
-    funded_elsewhere = row["Funding Source"] not in {"", OWN_BALANCE}
-    moves = row["Status"] in MOVING and not funded_elsewhere
+    moves = row["Status"] in {"Complete", "Issued"} and row["Funding Source"] in {"", OWN_BALANCE}
     return to_cents(row.get("Amount (net)") or row["Amount (total)"]) if moves else 0
 
 

@@ -1,37 +1,12 @@
 """Rows of invented statement files, as formats return them."""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from p2p_analytics.statements.rows import FileInfo
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-ROW_TYPES = {
-    "file": pl.String,
-    "line": pl.Int64,
-    "account": pl.String,
-    "payment_id": pl.String,
-    "date": pl.Datetime("us", "UTC"),
-    "kind": pl.String,
-    "flow_cents": pl.Int64,
-    "currency": pl.String,
-    "moved_cents": pl.Int64,
-    "opening_cents": pl.Int64,
-    "closing_cents": pl.Int64,
-    "balance_cents": pl.Int64,
-    "type": pl.String,
-    "action": pl.String,
-    "from_name": pl.String,
-    "to_name": pl.String,
-    "counterparty_name": pl.String,
-}
-"""The columns of ROWS that balances need."""
+from p2p_analytics.statements.rows import FileInfo, polars_schema
 
 Row = dict[str, Any]
 
@@ -53,16 +28,13 @@ def make_file(
     for number, each in enumerate(moved, start=1):
         row = each if isinstance(each, dict) else {"moved_cents": each}
         usual = {
-            "account": "nora-quill",
-            "payment_id": f"{file}-{number}",
-            "date": start + timedelta(days=number - 1),
-            "kind": "payment",
-            "flow_cents": row.get("moved_cents"),
-        }
+            "account": "nora-quill", "payment_id": f"{file}-{number}", "date": start + timedelta(days=number - 1),
+            "kind": "payment", "flow_cents": row.get("moved_cents"),
+        }  # fmt: skip
         rows.append(usual | row)
     rows.append({"kind": "notice", "closing_cents": closing})
     full = [{"file": file, "line": line, "currency": "USD"} | row | common for line, row in enumerate(rows, start=1)]
-    return pl.DataFrame(full, schema=ROW_TYPES)
+    return pl.DataFrame(full, schema=polars_schema())
 
 
 def describe_files(
@@ -75,15 +47,6 @@ def describe_files(
     infos = []
     for file in rows["file"].cast(pl.String).unique(maintain_order=True):
         start, end = (periods or {}).get(file, (None, None))
-        infos.append(
-            FileInfo(
-                file=file,
-                format="sample",
-                service="sample",
-                account_service="sample",
-                period_start=start,
-                period_end=end,
-                is_broken=file in broken,
-            )
-        )
+        service = dict.fromkeys(("format", "service", "account_service"), "sample")
+        infos.append(FileInfo(file=file, period_start=start, period_end=end, is_broken=file in broken, **service))
     return infos

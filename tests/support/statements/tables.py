@@ -1,19 +1,13 @@
 """Tables of sample files for formats, without the reader of files."""
 
-from __future__ import annotations
-
 import csv
 import io
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from p2p_analytics.statements.formats.format import Table
+from p2p_analytics.statements.formats.format import Reading, Table
 from p2p_analytics.statements.formats.registry import find_format
-
-if TYPE_CHECKING:
-    from p2p_analytics.statements.formats.format import Reading
 
 
 def read_text(text, *, name="sample.csv", tz="UTC", account=None) -> Reading:
@@ -34,16 +28,11 @@ def read_texts(texts: dict[str, str], *, tz="UTC", account=None) -> Reading:
                 rows.append((name, line, row))
             line = reader.line_num + 1
     statement_format, positions, _ = find_format(header)
-    columns = [
-        pl.Series(str(position), [row[position] or None for *_, row in rows], pl.String)
-        for position in range(len(header))
-    ]
+    columns = [pl.Series(str(at), [row[at] or None for *_, row in rows], pl.String) for at in range(len(header))]
     empty = pl.Series([None] * len(rows), dtype=pl.String)
     fields = {key: columns[positions[key]] if key in positions else empty for key in statement_format.columns}
-    cells = pl.DataFrame(
-        {"file": [name for name, *_ in rows], "line": [line for _, line, _ in rows], **fields},
-        schema_overrides={"file": pl.String, "line": pl.Int64},
-    )
+    places = pl.DataFrame([row[:2] for row in rows], {"file": pl.String, "line": pl.Int64}, orient="row")
+    cells = places.with_columns(**fields)
     names = tuple(name.strip() for name in header)
     extras = {names[at]: columns[at] for at in range(len(names)) if at not in positions.values()}
     return statement_format.read_table(Table(cells, {}, names, extras, ZoneInfo(tz), account))

@@ -1,15 +1,12 @@
 """Use of the sign-in form as a user in front of a browser."""
 
-from __future__ import annotations
-
 import html
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import requests
 
-if TYPE_CHECKING:
-    import p2p_analytics as p2p
+import p2p_analytics as p2p
 
 
 def displayed_text(form: p2p.TokenForm) -> str:

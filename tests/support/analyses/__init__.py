@@ -1,1 +1,0 @@
-"""Frames for the tests of analyses."""

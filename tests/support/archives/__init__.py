@@ -1,1 +1,0 @@
-"""Payments, histories and archives for tests."""

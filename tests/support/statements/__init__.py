@@ -1,1 +1,0 @@
-"""Invented statement files, and their rows."""
