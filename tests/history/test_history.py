@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import polars as pl
 import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from support.archives.statements import row, statements_of
+from support.frames import list_rows
 
 
 @pytest.mark.parametrize("part", ["payments", "friends", "problems", "people"])
@@ -34,21 +34,17 @@ def test_people_need_no_mark_of_friends(history_of, payment) -> None:
     """`is_friend` is computed from the friends: Bo (8) is one, Ada is the user."""
     history = history_of(payment(1))
     people = history.people.drop(columns="is_friend")
-    marks = p2p.History(**vars(history) | {"people": people}).people.set_index("user_id")["is_friend"]
-    assert marks["8"]
-    assert marks["7"] is pd.NA
+    marked = p2p.History(**vars(history) | {"people": people}).people
+    assert sorted(list_rows(marked, "user_id", "is_friend")) == [("7", None), ("8", True)]
 
 
 def test_what_has_a_history_is_not_one(tmp_path, history_of, payment) -> None:
     """Report, explorer, household and match_bank say how to get the history of an archive or of statements."""
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1)))
-    calls = (
-        lambda given: p2p.render_report(given, as_of="2024-06-01"),
-        p2p.Explorer,
-        lambda given: p2p.household([given]),
-    )
-    for call in calls:
+    for call in (
+        lambda each: p2p.render_report(each, as_of="2024-06-01"), p2p.Explorer, lambda each: p2p.household([each]),
+    ):  # fmt: skip
         for given in (archive, statements_of(row(1))):
             with pytest.raises(ConfigurationError, match=rf"not {type(given).__name__}: call \.history\(\) of"):
                 call(given)

@@ -14,7 +14,7 @@ from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import PAYMENTS
 from p2p_analytics.records import Me, User
 from support.archives.statements import row, statements_of
-from support.frames import list_values
+from support.frames import list_rows
 
 
 def person(user_id: str, name: str) -> dict[str, str]:
@@ -41,17 +41,6 @@ def of(history_of, payment):
     return build
 
 
-@pytest.fixture
-def town_histories():
-    """Return the histories of all people of a closed town, by user id."""
-    with p2p.sandbox.SandboxServer(seed=11, people=4, years=1) as server:
-        histories = {}
-        for one in server.people:
-            with p2p.Client(server.token(one.user_id), base_url=server.base_url, cache_dir=False) as client:
-                histories[one.user_id] = p2p.load_history(client)
-        yield histories
-
-
 def test_a_payment_between_members_is_internal(of, payment) -> None:
     """Each once: without direction, flow 0, kind transfer; payments with others stay as their member sees them."""
     rent = payment(1, actor=ADA, target=target(BO), amount=400)
@@ -59,17 +48,12 @@ def test_a_payment_between_members_is_internal(of, payment) -> None:
     lunch = payment(3, actor=ADA, target=target(CY), amount=9)
     gift = payment(4, actor=CY, target=target(BO), amount=20)
     united = p2p.household([of(ADA, rent, request, lunch), of(BO, rent, request, gift)])
-    rows = united.payments.set_index("payment_id")
-    assert sorted(rows.index) == ["1", "2", "3", "4"]
-    inside, outside = rows.loc[["1", "2"]], rows.loc[["3", "4"]]
-    assert list_values(inside["kind"]) == ["transfer"] * 2
-    assert list_values(inside["flow_cents"]) == [0, 0]
-    assert inside["direction"].isna().all()
-    assert list_values(outside["flow_cents"]) == [-900, 2000]
-    assert list_values(outside["account_id"]) == ["7", "8"]
+    rows = list_rows(united.payments, "payment_id", "kind", "direction", "flow_cents", "account_id")
+    assert sorted(rows)[2:] == [("3", "payment", "out", -900, "7"), ("4", "payment", "in", 2000, "8")]
+    assert sorted(row[:4] for row in rows)[:2] == [("1", "transfer", None, 0), ("2", "transfer", None, 0)]
     assert united.payments.dtypes.astype(str).to_dict() == dict(PAYMENTS)
     spend = p2p.spend_by_friend(united.payments)
-    assert spend[["counterparty_name", "sent", "received"]].to_numpy().tolist() == [["Cy", 9.0, 20.0]]
+    assert list_rows(spend, "counterparty_name", "sent", "received") == [("Cy", 9.0, 20.0)]
     assert p2p.pending_requests(united.payments, as_of="2024-06-01").empty
 
 
@@ -93,23 +77,16 @@ def test_the_household_as_a_user(of, payment) -> None:
 @pytest.mark.parametrize(
     ("other", "ids"),
     [
-        ({}, ["1"]),
-        ({"counterparty_name": "Ada L"}, ["1"]),
-        ({"amount_cents": 501}, ["ada:1", "bo:1"]),
-        ({"direction": "out"}, ["ada:1", "bo:1"]),
-        ({"currency": "EUR"}, ["ada:1", "bo:1"]),
+        ({}, ["1"]), ({"counterparty_name": "Ada L"}, ["1"]), ({"amount_cents": 501}, ["ada:1", "bo:1"]),
+        ({"direction": "out"}, ["ada:1", "bo:1"]), ({"currency": "EUR"}, ["ada:1", "bo:1"]),
         ({"date": "2024-05-02T12:00:01"}, ["ada:1", "bo:1"]),
-        ({"date": "2024-05-02T12:00:00"}, ["1"]),
-        ({"date": "2024-04-01T00:00:00", "status": "pending"}, ["1"]),
+        # The other zone, a file with the day of the request or of the completion alone.
+        ({"date": "2024-05-02T12:00:00"}, ["1"]), ({"date": "2024-04-01T00:00:00", "status": "pending"}, ["1"]),
         ({"date": "2024-04-01T00:00:00", "date_completed": "2024-05-01"}, ["1"]),
     ],
-    ids=["same", "name", "amount", "direction", "currency", "date", "another zone", "still pending", "completion"],
-)
+)  # fmt: skip
 def test_one_id_in_statements_of_two_members(other, ids) -> None:
-    """Internal if nothing contradicts it; else both stay, with the account in the id: services use short ids again.
-
-    A file may have the day or the completion alone, while the other member sees the request.
-    """
+    """Internal if nothing contradicts it; else both stay, with the account in the id: services use short ids again."""
     ada = statements_of(row(1)).history()
     bo = statements_of(row(1, **{"direction": "in", "account_id": "bo", **other}), account="bo").history()
     if "date_completed" in other:
@@ -117,16 +94,19 @@ def test_one_id_in_statements_of_two_members(other, ids) -> None:
         bo = replace(bo, payments=bo.payments.assign(date_completed=dates))
     united = p2p.household([ada, bo]).payments
     assert sorted(united["payment_id"]) == ids
-    assert set(united["kind"]) == ({"transfer"} if ids == ["1"] else {"payment"})
     if ids == ["1"]:
-        assert (united["flow_cents"].tolist(), list_values(united["direction"])) == ([0], [None])
+        assert list_rows(united, "kind", "flow_cents", "direction") == [("transfer", 0, None)]
+    else:
+        assert set(united["kind"]) == {"payment"}
 
 
-def test_flows_of_a_closed_town(town_histories) -> None:
-    """For each group of people, flows are those of the members' payments with people outside, from an independent sum.
-
-    For all people together every payment is internal.
-    """
+def test_flows_of_a_closed_town() -> None:
+    """Flows of each group are the sums of payments with people outside; of all people, every payment is internal."""
+    town_histories = {}
+    with p2p.sandbox.SandboxServer(seed=11, people=4, years=1) as server:
+        for one in server.people:
+            with p2p.Client(server.token(one.user_id), base_url=server.base_url, cache_dir=False) as client:
+                town_histories[one.user_id] = p2p.load_history(client)
     everybody = pd.concat([history.payments for history in town_histories.values()])
     once = everybody.drop_duplicates("payment_id").set_index("payment_id")
     settled = once[once["status"] == "settled"]
@@ -142,22 +122,21 @@ def test_flows_of_a_closed_town(town_histories) -> None:
             assert found["flow_cents"].abs().sum() == size_of[comes | leaves].sum()
             involved = once["actor_id"].isin(members) | once["target_user_id"].isin(members)
             assert sorted(united["payment_id"]) == sorted(once.index[involved])
-    is_person = united["target_type"] == "user"
-    assert (united.loc[is_person, "kind"] == "transfer").all()
-    assert (united.loc[is_person, "flow_cents"] == 0).all()
+    between_people = united[united["target_type"] == "user"]
+    assert set(list_rows(between_people, "kind", "flow_cents")) == {("transfer", 0)}
 
 
 def test_wrong_input(of, payment) -> None:
     """The error says what to pass; a household alone stays as it is."""
     history = of(ADA, payment(1, target=target(CY)))
-    with pytest.raises(ConfigurationError, match="needs a list"):
-        p2p.household(history)
-    with pytest.raises(ConfigurationError, match="not an empty list"):
-        p2p.household([])
-    with pytest.raises(ConfigurationError, match=r"not pandas\.DataFrame"):
-        p2p.household([history.payments])
-    with pytest.raises(ConfigurationError, match="privacy mode with one that is not"):
-        p2p.household([history, of(BO).masked()])
+    for given, words in (
+        (history, "needs a list"),
+        ([], "not an empty list"),
+        ([history.payments], r"not pandas\.DataFrame"),
+        ([history, of(BO).masked()], "privacy mode with one that is not"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            p2p.household(given)
     assert "Ada" not in p2p.household([history.masked(), of(BO).masked()]).me.user.display_name
     both = p2p.household([history, of(BO, payment(2, target=target(CY)))])  # beside a member, it would count twice
     with pytest.raises(ConfigurationError, match=r"one is of 2 accounts \(.*\): give the histories of its members"):

@@ -12,9 +12,7 @@ from p2p_analytics.records import InternTable
 class BlockingList(list):
     """A list with a first `append` that waits for an event."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.entered, self.release = threading.Event(), threading.Event()
+    entered, release = threading.Event(), threading.Event()
 
     def append(self, value: object) -> None:
         """Append once the event is set."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import zipfile
+import multiprocessing
 from pathlib import Path
 
 import pandas as pd
@@ -13,24 +13,14 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, MemberNeededError, StatementError
 from p2p_analytics.statements import collect, list_refused, list_skipped
-from p2p_analytics.statements.formats import registry
+from support.frames import list_values
+from support.statements.files import REVOLUT, SAMPLES, SPLITWISE, read_sample
 
 CASES = Path(__file__).parent / "cases"
-SAMPLES = Path(__file__).parent / "samples"
 GOOD = CASES / "batch-good.csv"
 ROUNDED = CASES / "batch-rounded-copy.csv"
-A_2018 = (SAMPLES / "gen_a_2018.csv").read_text("utf-8-sig")
-D_2024 = (SAMPLES / "gen_d_2024.csv").read_text("utf-8-sig")
-REVOLUT = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance\n"
-GROUP = "Date,Description,Category,Cost,Currency,Nora Quill,Theo Marsh,+1 555-0100\n\n"
-EXPENSE = "2024-01-03,Dinner,Food,30.00,USD,20.00,-10.00,-10.00\n"
-
-
-def write(folder: Path, name: str, text: str) -> Path:
-    """Write a file and return its path."""
-    path = folder / name
-    path.write_text(text, "utf-8", newline="")
-    return path
+A_2018, D_2024 = read_sample("gen_a_2018"), read_sample("gen_d_2024")
+GROUP = f"{SPLITWISE},Nora Quill,Theo Marsh,+1 555-0100\n\n2024-01-03,Dinner,Food,30.00,USD,20.00,-10.00,-10.00\n"
 
 
 def list_codes(statements: p2p.Statements) -> list[str]:
@@ -38,24 +28,44 @@ def list_codes(statements: p2p.Statements) -> list[str]:
     return statements.problems["code"].tolist()
 
 
-def test_an_empty_cell_behind_the_last_column_shifts_nothing(tmp_path: Path) -> None:
-    """The rows reconcile without a problem; a surplus cell with text is one, and the file never reconciles."""
-    found = p2p.read_statements(CASES / "trailing-empty-cell.csv")
-    assert found.reconciliation["reconciled"].tolist() == [True]
-    assert list_codes(found) == []
-    text = (CASES / "trailing-empty-cell.csv").read_text("utf-8")
-    found = p2p.read_statements(write(tmp_path, "a.csv", text.replace("Venmo,,,\n", "Venmo,,,x\n", 1)))
-    assert list_codes(found) == ["row_width", "does_not_add_up"]
-    assert found.reconciliation["reconciled"].tolist() == [False]
+TRAILING = (CASES / "trailing-empty-cell.csv").read_text("utf-8")
+LINES = D_2024.splitlines(keepends=True)
+OPENING = next(line for line in LINES if "$1,250.00" in line)
+QUIET = "".join([*LINES[:3], OPENING, ',,,,,,,,,,,,,,,,,"$1,250.00",$0.00,,$0.00,x\n'])
+
+FIRST, *OTHERS = A_2018.splitlines()
+TWICE = "\n".join([f"{FIRST},amount (TOTAL)", *(f"{line},+ $1.00" for line in OTHERS)])
 
 
-def test_a_rounded_copy_beside_a_good_file() -> None:
+@pytest.mark.parametrize(
+    ("text", "account", "reconciled", "codes"),
+    [
+        # Two columns of a name that is not read.
+        ("\n".join([f"{FIRST},Remark,Remark,,", *(f"{line},a,b,," for line in OTHERS)]), None, [None], []),
+        # An empty cell behind the last column shifts nothing; one with text does.
+        (TRAILING, None, [True], []),
+        (TRAILING.replace("Venmo,,,\n", "Venmo,,,x\n", 1), None, [False], ["row_width", "does_not_add_up"]),
+        # The file of a quiet month has an opening and a closing row.
+        (QUIET, None, [True], []),
+        (QUIET.replace('"$1,250.00",$0.00', "1 2 3,$0.00"), None, [None], ["not_an_amount"]),
+        # Forms without an opening and closing row, and no rows at all.
+        (FIRST, "ada", [], ["no_rows"]),
+        (REVOLUT, "ada", [], ["no_rows"]),
+    ],
+    ids=["other columns", "empty cell", "full cell", "quiet month", "no balance", "header", "header of Revolut"],
+)
+def test_odd_files_that_are_read(read, text, account, reconciled, codes) -> None:
+    """They reconcile where nothing is wrong, and never with a surplus cell."""
+    found = read(text, account=account)
+    assert (list_values(found.reconciliation["reconciled"]), list_codes(found)) == (reconciled, codes)
+
+
+def test_a_rounded_copy_beside_a_good_file(tmp_path: Path) -> None:
     """It is an error by default; it can be listed with its reason, and the good file is read."""
     with pytest.raises(StatementError, match=r"batch-rounded-copy\.csv, line 5: the id 3\.60E\+18 was rounded"):
         p2p.read_statements([GOOD, ROUNDED])
     found = p2p.read_statements([GOOD, ROUNDED], on_bad_file="refuse")
-    alone = p2p.read_statements(GOOD)
-    pd.testing.assert_frame_equal(found.payments, alone.payments)
+    pd.testing.assert_frame_equal(found.payments, p2p.read_statements(GOOD).payments)
     assert found.files["file"].tolist() == ["batch-good.csv"]
     ((file, reason),) = list_refused(found.problems)
     assert file == "batch-rounded-copy.csv"
@@ -66,20 +76,21 @@ def test_a_rounded_copy_beside_a_good_file() -> None:
     assert found.history().problems.empty
     private = found.masked()
     assert "3.60E" not in private.problems.to_csv() + repr(list_refused(private.problems))
+    # If every file is refused, there is nothing to return: the first reason is raised.
+    with pytest.raises(StatementError, match=r"none\.csv cannot be read"):
+        p2p.read_statements([tmp_path / "none.csv", ROUNDED], on_bad_file="refuse")
+    with pytest.raises(ConfigurationError, match="on_bad_file is 'raise' or 'refuse', not 'skip'"):
+        p2p.read_statements(GOOD, on_bad_file="skip")
 
 
-def test_files_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:
+def test_files_that_cannot_be_opened_are_refused(tmp_path: Path, pack, write) -> None:
     """A missing file, a damaged text, a broken archive, and a damaged member of an archive."""
-    broken = write(tmp_path, "broken.zip", "PK\3\4")
-    nul = write(tmp_path, "nul.csv", f"{A_2018}\0")
-    packed = tmp_path / "packed.zip"
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("bad.csv", A_2018)
-        archive.writestr("good.csv", D_2024)
+    packed = pack("packed.zip", {"bad.csv": A_2018, "good.csv": D_2024})
     content = bytearray(packed.read_bytes())
-    content[content.index(b"ID") + 5] ^= 1
+    content[len("bad.csv") + 40] ^= 1  # of the first member, behind its local header of 30 bytes
     packed.write_bytes(content)
-    found = p2p.read_statements([broken, nul, tmp_path / "none.csv", packed, GOOD], on_bad_file="refuse")
+    files = [write("broken.zip", "PK\3\4"), write("nul.csv", f"{A_2018}\0"), tmp_path / "none.csv", packed, GOOD]
+    found = p2p.read_statements(files, on_bad_file="refuse")
     assert [file for file, _ in list_refused(found.problems)] == [
         "broken.zip", "nul.csv", "none.csv", "packed.zip/bad.csv",
     ]  # fmt: skip
@@ -87,43 +98,33 @@ def test_files_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:
     assert found.files["file"].tolist() == ["packed.zip/good.csv", "batch-good.csv"]
 
 
-def test_the_first_reason_is_raised_if_every_file_is_refused(tmp_path: Path) -> None:
-    """Nothing was read, so there is nothing to return."""
-    with pytest.raises(StatementError, match=r"none\.csv cannot be read"):
-        p2p.read_statements([tmp_path / "none.csv", ROUNDED], on_bad_file="refuse")
-    with pytest.raises(ConfigurationError, match="on_bad_file is 'raise' or 'refuse', not 'skip'"):
-        p2p.read_statements(GOOD, on_bad_file="skip")
-
-
-def test_a_group_asks_for_the_member(tmp_path: Path) -> None:
+def test_a_group_asks_for_the_member(write) -> None:
     """The error names the members, one of them only by a phone number; ``member`` reads groups beside other files."""
-    path = write(tmp_path, "home.csv", GROUP + EXPENSE)
+    path = write("home.csv", GROUP)
     with pytest.raises(MemberNeededError) as caught:
         p2p.read_statements(path)
-    assert caught.value.file == str(path)
-    assert caught.value.members == ["Nora Quill", "Theo Marsh", "+1 555-0100"]
+    members = ["Nora Quill", "Theo Marsh", "+1 555-0100"]
+    assert (caught.value.file, caught.value.members) == (str(path), members)
+    advice = "name yours with member=... (--member), one of 'Nora Quill', 'Theo Marsh', '+1 555-0100'."
+    assert str(caught.value) == f"{path} does not say which member you are: {advice}"
     (problem,) = collect([GOOD, path], on_bad_file="refuse").problems
-    assert (problem.code, problem.field) == ("refused", "member")
-    assert problem.details[1:] == ("Nora Quill", "Theo Marsh", "+1 555-0100")
+    assert (problem.code, problem.field, [*problem.details[1:]]) == ("refused", "member", members)
     found = p2p.read_statements([GOOD, path], member="theo marsh")
     assert found.payments.loc[found.payments["file"] == "home.csv", "flow_cents"].tolist() == [-1000]
     found = p2p.read_statements(path, account="nora-quill", member="Nora Quill")
     assert (found.accounts, found.payments["flow_cents"].tolist()) == (["nora-quill"], [2000])
-    with pytest.raises(MemberNeededError, match="has no member 'Lena Ortiz'"):
+    with pytest.raises(MemberNeededError, match="has no member 'Lena Ortiz': name yours with member="):
         p2p.read_statements(path, member="Lena Ortiz")
     with pytest.raises(ConfigurationError, match="member is the name of a member of a group, not ' '"):
         p2p.read_statements(path, member=" ")
 
 
-def test_excluded_files_are_left_out(tmp_path: Path) -> None:
+def test_excluded_files_are_left_out(tmp_path: Path, pack, write) -> None:
     """By name or path, also members of archives; a pattern that matches nothing is an error."""
-    (tmp_path / "old").mkdir()
     for name in ("a.csv", "copy of a.csv", "old/b.csv"):
-        write(tmp_path, name, A_2018)
-    with zipfile.ZipFile(tmp_path / "s.zip", "w") as archive:
-        archive.writestr("c.csv", A_2018)
-        archive.writestr("copy of c.csv", "damaged\0")
-    files = [tmp_path / "*.csv", tmp_path / "old", tmp_path / "s.zip"]
+        write(name, A_2018)
+    packed = pack("s.zip", {"c.csv": A_2018, "copy of c.csv": "damaged\0"})
+    files = [tmp_path / "*.csv", tmp_path / "old", packed]
     found = p2p.read_statements(files, exclude=["copy*", "old/*"])
     assert found.files["file"].tolist() == ["a.csv", "s.zip/c.csv"]
     assert found.problems.empty
@@ -156,11 +157,9 @@ def test_files_in_memory(given: object, name: str) -> None:
         assert found.payments["payment_id"].tolist() == p2p.read_statements(GOOD).payments["payment_id"].tolist()
 
 
-def test_paths_and_files_in_memory_together() -> None:
+def test_paths_and_files_in_memory_together(pack) -> None:
     """Two uploads with one name are two files; an upload can be a zip archive; an error names the upload."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("a.csv", A_2018)
+    packed = io.BytesIO(pack("s.zip", {"a.csv": A_2018}).read_bytes())
     with GOOD.open("rb") as file:
         found = p2p.read_statements([file, ("s.zip", packed), ("d.csv", D_2024.encode()), ("d.csv", D_2024.encode())])
     assert found.files["file"].tolist() == ["batch-good.csv", "s.zip/a.csv", "d.csv", "d.csv (2)"]
@@ -188,58 +187,40 @@ def test_other_objects_are_refused_by_their_type(given: object) -> None:
 
 
 @pytest.mark.parametrize("sample", ["gen_b_2019", "gen_c_2021", "gen_d_2024"])
-def test_a_file_without_its_closing_row_is_cut_off(sample: str, tmp_path: Path) -> None:
-    """Wherever the rows end, down to the header alone."""
-    lines = (SAMPLES / f"{sample}.csv").read_text("utf-8-sig").splitlines(keepends=True)
-    assert "cut_off" not in list_codes(p2p.read_statements(write(tmp_path, "whole.csv", "".join(lines))))
+def test_a_file_without_its_closing_row_is_cut_off(sample: str, read) -> None:
+    """Wherever the rows end, down to the header alone, which gives the caller's account a history of no payments."""
+    lines = read_sample(sample).splitlines(keepends=True)
+    assert "cut_off" not in list_codes(read("".join(lines)))
     header = next(at for at, line in enumerate(lines) if "Amount (total)" in line)
     for end in (header + 1, header + 2, header + 4):
-        found = p2p.read_statements(write(tmp_path, "cut.csv", "".join(lines[:end])))
+        found = read("".join(lines[:end]), account="nora-quill")
         assert list_codes(found).count("cut_off") == 1
         assert "no_rows" not in list_codes(found)
+        if end == header + 1:
+            assert found.files[["account", "rows"]].to_numpy().tolist() == [["nora-quill", 0]]
+            history = found.history()
+            found_parts = history.me.user.id, history.me.balance_cents, len(history.payments)
+            assert found_parts == ("nora-quill", None, 0)
 
 
-def test_a_quiet_month_is_no_problem(tmp_path: Path) -> None:
-    """Its file has an opening and a closing row; a closing balance that cannot be read is another problem."""
-    lines = D_2024.splitlines(keepends=True)
-    opening = next(line for line in lines if "$1,250.00" in line)
-    closing = ',,,,,,,,,,,,,,,,,"$1,250.00",$0.00,,$0.00,x\n'
-    found = p2p.read_statements(write(tmp_path, "quiet.csv", "".join([*lines[:3], opening, closing])))
-    assert (found.reconciliation["reconciled"].tolist(), list_codes(found)) == ([True], [])
-    text = "".join([*lines[:3], opening, closing.replace("$1,250.00", "1 2 3")])
-    assert list_codes(p2p.read_statements(write(tmp_path, "quiet.csv", text))) == ["not_an_amount"]
-
-
-def test_a_header_without_rows(tmp_path: Path) -> None:
-    """It is a problem of the forms that have no opening and closing row."""
-    for text in (A_2018.splitlines(keepends=True)[0], REVOLUT):
-        found = p2p.read_statements(write(tmp_path, "empty.csv", text), account="ada")
-        assert list_codes(found) == ["no_rows"]
-        assert found.files["rows"].tolist() == [0]
-
-
-def test_rows_that_continue_the_header_are_refused(tmp_path: Path) -> None:
-    """Line ends were lost: the rows would be columns, and the file one of no payments."""
-    for text in (
-        A_2018.replace("\n", "", 1),
-        A_2018.replace("\n", " "),
-        D_2024.replace("Disclaimer\n", "Disclaimer", 1),
-    ):
-        for folder in (tmp_path, [write(tmp_path, "file.csv", text), GOOD]):
-            with pytest.raises(StatementError, match="rows without line ends continue the header"):
-                p2p.read_statements(folder, skip_others=True)
-
-
-def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
-    """The first of them would win silently; other repeated columns are not read."""
-    lines = A_2018.splitlines()
-    twice = "\n".join([f"{lines[0]},amount (TOTAL)", *(f"{line},+ $1.00" for line in lines[1:])])
-    with pytest.raises(StatementError, match=r"line 1: there are two columns 'Amount \(total\)': download it"):
-        p2p.read_statements(write(tmp_path, "twice.csv", twice))
-    with pytest.raises(StatementError, match=r"line 8: there are two columns"):
-        p2p.read_statements(write(tmp_path, "joined.csv", f"{A_2018}{twice}"))
-    other = "\n".join([f"{lines[0]},Remark,Remark,,", *(f"{line},a,b,," for line in lines[1:])])
-    assert len(p2p.read_statements(write(tmp_path, "other.csv", other)).payments) == 6
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        # Line ends were lost: the rows would be columns, and the file one of no payments.
+        (A_2018.replace("\n", "", 1), "rows without line ends continue the header"),
+        (A_2018.replace("\n", " "), "rows without line ends continue the header"),
+        (D_2024.replace("Disclaimer\n", "Disclaimer", 1), "rows without line ends continue the header"),
+        # The first of two columns would win silently.
+        (TWICE, r"line 1: there are two columns 'Amount \(total\)': download it"),
+        (f"{A_2018}{TWICE}", "line 8: there are two columns"),
+    ],
+    ids=["first line end", "all line ends", "after the last name", "two columns", "two columns in the second part"],
+)
+def test_a_damaged_header_is_refused(tmp_path: Path, write, text: str, message: str) -> None:
+    """Also where other files are skipped."""
+    for paths in (tmp_path, [write("file.csv", text), GOOD]):
+        with pytest.raises(StatementError, match=message):
+            p2p.read_statements(paths, skip_others=True)
 
 
 _LOST = "Datetime,Type,Status,Note,From,To,Amount (total),Amount (tax),Beginning Balance"
@@ -274,51 +255,35 @@ def _refuse(path: Path) -> str:
          "which also has the columns 'ID', 'Type'.")),
     ],
 )  # fmt: skip
-def test_files_that_are_no_statements(tmp_path: Path, content: str, message: str) -> None:
+def test_files_that_are_no_statements(write, content: str, message: str) -> None:
     """A download that failed, the page of a session that ended, another table, and a statement that lost a column."""
-    (tmp_path / "file.csv").write_text(content, "utf-8")
-    assert _refuse(tmp_path / "file.csv") == message
+    assert _refuse(write("file.csv", content)) == message
 
 
-def test_tables_that_lead_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("own_formats")  # the documentation's example adds one
+def test_tables_that_lead_elsewhere(write) -> None:
     """An unknown table lists the formats; an export leads to read_csv, and the file of a bank to match_bank."""
-    monkeypatch.setattr(registry, "_FORMATS", {})  # the documentation's example adds one
-    path = tmp_path / "file.csv"
-    path.write_text("Shop,Total\nMill,3\n", "utf-8")
+    path = write("file.csv", "Shop,Total\nMill,3\n")
     message = _refuse(path)
     assert message.startswith(f"{_NOT} (columns: Shop, Total). The known")
     assert message.endswith("splitwise, wise, wise_history; 'p2p-analytics describe FILE' drafts another one.")
     p2p.to_csv(pd.DataFrame({"payment_id": ["1"], "flow_cents": [-5], "counterparty_name": ["Ada"]}), path)
     sentence = " They are those of payments that p2p_analytics wrote: leave the file out, or read it with p2p.read_csv."
     assert _refuse(path).endswith(f"(columns: payment_id, flow_cents, counterparty_name).{sentence}")
-    path.write_text("Date,Description,Amount\n2024-05-31,VENMO CASHOUT,196.50\n", "utf-8")
-    message = _refuse(path)
+    message = _refuse(write("file.csv", "Date,Description,Amount\n2024-05-31,VENMO CASHOUT,196.50\n"))
     assert "(columns: Date, Description, Amount). If it is of a bank, leave it out (p2p.match_bank" in message
     assert "nearest" not in message
 
 
-def test_a_workbook_is_refused_with_the_reason(tmp_path: Path) -> None:
-    """A workbook is a zip archive by its bytes."""
-    path = tmp_path / "book.xlsx"
-    for members, reason in (
-        (["[Content_Types].xml"], "a file of an office program: download the CSV file."),
-        (["[Content_Types].xml", "xl/workbook.xml"], "a damaged workbook: download it again, or as CSV."),
-    ):
-        with zipfile.ZipFile(path, "w") as book:
-            for member in members:
-                book.writestr(member, "<x/>")
-        assert _refuse(path) == f"/book.xlsx is {reason}"
-
-
-def test_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write) -> None:
     """The message says what became of the last file; folders in it are read by the pattern of the message."""
     end = "; name the CSV files, or the folder they are in."
     assert _refuse(tmp_path) == f"No statement was found: there are no files{end}"
-    (tmp_path / "photo.png").write_bytes(b"")
+    write("photo.png", b"")
     assert _refuse(tmp_path) == f"No statement was found: photo.png is not a statement by the ending of its name{end}"
     for year in (2018, 2019, 2020, 2021):
         (tmp_path / "st [1]" / str(year)).mkdir(parents=True)
-    (tmp_path / "st [1]" / "2018" / "d.csv").write_bytes((SAMPLES / "gen_d_2024.csv").read_bytes())
+    write("st [1]/2018/d.csv", D_2024)
     assert _refuse(tmp_path / "st [1]") == (
         "No statement was found: st [1] has folders in it (2018, 2019, 2020 and 1 more), which are only read by a "
         f"pattern, such as 'st [[]1]/**/*.csv'{end}"
@@ -332,7 +297,7 @@ def test_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_several_accounts_are_named() -> None:
     """A history is of one account: the message lists them, and shows the call."""
-    statements = p2p.read_statements([SAMPLES / "gen_d_2024.csv", SAMPLES / "gen_e_business_2025.csv"])
+    statements = p2p.read_statements([SAMPLES["gen_d_2024"], SAMPLES["gen_e_business_2025"]])
     with pytest.raises(ConfigurationError) as error:
         statements.history()
     assert str(error.value) == (
@@ -342,12 +307,13 @@ def test_several_accounts_are_named() -> None:
     with pytest.raises(ConfigurationError, match=r"^account is one of 'Sandhill Choir', 'nora-quill', not 'ada'\.$"):
         statements.history("ada")
     with pytest.raises(ConfigurationError, match=r"^account is the name of an account, not '  '\.$"):
-        p2p.read_statements(SAMPLES / "gen_d_2024.csv", account="  ")
+        p2p.read_statements(SAMPLES["gen_d_2024"], account="  ")
 
 
-def test_a_process_forked_after_polars_ran_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_process_forked_after_polars_ran_is_refused() -> None:
     """Before the first query of Polars, which would wait for threads that the process does not have."""
-    monkeypatch.setattr("p2p_analytics.forks.is_marked", lambda: True)
-    monkeypatch.setattr("p2p_analytics.statements._statements.has_zone", pytest.fail)
-    with pytest.raises(ConfigurationError, match="This process was forked after its parent loaded Polars"):
-        p2p.read_statements(GOOD, tz="Europe/Berlin")
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        result = pool.apply_async(p2p.read_statements, [GOOD], {"tz": "Europe/Berlin"})
+        with pytest.raises(ConfigurationError, match="This process was forked after its parent loaded Polars"):
+            result.get(60)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from ipywidgets.embed import dependency_state
@@ -14,21 +14,13 @@ import p2p_analytics as p2p
 from p2p_analytics import cli
 from support.hostile_texts import CONTROLS, MARKUP, TEXTS, TRIGGERS
 from support.reports import ParsedPage
-from support.statements.hostile import OWNER, SAMPLES, WITHOUT_PEOPLE, fill_sample, write_json
+from support.statements.files import SAMPLES
+from support.statements.hostile import OWNER, WITHOUT_PEOPLE, fill_sample, write_json
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-HALF = "half \ud800 of a character"
 # Controls except line ends and tabs, and characters that change the direction of text.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 WITHOUT_NOTES = ("paypal_statement", "paypal_activity_2015", "revolut")
 FILE = "\x1b[31m<b>\u202e=1.csv"
-
-
-def on_one_line(text: str) -> str:
-    """Return a text without the differences of blanks that re-saved files may have."""
-    return " ".join(text.split())
 
 
 def read(name: str, texts: tuple[str, ...], path: Path) -> p2p.Statements:
@@ -42,10 +34,10 @@ def read(name: str, texts: tuple[str, ...], path: Path) -> p2p.Statements:
 def test_every_format_keeps_them(name: str, tmp_path: Path) -> None:
     """Names and notes are as in the file, and no cell of an exported table begins or continues as a formula."""
     found = read(name, TEXTS, tmp_path / "file")
-    names, notes = (
-        {on_one_line(text) for text in found.payments[column].dropna()} for column in ("counterparty_name", "note")
+    names, notes, expected = (  # re-saved files may have other blanks
+        {" ".join(text.split()) for text in texts}
+        for texts in (found.payments["counterparty_name"].dropna(), found.payments["note"].dropna(), TEXTS)
     )
-    expected = {on_one_line(text) for text in TEXTS}
     if name.startswith("revolut"):
         names |= {re.sub("^(To|Para) ", "", text) for text in names}
     assert name.startswith("splitwise") or expected <= names
@@ -56,19 +48,6 @@ def test_every_format_keeps_them(name: str, tmp_path: Path) -> None:
             texts = [cell for row in csv.reader(file) for cell in row if not re.fullmatch(r"-?[\d.]+", cell)]
         lines = [line.lstrip(" \u200b\ufeff") for cell in texts for line in re.split("[\r\n]", cell)]
         assert [line for line in lines if line.startswith(TRIGGERS)] == []
-
-
-def test_halves_of_characters_in_json(tmp_path: Path) -> None:
-    """JSON can hold what UTF-8 cannot: a question mark takes its place."""
-    found = read("json", ("theo", HALF), tmp_path / "history.json")
-    kept = found.payments[["counterparty_name", "counterparty_username", "note"]].to_numpy().tolist()
-    assert kept == [["half ? of a character"] * 3, ["theo"] * 3]
-
-
-def test_a_nul_character_is_refused(tmp_path: Path) -> None:
-    """With the line; text of tables cannot hold it."""
-    with pytest.raises(p2p.errors.StatementError, match=r"file, line 6: there is a NUL character"):
-        read("gen_d_2024", ("nul \0",), tmp_path / "file")
 
 
 def test_pages_escape_them(tmp_path: Path) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sqlite3
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from p2p_analytics.client.http.cache import AccountCache
-from support.folders import HEX, LONG_AGO, state_of
+from support.folders import HEX, LONG_AGO, make_database, state_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,13 +16,8 @@ if TYPE_CHECKING:
 def cache_of(folder: Path, account: str = "7") -> AccountCache:
     """Return an account's cache with one entry."""
     cache = AccountCache(folder, "https://pay.invalid/v1", account)
-    cache.storage["key"] = _Response()
+    cache.storage["key"] = SimpleNamespace(created_at=None, expires=None, content=b'{"data": []}')
     return cache
-
-
-class _Response:
-    created_at = expires = None
-    content = b'{"data": []}'
 
 
 def test_only_files_with_our_name_and_our_mark_are_removed(tmp_path) -> None:
@@ -54,16 +49,11 @@ def test_another_program_s_database_under_our_name_is_not_used(tmp_path, caplog)
     path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").storage.path
     for mark in (0, 5):
         path.unlink(missing_ok=True)
-        with sqlite3.connect(path) as database:
-            database.execute(f"PRAGMA application_id = {mark}")
-            database.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, expires REAL)")
-            database.execute("INSERT INTO answers VALUES ('mine', 0)")
-        database.close()
+        make_database(path, mark)
         path.chmod(0o644)
         before = state_of(tmp_path)
-        cache = cache_of(tmp_path)
-        assert len(cache.storage) == 0
-        assert cache.storage.disabled
+        storage = cache_of(tmp_path).storage
+        assert (len(storage), storage.disabled) == (0, True)
         assert state_of(tmp_path) == before
     assert "another program's database" in caplog.text
 

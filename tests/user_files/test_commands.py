@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import io
 import os
-import socket
-import sqlite3
+import shlex
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics import cli
-from support.folders import HEX, LONG_AGO, state_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from support.folders import HEX, LONG_AGO, make_database, make_socket, state_of
+from support.statements.files import SAMPLES
 
 pytestmark = pytest.mark.usefixtures("draw_nothing")
 
 # Names similar to those of this package's files, and such names on files of other kinds.
-STATEMENT = Path(__file__).parents[1] / "statements" / "samples" / "gen_d_2024.csv"
+STATEMENT = SAMPLES["gen_d_2024"]
 NEARLY = (
     "taxes.sqlite", f"{HEX}.sqlite", f"{HEX[1:]}.sqlite", f"{HEX.upper()}.sqlite", f"{HEX}.sqlite-journal",
     f"x{HEX}.sqlite", "holiday.parquet", "payments.parquet", "payments-2024.parquet", "payments-first.parquet",
@@ -43,19 +39,29 @@ OURS = (
 )  # fmt: skip
 
 
+# Commands in a folder with the folders cache, archive, state, out and website.
+WORKS = (
+    "demo --out out --people 3 --years 1", "whoami", "verify archive", "sync --refresh archive",
+    "export archive out/months.csv --table monthly_flow", "export archive out/payments.parquet.new.parquet",
+    "report archive --out out/mine.html --privacy", f"import out/own {STATEMENT}", "people out/own",
+    "undo out/own --yes",
+)  # fmt: skip
+FAILS = (
+    "demo --out data.csv", "demo --out pipe.sqlite", "sandbox --db taxes.sqlite", "sync .", "sync website",
+    "verify website", "export website out/x.csv", "sync data.csv", "sync pipe.sqlite", "verify none",
+    "export archive 'link to nothing.parquet'", "export archive socket.parquet", f"export archive {OURS[1]}",
+    "report archive --out deep", "report website", f"import website {STATEMENT}", f"import data.csv {STATEMENT}",
+    "import archive pipe.sqlite", "undo website", "people website",
+)  # fmt: skip
+
+
 def furnish(folder: Path) -> None:
     """Fill a folder with the user's own files, links, pipes, sockets and folders, all with old dates."""
     folder.mkdir(exist_ok=True, parents=True)
     for number, name in enumerate(NEARLY):
         path = folder / name
         if ".sqlite" in name:
-            database = sqlite3.connect(path)
-            # Every second database has the mark of another program, the others none.
-            database.execute(f"PRAGMA application_id = {number % 2 * 1234}")
-            database.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, expires REAL)")
-            database.execute("INSERT INTO answers VALUES ('mine', 0)")
-            database.commit()
-            database.close()
+            make_database(path, number % 2 * 1234)  # every second one has the mark of another program, the others none
         elif ".parquet" in name:
             pd.DataFrame({"mine": [number]}).to_parquet(path)
         else:
@@ -70,23 +76,11 @@ def furnish(folder: Path) -> None:
     os.mkfifo(folder / OURS[2])
     (folder / OURS[3]).symlink_to(folder / "data.csv")
     os.mkfifo(folder / "pipe.sqlite", 0o644)
-    with socket.socket(socket.AF_UNIX) as listening:
-        here = Path.cwd()
-        os.chdir(folder)  # The address of a socket has a short limit.
-        try:
-            listening.bind("socket.parquet")
-        finally:
-            os.chdir(here)
+    make_socket(folder / "socket.parquet")
     (folder / "deep" / "er").mkdir(parents=True)
     (folder / "deep" / "er" / f"{HEX}.sqlite").write_text("mine")
     for path in folder.rglob("*"):
         os.utime(path, (LONG_AGO, LONG_AGO), follow_symlinks=False)
-
-
-def current_state(before: dict[str, tuple[object, ...]], folder: Path) -> dict[str, tuple[object, ...]]:
-    """Return the current state of the things of an earlier snapshot."""
-    now = state_of(folder)
-    return {name: now.get(name, ("gone",)) for name in before}
 
 
 @pytest.fixture
@@ -98,15 +92,6 @@ def home(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def town(monkeypatch) -> Iterator[p2p.sandbox.SandboxServer]:
-    """Run a sandbox, and name it in the environment of the commands."""
-    with p2p.sandbox.SandboxServer(seed=7, people=5, years=1) as server:
-        monkeypatch.setenv("P2P_BASE_URL", server.base_url)
-        monkeypatch.setenv("P2P_CLIENT_ID", server.client_id)
-        yield server
-
-
 def run(*words: str) -> int:
     """Run a command, and return its exit code."""
     try:
@@ -116,11 +101,12 @@ def run(*words: str) -> int:
 
 
 @pytest.mark.filterwarnings("default::ResourceWarning")  # a command that failed
-def test_the_user_s_own_files_stay_as_they_are(home, town, monkeypatch, capsys) -> None:
+def test_the_user_s_own_files_stay_as_they_are(home, server, monkeypatch) -> None:
     """Content, mode, time and link targets, in and next to each folder, after successful and failed commands."""
     archive = home / "archive"
-    token = town.token(town.viewer)
-    monkeypatch.setattr("sys.stdin", io.StringIO(token))
+    monkeypatch.setenv("P2P_BASE_URL", server.base_url)
+    monkeypatch.setenv("P2P_CLIENT_ID", server.client_id)
+    monkeypatch.setattr("sys.stdin", io.StringIO(server.token(server.viewer)))
     assert run("sync", str(archive)) == 1, "without a sign-in the command fails before it makes the archive"
     assert run("login", "--token-stdin") == 0
     assert run("sync", str(archive)) == 0
@@ -132,45 +118,10 @@ def test_the_user_s_own_files_stay_as_they_are(home, town, monkeypatch, capsys) 
     before = {name: seen for name, seen in state_of(home).items() if name not in ours}
     assert len(before) > 6 * len(NEARLY)
 
-    out = str(home / "out")
-    works = [
-        ["demo", "--out", out, "--people", "5", "--years", "1"],
-        ["whoami"],
-        ["verify", str(archive)],
-        ["sync", "--refresh", str(archive)],
-        ["export", str(archive), f"{out}/months.csv", "--table", "monthly_flow"],
-        ["export", str(archive), f"{out}/payments.parquet.new.parquet"],
-        ["report", str(archive), "--out", f"{out}/mine.html", "--privacy"],
-        ["import", f"{out}/own", str(STATEMENT)],
-        ["people", f"{out}/own"],
-        ["undo", f"{out}/own", "--yes"],
-    ]
-    for words in works:
-        assert run(*words) == 0, words
-    fails = [
-        ["demo", "--out", str(home / "data.csv")],
-        ["demo", "--out", str(home / "pipe.sqlite")],
-        ["sandbox", "--db", str(home / "taxes.sqlite")],
-        ["sync", str(home)],
-        ["sync", str(home / "website")],
-        ["verify", str(home / "website")],
-        ["export", str(home / "website"), f"{out}/x.csv"],
-        ["sync", str(home / "data.csv")],
-        ["sync", str(home / "pipe.sqlite")],
-        ["verify", str(home / "none")],
-        ["export", str(archive), str(home / "link to nothing.parquet")],
-        ["export", str(archive), str(home / "socket.parquet")],
-        ["export", str(archive), str(home / OURS[1])],
-        ["report", str(archive), "--out", str(home / "deep")],
-        ["report", str(home / "website")],
-        ["import", str(home / "website"), str(STATEMENT)],
-        ["import", str(home / "data.csv"), str(STATEMENT)],
-        ["import", str(archive), str(home / "pipe.sqlite")],
-        ["undo", str(home / "website")],
-        ["people", str(home / "website")],
-    ]
-    for words in fails:
-        assert run(*words) in {1, 2}, words
+    for line in WORKS:
+        assert run(*shlex.split(line)) == 0, line
+    for line in FAILS:
+        assert run(*shlex.split(line)) in {1, 2}, line
     # Broken files are set aside and loaded again, still without a change to the user's files.
     next(archive.glob("friends-*.parquet")).write_bytes(b"")
     assert run("sync", str(archive)) == 0
@@ -180,21 +131,20 @@ def test_the_user_s_own_files_stay_as_they_are(home, town, monkeypatch, capsys) 
     (home / "state" / "sign-in.json").write_text("{")
     assert run("whoami") == 1
     assert run("logout") == 0
-    capsys.readouterr()
-    assert current_state(before, home) == before
+    after = state_of(home)
+    assert {name: after.get(name) for name in before} == before
 
 
 def test_a_folder_that_is_named_like_the_sandbox_s_own_stays(tmp_path, monkeypatch) -> None:
     """Only the leftovers of a killed sandbox are removed from the system's temporary folder."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    for name in ("p2p-sandbox-mine", "p2p-sandbox-abcdefg", "p2p-sandbox-abcdefgh", "p2p-sandbox-pipe_pip"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "thesis.txt").write_text("mine")
-    (tmp_path / "p2p-sandbox-mine" / "in-use").touch()
-    (tmp_path / "p2p-sandbox-abcdefgh" / "in-use").write_text("mine")
+    for name in ("mine", "abcdefg", "abcdefgh", "pipe_pip", "01234567"):
+        (tmp_path / f"p2p-sandbox-{name}").mkdir()
+        if name != "01234567":  # the leftover
+            (tmp_path / f"p2p-sandbox-{name}" / "thesis.txt").write_text("mine")
+    for name, text in (("mine", ""), ("abcdefgh", "mine"), ("01234567", "")):
+        (tmp_path / f"p2p-sandbox-{name}" / "in-use").write_text(text)
     os.mkfifo(tmp_path / "p2p-sandbox-pipe_pip" / "in-use")
-    (tmp_path / "p2p-sandbox-01234567").mkdir()
-    (tmp_path / "p2p-sandbox-01234567" / "in-use").touch()
     before = state_of(tmp_path)
     with p2p.sandbox.SandboxServer(seed=7, people=3, years=1):
         pass
@@ -202,21 +152,20 @@ def test_a_folder_that_is_named_like_the_sandbox_s_own_stays(tmp_path, monkeypat
     assert state_of(tmp_path) == left
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o277])
-def test_the_demo_s_folder_is_private(tmp_path, umask) -> None:
+def test_the_demo_s_folder_is_private(tmp_path) -> None:
     """New folders are 0700 under any umask, an existing one keeps its mode, and files are 0600."""
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o755)
-    for out in (tmp_path / "above" / "new", tmp_path / "open"):
+    for umask, name in ((0o000, "above/new"), (0o277, "other/new"), (0o000, "open")):
         before = os.umask(umask)
         try:
-            assert run("demo", "--out", str(out), "--people", "3", "--years", "1") == 0
+            assert run("demo", "--out", str(tmp_path / name), "--people", "3", "--years", "1") == 0
         finally:
             os.umask(before)
-        assert {stat.S_IMODE(path.stat().st_mode) for path in out.iterdir()} == {0o600}
-    assert stat.S_IMODE((tmp_path / "above" / "new").stat().st_mode) == 0o700
-    assert stat.S_IMODE((tmp_path / "above").stat().st_mode) == 0o700
-    assert stat.S_IMODE((tmp_path / "open").stat().st_mode) == 0o755
+    found = {name: stat.S_IMODE(mode) for name, (mode, *_) in state_of(tmp_path).items()}
+    assert {mode for name, mode in found.items() if "." in name} == {0o600}
+    folders = {"above": 0o700, "above/new": 0o700, "other": 0o700, "other/new": 0o700, "open": 0o755}
+    assert {name: mode for name, mode in found.items() if "." not in name} == folders
 
 
 def test_the_demo_changes_no_file_where_one_cannot_be_written(tmp_path, capsys) -> None:

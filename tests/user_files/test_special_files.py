@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics import settings
-from p2p_analytics.auth import FileStore
+from p2p_analytics.auth import FileStore, lock_sign_in
 from p2p_analytics.client.http.cache import AccountCache
 from p2p_analytics.errors import ArchiveError, ConfigurationError, P2PAnalyticsError, TokenError
-from p2p_analytics.privacy._pseudonyms import load_key
-from support.folders import state_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from p2p_analytics.privacy import Mask
+from support.folders import make_socket, state_of
 
 
 def make_special_files(folder: Path) -> dict[str, Path]:
@@ -29,13 +24,7 @@ def make_special_files(folder: Path) -> dict[str, Path]:
     made = {name: folder / name for name in ("pipe", "folder", "socket", "link to nothing", "link to a pipe", "loop")}
     os.mkfifo(made["pipe"])
     made["folder"].mkdir()
-    with socket.socket(socket.AF_UNIX) as listening:
-        here = Path.cwd()
-        os.chdir(folder)
-        try:
-            listening.bind("socket")
-        finally:
-            os.chdir(here)
+    make_socket(made["socket"])
     made["link to nothing"].symlink_to(folder / "nothing")
     made["link to a pipe"].symlink_to(made["pipe"])
     made["loop"].symlink_to(made["loop"])
@@ -48,53 +37,32 @@ def make_special_files(folder: Path) -> dict[str, Path]:
     return made
 
 
-WRITERS: dict[str, Callable[[Path], object]] = {
-    "to_csv": lambda path: p2p.to_csv(pd.DataFrame({"note": ["x"]}), path),
-    "to_parquet": lambda path: p2p.to_parquet(pd.DataFrame({"note": ["x"]}), path),
-}
-READERS: dict[str, Callable[[Path], object]] = {
-    "read_csv": p2p.read_csv,
-    "read_parquet": p2p.read_parquet,
-    "open_archive": lambda path: p2p.open_archive(path).history(),
-}
+FRAME = pd.DataFrame({"note": ["x"]})
 
 
-@pytest.mark.parametrize("name", WRITERS)
-def test_a_special_file_is_not_replaced(tmp_path, name) -> None:
+@pytest.mark.parametrize("write", [p2p.to_csv, p2p.to_parquet])
+def test_a_special_file_is_not_replaced(tmp_path, write) -> None:
     """The message names its kind; it stays unchanged, and nothing is left next to it."""
-    things = make_special_files(tmp_path)
-    before = state_of(tmp_path)
-    for path in things.values():
-        with pytest.raises(ConfigurationError, match=r"is not replaced: give the name of a file\.$"):
-            WRITERS[name](path)
-        assert state_of(tmp_path) == before
-
-
-@pytest.mark.parametrize("name", WRITERS)
-def test_a_link_into_proc_is_not_replaced(tmp_path, name) -> None:
-    """/dev/stdout is such a link, even if the output goes into a file."""
+    things = [*make_special_files(tmp_path).values()]
     with (tmp_path / "output").open("wb") as output:
-        link = tmp_path / "stdout"
-        link.symlink_to(f"/proc/self/fd/{output.fileno()}")
-        with pytest.raises(ConfigurationError, match="is not replaced"):
-            WRITERS[name](link)
-    assert link.is_symlink()
+        (tmp_path / "stdout").symlink_to(f"/proc/self/fd/{output.fileno()}")  # as /dev/stdout
+        before = state_of(tmp_path)
+        for path in (*things, tmp_path / "stdout"):
+            with pytest.raises(ConfigurationError, match=r"is not replaced: give the name of a file\.$"):
+                write(FRAME, path)
+            assert state_of(tmp_path) == before
 
 
-@pytest.mark.parametrize("name", READERS)
-def test_a_special_file_is_not_read(tmp_path, name) -> None:
+@pytest.mark.parametrize("read", [p2p.read_csv, p2p.read_parquet, lambda path: p2p.open_archive(path).history()])
+def test_a_special_file_is_not_read(tmp_path, read) -> None:
     """A typed error at once: opening a pipe in the usual way would block."""
     for path in make_special_files(tmp_path).values():
         with pytest.raises((ConfigurationError, ArchiveError)) as caught:
-            READERS[name](path)
+            read(path)
         assert "\n" not in str(caught.value)
-
-
-def test_a_link_to_a_file_is_read(tmp_path) -> None:
-    """Reading follows a link; only writing replaces it."""
-    p2p.to_csv(pd.DataFrame({"note": ["x"]}), tmp_path / "f.csv")
+    p2p.to_csv(FRAME, tmp_path / "f.csv")
     (tmp_path / "link.csv").symlink_to(tmp_path / "f.csv")
-    assert p2p.read_csv(tmp_path / "link.csv")["note"].tolist() == ["x"]
+    assert p2p.read_csv(tmp_path / "link.csv")["note"].tolist() == ["x"]  # reading follows a link to a file
 
 
 @pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "link to a pipe", "link to nothing", "loop"])
@@ -111,7 +79,7 @@ def test_a_special_file_under_a_name_of_our_own(tmp_path, monkeypatch, kind) -> 
     key = at(tmp_path / "state" / "privacy.key")
     before = key.lstat()
     with pytest.raises(ConfigurationError):
-        load_key()
+        Mask()
     assert (key.lstat().st_mode, key.lstat().st_ino) == (before.st_mode, before.st_ino)
     sign_in = key.rename(tmp_path / "state" / "sign-in.json")
     with pytest.raises(TokenError):
@@ -121,8 +89,8 @@ def test_a_special_file_under_a_name_of_our_own(tmp_path, monkeypatch, kind) -> 
         with pytest.raises(ConfigurationError):
             settings.ca_bundle()
     lock = sign_in.rename(tmp_path / "state" / "sign-in.lock")
-    with pytest.raises(P2PAnalyticsError):
-        cli_lock()
+    with pytest.raises(P2PAnalyticsError), lock_sign_in():
+        pass
     cache = AccountCache(tmp_path / "state", "https://pay.invalid/v1", "7")
     under = lock.rename(cache.storage.path)
     assert cache.storage.read_windows() == []
@@ -130,22 +98,15 @@ def test_a_special_file_under_a_name_of_our_own(tmp_path, monkeypatch, kind) -> 
     assert (under.lstat().st_mode, under.lstat().st_ino) == (before.st_mode, before.st_ino)
 
 
-def cli_lock() -> None:
-    """Take the lock of the saved sign-in."""
-    from p2p_analytics.auth import lock_sign_in
-
-    with lock_sign_in():
-        pass
-
-
 @pytest.fixture(scope="module")
 def synced_archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the path of an archive of the smallest town."""
     path = tmp_path_factory.mktemp("synced") / "archive"
-    with p2p.sandbox.SandboxServer(seed=7, people=3, years=1) as server:
-        client = p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False)
-        with client:
-            p2p.open_archive(path).sync(client)
+    with (
+        p2p.sandbox.SandboxServer(seed=7, people=3, years=1) as server,
+        p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False) as client,
+    ):
+        p2p.open_archive(path).sync(client)
     return path
 
 

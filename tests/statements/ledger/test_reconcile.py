@@ -9,7 +9,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from p2p_analytics.statements.ledger.reconcile import RECONCILIATION, find_explanations, reconcile
+from p2p_analytics.statements.ledger.reconcile import RECONCILIATION, Reconciled, find_explanations, reconcile
+from support.frames import list_rows
 from support.statements.rows import describe_files, make_file
 
 JUNE = datetime(2021, 6, 12, tzinfo=UTC)
@@ -17,10 +18,9 @@ JUNE = datetime(2021, 6, 12, tzinfo=UTC)
 SUMMER = [-1800, 13800, -3700, {"moved_cents": 0, "flow_cents": -6000}, 5000, {"moved_cents": 0, "flow_cents": 878}]
 
 
-def _reconcile(*files: pl.DataFrame, **options: Any) -> list[dict[str, Any]]:
+def _reconcile(*files: pl.DataFrame, **options: Any) -> Reconciled:
     rows = pl.concat(files)
-    frame = reconcile(rows, describe_files(rows, **options)).table.astype(object)
-    return frame.where(frame.notna(), None).to_dict("records")
+    return reconcile(rows, describe_files(rows, **options))
 
 
 def _state(moved: list[int | None], balances: list[int | None]) -> list[dict[str, Any]]:
@@ -28,25 +28,21 @@ def _state(moved: list[int | None], balances: list[int | None]) -> list[dict[str
     return [{"moved_cents": cents, "balance_cents": balance} for cents, balance in pairs]
 
 
+def _date(moved: tuple[int, ...], days: tuple[int, ...], *balances: int | None) -> list[dict[str, Any]]:
+    rows = _state([*moved], [*balances] or [None] * len(moved))
+    return [row | {"date": datetime(2024, 1, day, tzinfo=UTC)} for row, day in zip(rows, days, strict=True)]
+
+
 def test_a_file_that_adds_up() -> None:
     """Rows with another funding source and pending rows do not move the balance; the period is that of the rows."""
-    (row,) = _reconcile(make_file("june.csv", SUMMER, opening=10000, closing=23300, start=JUNE))
-    assert row == {
-        "file": "june.csv",
-        "account": "nora-quill",
-        "currency": "USD",
-        "opening_cents": 10000,
-        "moved_cents": 13300,
-        "closing_cents": 23300,
-        "difference_cents": 0,
-        "reconciled": True,
-        "suggestion": None,
-        "period_start": pd.Timestamp("2021-06-12", tz="UTC"),
-        "period_end": pd.Timestamp("2021-06-17", tz="UTC"),
-        "follows": None,
-        "gap_cents": None,
-        "note": None,
-    }
+    table = _reconcile(make_file("june.csv", SUMMER, opening=10000, closing=23300, start=JUNE)).table
+    (row,) = list_rows(table)
+    assert dict(zip(table, row, strict=True)) == {
+        "file": "june.csv", "account": "nora-quill", "currency": "USD", "opening_cents": 10000, "moved_cents": 13300,
+        "closing_cents": 23300, "difference_cents": 0, "reconciled": True, "suggestion": None,
+        "period_start": pd.Timestamp("2021-06-12", tz="UTC"), "period_end": pd.Timestamp("2021-06-17", tz="UTC"),
+        "follows": None, "gap_cents": None, "note": None,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -55,7 +51,6 @@ def test_a_file_that_adds_up() -> None:
         ([100], (1000, 1500), (1000, 100, 1500, 400), (False, None, None)),
         ([100], (None, 1500), (None, 100, 1500, None), (None, None, None)),
         ([100], (1000, None), (1000, 100, None, None), (None, None, None)),
-        ([100], (None, None), (None, 100, None, None), (None, None, None)),
         ([], (700, 700), (700, 0, 700, 0), (True, None, None)),
         ([], (None, None), (None, 0, None, None), (None, None, None)),
         # without the third row, or counting the bank-funded one, this file would add up
@@ -87,17 +82,16 @@ def test_a_file_that_adds_up() -> None:
 )  # fmt: skip
 def test_what_a_file_adds_up_to(moved, balances, sums, result) -> None:
     """Opening, movement, closing and difference, and what would explain it; nothing is claimed without balances."""
-    (row,) = _reconcile(make_file("a", moved, opening=balances[0], closing=balances[1]))
-    names = ("opening_cents", "moved_cents", "closing_cents", "difference_cents")
-    assert tuple(row[name] for name in names) == sums
-    assert (row["reconciled"], row["suggestion"], row["note"]) == result
+    table = _reconcile(make_file("a", moved, opening=balances[0], closing=balances[1])).table
+    assert list_rows(table, "opening_cents", "moved_cents", "closing_cents", "difference_cents") == [sums]
+    assert list_rows(table, "reconciled", "suggestion", "note") == [result]
 
 
 def test_a_broken_file_is_never_reconciled() -> None:
     """Rows with too many or too few cells can hide anything, although the rest adds up."""
-    (row,) = _reconcile(make_file("a", [100], opening=1000, closing=1100), broken={"a"})
-    assert (row["difference_cents"], row["reconciled"]) == (0, False)
-    assert row["note"] == "Rows have too many or too few cells."
+    table = _reconcile(make_file("a", [100], opening=1000, closing=1100), broken={"a"}).table
+    expected = (0, False, "Rows have too many or too few cells.")
+    assert list_rows(table, "difference_cents", "reconciled", "note") == [expected]
 
 
 def test_the_order_of_the_rows_does_not_matter() -> None:
@@ -106,21 +100,21 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
     files.append(make_file("a2", SUMMER, opening=0, closing=1, start=JUNE, account="theo"))
     rows = pl.concat(files)
     infos = describe_files(rows)
+    expected = reconcile(rows, infos)
+    running = rows.with_columns(expected.running).sort("file", "line")["balance_cents"].to_list()
     for seed in range(5):
         mixed = rows.sample(fraction=1.0, shuffle=True, seed=seed)
-        found, again = ((each, reconcile(each, infos)) for each in (rows, mixed))
-        pd.testing.assert_frame_equal(again[1].table, found[1].table)
-        running = [
-            each.with_columns(checked.running).sort("file", "line")["balance_cents"] for each, checked in (found, again)
-        ]
-        assert running[0].to_list() == running[1].to_list()
+        found = reconcile(mixed, infos)
+        pd.testing.assert_frame_equal(found.table, expected.table)
+        assert mixed.with_columns(found.running).sort("file", "line")["balance_cents"].to_list() == running
 
 
 def test_no_rows() -> None:
     """Nothing in, nothing out, with all columns and dtypes."""
-    frame = reconcile(make_file("a", [1]).clear(), []).table
-    assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(RECONCILIATION)
-    assert frame.empty
+    found = reconcile(make_file("a", [1]).clear(), [])
+    assert {name: str(dtype) for name, dtype in found.table.dtypes.items()} == dict(RECONCILIATION)
+    assert found.table.empty
+    assert found.running.to_list() == []
 
 
 def _pay(cents: int, **columns: Any) -> dict[str, Any]:
@@ -132,50 +126,26 @@ def _pay(cents: int, **columns: Any) -> dict[str, Any]:
     ("moved", "closing", "currency", "words"),
     [
         ([_pay(-1000)], 2410, "USD", "; a row of +$34.10 may be missing: download the file again"),
-        (
-            [_pay(-2522), _pay(900)],
-            900,
-            "USD",
-            (
-                "; a row of +$25.22 may be missing: download the file again; "
-                "or 2021-06-12 Ravi Shah \N{MINUS SIGN}$25.22 is there once too often"
-            ),
-        ),
-        (
-            [_pay(600), {"moved_cents": 0, "flow_cents": -1200, "counterparty_name": "Deli\nMarket"}],
-            -600,
-            "GBP",
-            (
-                "; a row of \N{MINUS SIGN}£12.00 may be missing: download the file again; "
-                "or 2021-06-13 Deli Market \N{MINUS SIGN}£12.00 moved the balance, too; "
-                "or 2021-06-12 Ravi Shah +£6.00 has the wrong sign"
-            ),
-        ),
-        (
-            [{"moved_cents": 50001, "date": None}, {"moved_cents": 30070, "type": "Fee"}, _pay(1100000), _pay(-7000)],
-            1093000,
-            "USD",
-            (
-                "; a row of \N{MINUS SIGN}$800.71 may be missing: download the file again; "
-                "or line 2 +$500.01 is there once too often and 2021-06-13 Fee +$300.70 is there once too often"
-            ),
-        ),
-        (
-            [None, 300],
-            450,
-            "USD",
-            (
-                "; a row of +$1.50 may be missing: download the file again; "
-                "or 2021-06-12 line 2 has an amount that was not read; 1 amount was not read"
-            ),
-        ),
+        ([_pay(-2522), _pay(900)], 900, "USD",
+         ("; a row of +$25.22 may be missing: download the file again; "
+         "or 2021-06-12 Ravi Shah \N{MINUS SIGN}$25.22 is there once too often")),
+        ([_pay(600), {"moved_cents": 0, "flow_cents": -1200, "counterparty_name": "Deli\nMarket"}], -600, "GBP",
+         ("; a row of \N{MINUS SIGN}£12.00 may be missing: download the file again; "
+         "or 2021-06-13 Deli Market \N{MINUS SIGN}£12.00 moved the balance, too; "
+         "or 2021-06-12 Ravi Shah +£6.00 has the wrong sign")),
+        ([{"moved_cents": 50001, "date": None}, {"moved_cents": 30070, "type": "Fee"}, _pay(1100000), _pay(-7000)],
+         1093000, "USD",
+         ("; a row of \N{MINUS SIGN}$800.71 may be missing: download the file again; "
+         "or line 2 +$500.01 is there once too often and 2021-06-13 Fee +$300.70 is there once too often")),
+        ([None, 300], 450, "USD",
+         ("; a row of +$1.50 may be missing: download the file again; "
+         "or 2021-06-12 line 2 has an amount that was not read; 1 amount was not read")),
         ([None, 300], 300, "USD", "; 1 amount was not read"),
     ],
-)
+)  # fmt: skip
 def test_a_difference_in_words(moved, closing, currency, words) -> None:
     """First a row may be missing; then the rows that explain the difference, by date, person and amount."""
-    rows = make_file("a", moved, opening=0, closing=closing, start=JUNE, currency=currency)
-    (problem,) = reconcile(rows, describe_files(rows)).problems
+    (problem,) = _reconcile(make_file("a", moved, opening=0, closing=closing, start=JUNE, currency=currency)).problems
     assert problem.code == "does_not_add_up"
     assert problem.sentence == "the balances and the rows of the file do not add up" + words
 
@@ -183,13 +153,10 @@ def test_a_difference_in_words(moved, closing, currency, words) -> None:
 def test_currencies_and_accounts_stay_apart() -> None:
     """Each currency of a file has a row of its own; notices without a currency of their own belong to the only one."""
     euros = [{"moved_cents": 5, "balance_cents": 15, "currency": "EUR"}, {"moved_cents": 7, "currency": "USD"}]
-    rows = _reconcile(make_file("a", euros), make_file("b", [9], opening=1, closing=10, account=None))
-    names = ("file", "account", "currency", "opening_cents", "moved_cents")
-    assert [tuple(row[name] for name in names) for row in rows] == [
-        ("a", "nora-quill", "EUR", 10, 5),
-        ("a", "nora-quill", "USD", None, 7),
-        ("b", None, "USD", 1, 9),
-    ]
+    table = _reconcile(make_file("a", euros), make_file("b", [9], opening=1, closing=10, account=None)).table
+    assert list_rows(table, "file", "account", "currency", "opening_cents", "moved_cents") == [
+        ("a", "nora-quill", "EUR", 10, 5), ("a", "nora-quill", "USD", None, 7), ("b", None, "USD", 1, 9),
+    ]  # fmt: skip
 
 
 def _find(
@@ -199,49 +166,38 @@ def _find(
     return [[(change.row, change.action) for change in changes] for changes in found]
 
 
+# - 18.01 and + 138.00 moved the balance, - 60.00 did not, then + 900.23 and - 900.00.
+_FIVE = [-1801, 13800, 0, 90023, -90000], [-1801, 13800, -6000, 90023, -90000]
+
+
 @pytest.mark.parametrize(
-    ("difference", "sets"),
+    ("moved", "flow", "difference", "sets"),
     [
-        (1801, [[(0, "without")]]), (3602, [[(0, "reversing")]]), (-13800, [[(1, "without")]]),
-        (-6000, [[(2, "counting")]]), (-11999, [[(0, "without"), (1, "without")]]),
-        (-23, [[(3, "without"), (4, "without")]]), (1, []),
+        (*_FIVE, 1801, [[(0, "without")]]), (*_FIVE, 3602, [[(0, "reversing")]]),
+        (*_FIVE, -13800, [[(1, "without")]]), (*_FIVE, -6000, [[(2, "counting")]]),
+        (*_FIVE, -11999, [[(0, "without"), (1, "without")]]), (*_FIVE, -23, [[(3, "without"), (4, "without")]]),
+        (*_FIVE, 1, []),
+        # Of single rows, a reversed sign comes last, then the order is that of the rows.
+        ([-500, -1000, 0, -1000], [-500, -1000, 1000, -1000], 1000,
+         [[(1, "without")], [(2, "counting")], [(3, "without")], [(0, "reversing")]]),
+        # One unread amount explains any difference; of two, neither does alone.
+        ([None, -500], None, 700, [[(0, "reading")]]),
+        ([None, -500], None, 500, [[(0, "reading")], [(1, "without")]]),
+        ([None, None, -500], None, 700, []),
+        # Each of seven equal rows explains the difference alone; that three explain it together says nothing.
+        ([100] * 7, None, -100, [[(row, "without")] for row in range(7)]),
+        ([100] * 7, None, -300, []),
     ],
 )  # fmt: skip
-def test_smallest_sets(difference: int, sets: list[list[tuple[int, str]]]) -> None:
-    """- 18.01 and + 138.00 moved the balance, - 60.00 did not, then + 900.23 and - 900.00: worked out by hand."""
-    assert _find([-1801, 13800, 0, 90023, -90000], difference, [-1801, 13800, -6000, 90023, -90000]) == sets
-
-
-def test_likelier_changes_come_first() -> None:
-    """Of single rows, a reversed sign comes last, then the order is that of the rows."""
-    assert _find([-500, -1000, 0, -1000], 1000, [-500, -1000, 1000, -1000]) == [
-        [(1, "without")],
-        [(2, "counting")],
-        [(3, "without")],
-        [(0, "reversing")],
-    ]
-
-
-def test_an_amount_that_was_not_read() -> None:
-    """One unread amount explains any difference; of two, neither does alone."""
-    assert _find([None, -500], 700) == [[(0, "reading")]]
-    assert _find([None, -500], 500) == [[(0, "reading")], [(1, "without")]]
-    assert _find([None, None, -500], 700) == []
-
-
-def test_equal_rows() -> None:
-    """Each of seven equal rows explains the difference alone; that three explain it together says nothing."""
-    assert _find([100] * 7, -100) == [[(row, "without")] for row in range(7)]
-    assert _find([100] * 7, -300) == []
+def test_smallest_sets(moved, flow, difference, sets) -> None:
+    """The fewest rows that explain a difference, the likeliest first, worked out by hand."""
+    assert _find(moved, difference, flow) == sets
 
 
 @pytest.mark.parametrize(("size", "rows"), [(2, 20), (3, 11)])
 def test_larger_sets_need_a_wide_range(size: int, rows: int) -> None:
-    """The sums of all sets of 20 rows, or 11, are far apart in thousands of dollars, and close together in tens.
-
-    Sets of two are C(20, 2) = 190, sets of three C(11, 3) = 165: the sums must spread over 190.00 or 165.00 at least,
-    and ten times that for a difference that ends in a zero.
-    """
+    """Sums of all C(20, 2) = 190 or C(11, 3) = 165 sets are far apart in thousands of dollars, and not in tens."""
+    # They must spread over 190.00 or 165.00 at least, and ten times that for a difference that ends in a zero.
     for units, is_found in ((1, False), (1000, True)):
         moved: list[int | None] = [(3 + 2**row % 29 * 7 + 13 * row) * units + row**2 for row in range(rows)]
         difference = -sum(moved[row] or 0 for row in range(2, 2 + size)) or 1
@@ -257,63 +213,34 @@ def test_many_rows_are_not_searched_for_larger_sets() -> None:
     assert _find(moved, -(moved[7] or 0)) == [[(7, "without")]]
 
 
-def _balances(*files: pl.DataFrame) -> list[int | None]:
-    rows = pl.concat(files)
-    running = reconcile(rows, describe_files(rows)).running
-    return running.filter(rows["kind"] != "notice").to_list()
+_UNREAD = [1, None, 4, 5]
 
 
 @pytest.mark.parametrize(
-    ("opening", "closing"), [(10000, 23300), (10000, None), (None, 23300)], ids=["both", "opening", "closing"]
-)
-def test_from_opening_or_closing_balance(opening: int | None, closing: int | None) -> None:
-    """100.00 - 18.00 + 138.00 - 37.00, a row that moved nothing, + 50.00; either balance is enough."""
-    file = make_file("a", [-1800, 13800, -3700, 0, 5000], opening=opening, closing=closing)
-    assert _balances(file) == [8200, 22000, 18300, 18300, 23300]
-
-
-def test_no_balance() -> None:
-    """Without a balance none is invented, also not where opening and closing balance contradict the rows."""
-    assert _balances(make_file("a", [1, 2])) == [None, None]
-    assert _balances(make_file("a", [1, 2], opening=0, closing=4)) == [None, None]
-    assert _balances(make_file("a", []).clear()) == []
-
-
-def test_stated_balances_are_kept() -> None:
-    """Rows without a stated balance are counted from the one before; those before the first, backwards."""
-    file = make_file("a", _state([5, 7, 0, 1, 2], [None, 112, None, 150, None]))
-    assert _balances(file) == [105, 112, 112, 150, 152]
-
-
-def test_nothing_is_known_beyond_an_unread_amount() -> None:
-    """The opening balance holds up to the row that was not read, the closing balance from it on."""
-    moved = [1, None, 4, 5]
-    assert _balances(make_file("a", moved, opening=10)) == [11, None, None, None]
-    assert _balances(make_file("a", moved, opening=10, closing=99)) == [11, 90, 94, 99]
-    assert _balances(make_file("a", _state(moved, [None, None, 50, None]), opening=10)) == [11, 46, 50, 55]
-
-
-def test_newest_row_first() -> None:
-    """In a file with the newest row first, the balances are counted from its end."""
-    dates = [datetime(2024, 1, day, tzinfo=UTC) for day in (9, 5, 2)]
-    rows = [{"moved_cents": cents, "date": date} for cents, date in zip((100, -30, 7), dates, strict=True)]
-    assert _balances(make_file("a", rows, opening=1000)) == [1077, 977, 1007]
-
-
-@pytest.mark.parametrize(("balances", "expected"), [((5, None, 8), [5, 7, 8]), ((8, None, 4), [8, 7, 4])])
-def test_stated_balances_show_the_order(balances: tuple[int | None, ...], expected: list[int]) -> None:
-    """Rows of one instant: 5, 5 + 2, 7 + 1 is the order of the lines; 4, 4 + 3, 7 + 1 is read upwards."""
-    instant = datetime(2024, 1, 1, tzinfo=UTC)
-    moved = (3, 2, 1) if expected[0] == 5 else (1, 3, 2)
-    rows = [
-        {"moved_cents": cents, "balance_cents": each, "date": instant}
-        for cents, each in zip(moved, balances, strict=True)
-    ]
-    assert _balances(make_file("a", rows)) == expected
-
-
-def test_rows_in_no_order() -> None:
-    """Rows that are neither oldest nor newest first are counted in the order of their dates."""
-    dates = [datetime(2024, 1, day, tzinfo=UTC) for day in (2, 9, 5)]
-    rows = [{"moved_cents": cents, "date": date} for cents, date in zip((1, 20, 300), dates, strict=True)]
-    assert _balances(make_file("a", rows, opening=0)) == [1, 321, 301]
+    ("moved", "opening", "closing", "balances"),
+    [
+        # 100.00 - 18.00 + 138.00 - 37.00, a row that moved nothing, + 50.00; either balance is enough.
+        ([-1800, 13800, -3700, 0, 5000], 10000, 23300, [8200, 22000, 18300, 18300, 23300]),
+        ([-1800, 13800, -3700, 0, 5000], 10000, None, [8200, 22000, 18300, 18300, 23300]),
+        ([-1800, 13800, -3700, 0, 5000], None, 23300, [8200, 22000, 18300, 18300, 23300]),
+        # Without a balance none is invented, nor where opening and closing balance contradict the rows.
+        ([1, 2], None, None, [None, None]),
+        ([1, 2], 0, 4, [None, None]),
+        # Rows without a stated balance are counted from the one before; those before the first, backwards.
+        (_state([5, 7, 0, 1, 2], [None, 112, None, 150, None]), None, None, [105, 112, 112, 150, 152]),
+        # The opening balance holds up to the row that was not read, the closing balance from it on.
+        (_UNREAD, 10, None, [11, None, None, None]),
+        (_UNREAD, 10, 99, [11, 90, 94, 99]),
+        (_state(_UNREAD, [None, None, 50, None]), 10, None, [11, 46, 50, 55]),
+        # In a file with the newest row first, the balances are counted from its end; rows in no order, by their dates.
+        (_date((100, -30, 7), (9, 5, 2)), 1000, None, [1077, 977, 1007]),
+        (_date((1, 20, 300), (2, 9, 5)), 0, None, [1, 321, 301]),
+        # Of one instant: 5, 5 + 2, 7 + 1 is the order of the lines; 4, 4 + 3, 7 + 1 is read upwards.
+        (_date((3, 2, 1), (1, 1, 1), 5, None, 8), None, None, [5, 7, 8]),
+        (_date((1, 3, 2), (1, 1, 1), 8, None, 4), None, None, [8, 7, 4]),
+    ],
+)  # fmt: skip
+def test_the_balance_after_each_row(moved, opening, closing, balances) -> None:
+    """From the opening or closing balance and the balances that rows state; unknown where nothing says it."""
+    rows = make_file("a", moved, opening=opening, closing=closing)
+    assert _reconcile(rows).running.filter(rows["kind"] != "notice").to_list() == balances

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from datetime import UTC, date, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import polars as pl
@@ -13,24 +12,12 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import StatementError
-from p2p_analytics.statements import Collected, collect, derive
-from p2p_analytics.statements import rows as rows_module
+from p2p_analytics.statements import Collected, collect, complete_rows, derive
 from p2p_analytics.statements.ledger.transactions import sort_newest_first, unite_rows
-from p2p_analytics.statements.rows import complete_rows
 from support.archives.ledger import File, write_statement
+from support.frames import list_rows
+from support.statements.files import REVOLUT, SAMPLES
 from support.statements.rows import describe_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-APRIL, MAY, JUNE, SUMMER = date(2024, 4, 1), date(2024, 5, 1), date(2024, 6, 30), date(2024, 7, 31)
-
-
-def _read(tmp_path, files: dict[str, File]) -> p2p.statements.Statements:
-    for name, file in files.items():
-        (tmp_path / name).write_text(write_statement(file), "utf-8")
-    return p2p.read_statements(tmp_path)
 
 
 def _row(file: str, **fields: object) -> dict[str, object]:
@@ -118,8 +105,8 @@ def test_a_row_that_a_spreadsheet_saved_replaces_nothing() -> None:
     assert (payment["date"].second, payment["note"], payment["fee_cents"], payment["file"]) == (7, "tea", 3, "a.csv")
     assert problems == []
     _, (problem,) = _unite(rows[0], _row("b.csv", date=minute.replace(day=2)))
-    assert (problem.code, problem.field) == ("other_date", "date")
-    assert problem.value == "2024-05-02 12:00:00.000000+00:00"
+    found = problem.code, problem.field, problem.value
+    assert found == ("other_date", "date", "2024-05-02 12:00:00.000000+00:00")
     assert "another date" in problem.sentence
     assert "line 4 of 'a.csv'" in problem.sentence
 
@@ -132,43 +119,30 @@ def test_a_row_that_is_not_from_a_file() -> None:
     assert problem.sentence == "another row of this payment has another amount, and is the one that is kept"
 
 
-def test_a_later_damaged_file(tmp_path) -> None:
-    """Its amount of the payment 906 is a dollar less, and its state of 904 is the later one, which counts."""
-    files = {"spring.csv": File(APRIL, MAY), "summer.csv": File(APRIL, SUMMER, damaged="901")}
-    statements = _read(tmp_path, files)
-    assert statements.reconciliation.set_index("file")["reconciled"].to_dict() == {
-        "spring.csv": True,
-        "summer.csv": False,
-    }
+def test_a_later_damaged_file(tmp_path, write) -> None:
+    """Its amount of the payment 901 is a dollar less, and its state of 904 is the later one, which counts."""
+    april = date(2024, 4, 1)
+    write("spring.csv", write_statement(File(april, date(2024, 5, 1))))
+    write("summer.csv", write_statement(File(april, date(2024, 7, 31), damaged="901")))
+    statements = p2p.read_statements(tmp_path)
+    assert list_rows(statements.reconciliation, "file", "reconciled") == [("spring.csv", True), ("summer.csv", False)]
     payments = statements.payments.set_index("payment_id")
     assert payments.loc[["901", "902", "904", "906"], "flow_cents"].tolist() == [-1037, 2050, -700, -5000]
     assert payments.loc[["902", "904"], "status"].tolist() == ["settled", "cancelled"]
     assert payments.loc["901", "file"] == "summer.csv"
-    (problem,) = statements.problems[statements.problems["field"] == "flow_cents"].to_dict("records")
-    assert (problem["file"], problem["line"], problem["payment_id"], problem["value"]) == (
-        "summer.csv",
-        5,
-        "901",
-        "-937",
-    )
-    assert "line 5 of 'spring.csv', a file that adds up" in problem["problem"]
+    problem = statements.problems[statements.problems["field"] == "flow_cents"]
+    assert list_rows(problem, "file", "line", "payment_id", "value") == [("summer.csv", 5, "901", "-937")]
+    assert "line 5 of 'spring.csv', a file that adds up" in problem["problem"].item()
     assert "spring" not in statements.masked().problems["problem"].str.cat()
 
 
-_HERE = Path(__file__).parent.parent
 _DAY = datetime(2024, 5, 31, tzinfo=UTC)
 _NEXT_DAY = datetime(2024, 6, 1, tzinfo=UTC)
 # Newest first; of one instant the longer id, then the later one, then the first account; without a date last.
 _ORDERED = [
-    ("9", _NEXT_DAY, "nora"),
-    ("100", _DAY, "nora"),
-    ("20", _DAY, "nora"),
-    ("20", _DAY, "theo"),
-    ("19", _DAY, "nora"),
-    ("8", datetime(2024, 5, 30, 23, 59, 59, 999999, UTC), "nora"),
-    ("77", None, "nora"),
-    ("76", None, "nora"),
-]
+    ("9", _NEXT_DAY, "nora"), ("100", _DAY, "nora"), ("20", _DAY, "nora"), ("20", _DAY, "theo"), ("19", _DAY, "nora"),
+    ("8", datetime(2024, 5, 30, 23, 59, 59, 999999, UTC), "nora"), ("77", None, "nora"), ("76", None, "nora"),
+]  # fmt: skip
 
 
 def test_transactions_are_ordered_by_date_then_id_then_account():
@@ -180,44 +154,24 @@ def test_transactions_are_ordered_by_date_then_id_then_account():
         rows = complete_rows(frame.sample(fraction=1, shuffle=True, seed=seed))
         assert rows.select("payment_id", "date", "account")[sort_newest_first(rows)].rows() == _ORDERED
         view = derive(Collected(rows, tuple(describe_files(rows)), ()))
-        found = view.payments[["payment_id", "date_created", "account_id"]].astype(object)
-        assert [tuple(row) for row in found.where(found.notna(), None).to_numpy().tolist()] == _ORDERED
+        found = list_rows(view.payments, "payment_id", "date_created", "account_id")
+        assert found == _ORDERED
         assert view.problems == []
 
 
-def test_no_transactions():
-    """A file with notices only has no order."""
-    rows = pl.DataFrame({"kind": ["notice"], "payment_id": [None], "date": [None], "account": ["nora"]})
-    rows = complete_rows(rows.with_columns(file=pl.lit("a.csv")))
-    for given in (rows, rows.clear()):
-        assert sort_newest_first(given).to_list() == []
-        assert derive(Collected(given, tuple(describe_files(given)), ())).payments.empty
-
-
-def test_slices_change_no_result(monkeypatch):
+def test_slices_change_no_result(set_limit):
     """Balances, files and payments of all samples are the same when each file is worked on alone."""
-    paths = [str(_HERE / "samples" / "*.csv"), str(_HERE / "other_services" / "samples" / "paypal_*_??.csv")]
+    paths = [path for name, path in SAMPLES.items() if name.startswith(("gen_", "paypal_")) and "2015" not in name]
     together = p2p.read_statements(paths)
-    monkeypatch.setattr(rows_module, "_SLICE_ROWS", 1)
+    set_limit("reconciled_rows", 1)
     apart = p2p.read_statements(paths)
     for name in ("payments", "reconciliation", "files", "problems"):
         pd.testing.assert_frame_equal(getattr(apart, name), getattr(together, name))
 
 
-_HERE_MIXED = Path(__file__).parents[1]
-_FOLDERS = (_HERE_MIXED / "samples", _HERE_MIXED / "other_services" / "samples")
-_SAMPLES = [path for each in _FOLDERS for path in sorted(each.glob("*.csv")) if ".expected" not in path.name]
-_REVOLUT = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance\n"
-_SPLITWISE = "Date,Description,Category,Cost,Currency,Nora,Theo\n"
-_CASH_APP = (
-    "Transaction ID,Date,Transaction Type,Currency,Amount,Fee,Net Amount,Asset Type,Asset Price,Asset Amount,Status,"
-    "Notes,Name of sender/receiver,Account\n"
-)
-
-
 def _write_revolut(chance: random.Random) -> str:
     """Return rows of three days, some pending, many of one moment and amount."""
-    rows, balance = [], 5000
+    rows, balance = [REVOLUT], 5000
     for _ in range(chance.randint(1, 6)):
         moment = f"2024-05-0{chance.randint(1, 3)} 10:00:00"
         if chance.random() < 0.3:
@@ -226,40 +180,7 @@ def _write_revolut(chance: random.Random) -> str:
             balance -= 500
             word = chance.choice(["CARD_PAYMENT", "Card Payment"])
             rows.append(f"{word},Current,{moment},{moment},Deli,-5.00,0.00,EUR,COMPLETED,{balance / 100:.2f}\n")
-    return _REVOLUT + "".join(rows)
-
-
-def _write_splitwise(chance: random.Random) -> str:
-    cells = [(chance.randint(1, 4), chance.choice([200, 300])) for _ in range(chance.randint(1, 4))]
-    rows = [
-        f"2024-05-0{day},Tea,General,{cents / 50:.2f},EUR,{cents / 100:.2f},-{cents / 100:.2f}\n"
-        for day, cents in cells
-    ]
-    total = sum(cents for _, cents in cells) / 100
-    return (
-        f"{_SPLITWISE}{''.join(rows)}2024-05-{chance.randint(5, 7):02},Total balance, , ,EUR,{total:.2f},-{total:.2f}\n"
-    )
-
-
-def _write_cash_app(chance: random.Random) -> str:
-    """Return rows of few ids, with both signs."""
-    rows = [
-        f"x{chance.randint(1, 2)},2024-05-0{chance.randint(1, 4)} 10:00:00 EDT,P2P,USD,{amount},$0,{amount},,,,"
-        f"COMPLETE,tea,{chance.choice(['Theo Marsh', ''])},\n"
-        for amount in chance.choices(["$5.00", "-$5.00", "$7.00"], k=chance.randint(1, 4))
-    ]
-    return _CASH_APP + "".join(rows)
-
-
-def _collect(paths: list[Path], chance: random.Random) -> Iterator[Collected]:
-    """Yield what each file says, added to one of several accounts, or to none where that is possible."""
-    for path in paths:
-        for account in chance.sample(["Nora Quill", "Nora", "nora", None], 4):
-            try:
-                yield collect(path, account=account)
-            except StatementError:
-                continue
-            break
+    return "".join(rows)
 
 
 def _join(parts: list[Collected]) -> Collected:
@@ -288,24 +209,17 @@ def _assert_same(parts: list[Collected], chance: random.Random) -> None:
         pd.testing.assert_frame_equal(*files)
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.full_fuzz) for seed in range(2, 8))])
-def test_any_order_of_samples(seed):
-    """Samples of all services and languages together, in accounts with one name or with none."""
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.full_fuzz) for seed in range(2, 15))])
+def test_any_order(write, seed):
+    """Samples of all services and languages, and several downloads of one month, in accounts with one name or none."""
     chance = random.Random(seed)  # noqa: S311 - the same cases each time
-    parts = list(_collect(chance.sample(_SAMPLES, 8), chance))
-    assert len(parts) == 8
-    _assert_same(parts, chance)
-
-
-@pytest.mark.parametrize(
-    "seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.full_fuzz) for seed in range(6, 30))]
-)
-def test_any_order_of_repeated_rows(tmp_path, seed):
-    """Rows without ids, with one id for several transactions, and snapshots of groups."""
-    chance = random.Random(seed)  # noqa: S311 - the same cases each time
-    write = chance.choice([_write_revolut, _write_splitwise, _write_cash_app])
-    paths = [tmp_path / f"{name}.csv" for name in "abcd"]
+    paths = chance.sample([*SAMPLES.values()], 7)
+    paths += [write(f"{name}.csv", _write_revolut(chance)) for name in "abc"]
+    parts = []
     for path in paths:
-        path.write_text(write(chance), "utf-8")
-    parts = [collect(path, account=chance.choice(["Nora", "nora"])) for path in paths]
+        for account in chance.sample(["Nora Quill", "Nora", "nora", None], 4):
+            with contextlib.suppress(StatementError):  # of a group without its member
+                parts.append(collect(path, account=account))
+                break
+    assert len(parts) == 10
     _assert_same(parts, chance)

@@ -6,19 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from p2p_analytics.errors import StatementError
 from p2p_analytics.statements.formats.registry import find_format
+from support.statements.files import CASH_APP, PAYPAL, REVOLUT, SPLITWISE
 from support.statements.tables import read_text, read_texts
 
-_ACTIVITY = "Date,Time,TimeZone,Name,Type,Status,Currency,Gross,Fee,Net,Transaction ID,Balance Impact\n"
+_ACTIVITY = f"{PAYPAL},Balance Impact\n"
 _MOBILE = "Lena Ortiz,Mobile Payment,Completed"
-_SPLITWISE = "Date,Description,Category,Cost,Currency,Nora Quill,Theo Marsh\n"
 _MONZO = "Transaction ID,Date,Time,Type,Name,Amount,Currency,Local amount,Local currency,Money Out,Money In\n"
-_CASH_APP = (
-    "Transaction ID,Date,Transaction Type,Currency,Amount,Fee,Net Amount,Asset Type,Asset Price,Asset Amount,Status,"
-    "Notes,Name of sender/receiver,Account\n"
-)
-_REVOLUT = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance\n"
 _DUTCH = "Datum,Tijd,Tijdzone,Naam,Type,Status,Valuta,Bruto,Fee,Net,Transactiereferentie,Saldo,Effect op saldo\n"
 _FRENCH = "Date,Heure,Fuseau horaire,Nom,Type,État,Devise,Avant commission,Commission,Net,Numéro de transaction\n"
 
@@ -35,63 +29,49 @@ def _cash(day: str = "2024-03-01 10:00:00 CST", end: str = "COMPLETE,,Theo Marsh
         (f'{_FRENCH}02/03/2024,10:00:00,CET,Lena,Paiement sur mobile,Terminé,EUR,"1.234,56","-0,56","1.234,00",F1\n',
          "date kind status flow_cents fee_cents moved_cents",
          [(datetime(2024, 3, 2, 9, tzinfo=UTC), "payment", "settled", 123400, 56, 123400)], []),
-        (
-            (f"{_DUTCH}"
-            '06-12-2017,17:47:00,CET,Theo,Mobiele betaling,Voltooid,EUR,"100,00","-5,00","95,00",D1,"1.875,88",Bij\n'
-            '07-12-2017,17:47:00,CET,,Algemene opname,In behandeling,EUR,"-20,00",0,"-20,00",D2,"1.855,88",Af\n'),
-            "date kind status flow_cents moved_cents balance_cents",
-            [
-                (datetime(2017, 12, 6, 16, 47, tzinfo=UTC), "payment", "settled", 9500, 9500, 187588),
-                (datetime(2017, 12, 7, 16, 47, tzinfo=UTC), "transfer", "pending", -2000, -2000, 185588),
-            ],
-            [],
-        ),
-        (  # in a file with points, a comma is not guessed
-            (f"{_ACTIVITY}13/01/2024,10:00:00,UTC,{_MOBILE},EUR,10.50,0.00,10.50,A1,Credit\n"
-            f'13/01/2024,10:00:00,UTC,{_MOBILE},EUR,"10,50",0.00,"10,50",A2,Credit\n'),
-            "flow_cents moved_cents",
-            [(1050, 1050), (None, None)],
-            [(3, "amount", "10,50"), (3, "net", "10,50")],
-        ),
-        (
-            f"{_ACTIVITY}13/01/2024,10:00:00,Moon/Base,{_MOBILE},EUR,1.00,0.00,1.00,A1,Credit\n",
-            "date",
-            [(datetime(2024, 1, 13, 9, tzinfo=UTC),)],  # in the caller's zone, Berlin
-            [(2, "zone", "Moon/Base")],
-        ),
+        ((f"{_DUTCH}"
+          '06-12-2017,17:47:00,CET,Theo,Mobiele betaling,Voltooid,EUR,"100,00","-5,00","95,00",D1,"1.875,88",Bij\n'
+          '07-12-2017,17:47:00,CET,,Algemene opname,In behandeling,EUR,"-20,00",0,"-20,00",D2,"1.855,88",Af\n'),
+         "date kind status flow_cents moved_cents balance_cents",
+         [(datetime(2017, 12, 6, 16, 47, tzinfo=UTC), "payment", "settled", 9500, 9500, 187588),
+          (datetime(2017, 12, 7, 16, 47, tzinfo=UTC), "transfer", "pending", -2000, -2000, 185588)], []),
+        # in a file with points, a comma is not guessed
+        ((f"{_ACTIVITY}13/01/2024,10:00:00,UTC,{_MOBILE},EUR,10.50,0.00,10.50,A1,Credit\n"
+          f'13/01/2024,10:00:00,UTC,{_MOBILE},EUR,"10,50",0.00,"10,50",A2,Credit\n'), "flow_cents moved_cents",
+         [(1050, 1050), (None, None)], [(3, "amount", "10,50"), (3, "net", "10,50")]),
+        # in the caller's zone, Berlin
+        (f"{_ACTIVITY}13/01/2024,10:00:00,Moon/Base,{_MOBILE},EUR,1.00,0.00,1.00,A1,Credit\n", "date",
+         [(datetime(2024, 1, 13, 9, tzinfo=UTC),)], [(2, "zone", "Moon/Base")]),
         # gross and fee, and the impact, contradict the net amount
         (f"{_ACTIVITY}13/01/2024,10:00:00,UTC,{_MOBILE},EUR,5.00,-0.50,4.00,A1,Debit\n", "moved_cents", [(400,)],
          [(2, "net", "4.00"), (2, "impact", "Debit")]),
-        (
-            (f"{_ACTIVITY.replace(',Balance Impact', '')}"
-            "13/01/2024,10:00:00,UTC,Lena Ortiz,Zyzzyva,Blorped,EUR,5.00,0.00,5.00,A1\n"),
-            "type kind status moved_cents",
-            [("Zyzzyva", "unknown", "Blorped", 0)],
-            [(2, "status", "Blorped"), (2, "type", "Zyzzyva")],
-        ),
-        (_CASH_APP + _cash(type="Cash sent"), "kind", [("unknown",)], [(2, "type", "Cash sent")]),
+        (f"{PAYPAL}\n13/01/2024,10:00:00,UTC,Lena Ortiz,Zyzzyva,Blorped,EUR,5.00,0.00,5.00,A1\n",
+         "type kind status moved_cents", [("Zyzzyva", "unknown", "Blorped", 0)],
+         [(2, "status", "Blorped"), (2, "type", "Zyzzyva")]),
+        # without Total, the amount is what moved; without a status, rows are settled
+        (("Date,Time,Time zone,Name,Type,Currency,Amount,Transaction ID\n"
+         "14/02/2026,15:25:46,GMT,Lena Ortiz,Mobile Payment,GBP,45.00,A1\n"), "kind status flow_cents moved_cents",
+         [("payment", "settled", 4500, 4500)], []),
+        (CASH_APP + _cash(type="Cash sent"), "kind", [("unknown",)], [(2, "type", "Cash sent")]),
         # Bitcoin has no cents
-        (_CASH_APP + _cash(type="Bitcoin Withdrawal", currency="BTC", amount="BTC -0.5", fee="BTC 0", net="BTC -0.5"),
+        (CASH_APP + _cash(type="Bitcoin Withdrawal", currency="BTC", amount="BTC -0.5", fee="BTC 0", net="BTC -0.5"),
          "kind flow_cents fee_cents moved_cents currency", [("asset", None, None, None, "BTC")],
          [(2, "net", "BTC -0.5")]),
         # a refunded payment comes back without a problem
-        (_CASH_APP + _cash(type="Sent P2P") + _cash(id="a2", type="Sent P2P", end="PAYMENT REFUNDED,,Theo Marsh,"),
+        (CASH_APP + _cash(type="Sent P2P") + _cash(id="a2", type="Sent P2P", end="PAYMENT REFUNDED,,Theo Marsh,"),
          "direction", [("in",), ("in",)], [(2, "type", "Sent P2P")]),
         (f"{_MONZO}t1,01/02/2024,10:00:00,Faster payment,Theo Marsh,-5.00,GBP,-5.00,GBP,,5.00\n", "flow_cents",
          [(-500,)], [(2, "amount", "-5.00")]),
         # a blank id is none
-        (_CASH_APP + _cash(id=" ", end="COMPLETE, ,Theo Marsh,") + _cash(id=" ", amount="$6", net="$6"),
+        (CASH_APP + _cash(id=" ", end="COMPLETE, ,Theo Marsh,") + _cash(id=" ", amount="$6", net="$6"),
          "payment_id note flow_cents", [(None, None, 500), (None, None, 600)], []),
         # the only product of a file is its account
-        (f"{_REVOLUT}INTEREST,Savings,2024-01-01,2024-01-01,Interest earned,0.05,0.00,EUR,COMPLETED,9.05\n",
+        (f"{REVOLUT}INTEREST,Savings,2024-01-01,2024-01-01,Interest earned,0.05,0.00,EUR,COMPLETED,9.05\n",
          "kind moved_cents balance_cents", [("reward", 5, 905)], []),
-        (  # the kind of a refund is not known before all files are
-            (f"{_ACTIVITY.strip()},Balance,Reference Txn ID\n"
-            "13/01/2024,10:00:00,UTC,Lena Ortiz,Payment Refund,Completed,USD,5.00,0.00,5.00,R1,Credit,105.00,P9\n"),
-            "kind reference_id balance_cents",
-            [(None, "P9", 10500)],
-            [],
-        ),
+        # the kind of a refund is not known before all files are
+        ((f"{_ACTIVITY.strip()},Balance,Reference Txn ID\n"
+          "13/01/2024,10:00:00,UTC,Lena Ortiz,Payment Refund,Completed,USD,5.00,0.00,5.00,R1,Credit,105.00,P9\n"),
+         "kind reference_id balance_cents", [(None, "P9", 10500)], []),
     ],
 )  # fmt: skip
 def test_rows_and_problems(text, columns, rows, problems):
@@ -112,21 +92,26 @@ def test_ambiguous_dates_are_listed_once_for_each_file():
     assert problem.sentence == "has no day above 12 in its file: read as month/day/year"
 
 
-def test_the_decimal_sign_is_found_in_each_file():
-    """The same English header has decimal points in one file and commas in the other."""
-    row = '13/01/2024,10:00:00,UTC,{2},EUR,"{0}","0{1}00","{0}",A1,Credit\n'
-    pairs = {"point.csv": ("1,234.56", "."), "comma.csv": ("1.234,56", ",")}
-    reading = read_texts({name: _ACTIVITY + row.format(*pair, _MOBILE) for name, pair in pairs.items()})
-    assert (reading.rows["flow_cents"].to_list(), reading.problems) == ([123456, 123456], [])
+_ROW = f'13/01/2024,10:00:00,UTC,{_MOBILE},EUR,"{{0}}","0{{1}}00","{{0}}",A1,Credit\n'
 
 
-def test_a_currency_is_taken_from_the_symbol_or_the_file():
-    """A row without a currency has that of its symbol, else the only one of its file; otherwise it is a problem."""
-    one = _CASH_APP + _cash(currency="", amount="£5", net="£5") + _cash(id="a2", currency="", amount="5", net="5")
-    two = _CASH_APP + "".join(_cash(id=code, currency=code, amount="5", net="5") for code in ("USD", "GBP", ""))
-    reading = read_texts({"one.csv": one, "two.csv": two})
-    assert reading.rows["currency"].to_list() == ["GBP", "GBP", "USD", "GBP", None]
-    assert [(each.file, each.line, each.field) for each in reading.problems] == [("two.csv", 4, "currency")]
+@pytest.mark.parametrize(
+    ("texts", "column", "values", "problems"),
+    [
+        # The same English header has decimal points in one file and commas in the other.
+        ([_ACTIVITY + _ROW.format("1,234.56", "."), _ACTIVITY + _ROW.format("1.234,56", ",")], "flow_cents",
+         [123456, 123456], []),
+        # A row without a currency has that of its symbol, else the only one of its file; otherwise it is a problem.
+        ([CASH_APP + _cash(currency="", amount="£5", net="£5") + _cash(id="a2", currency="", amount="5", net="5"),
+          CASH_APP + "".join(_cash(id=code, currency=code, amount="5", net="5") for code in ("USD", "GBP", ""))],
+         "currency", ["GBP", "GBP", "USD", "GBP", None], [("2.csv", 4, "currency")]),
+    ],
+)  # fmt: skip
+def test_each_file_has_its_own_spelling(texts, column, values, problems):
+    """Other files of the call decide nothing."""
+    reading = read_texts({f"{number}.csv": text for number, text in enumerate(texts, 1)})
+    assert reading.rows[column].to_list() == values
+    assert [(each.file, each.line, each.field) for each in reading.problems] == problems
 
 
 @pytest.mark.parametrize(
@@ -138,34 +123,23 @@ def test_a_currency_is_taken_from_the_symbol_or_the_file():
 )  # fmt: skip
 def test_currencies_without_cents(currency, cost, cents, problems):
     """Amounts are hundredths of the unit in every currency; what has no whole hundredths is null and a problem."""
-    reading = read_text(f"{_SPLITWISE}2024-05-01,Tea,Payment,{cost},{currency},{cost},-{cost}\n", account="Nora Quill")
+    text = f"{SPLITWISE},Nora Quill,Theo Marsh\n2024-05-01,Tea,Payment,{cost},{currency},{cost},-{cost}\n"
+    reading = read_text(text, account="Nora Quill")
     assert reading.rows["moved_cents"].to_list() == [cents]
     assert [problem.field for problem in reading.problems] == ["cost", "member", "member"][:problems]
 
 
-@pytest.mark.parametrize(
-    ("account", "message"),
-    [(None, "team.csv does not say which member you are"), ("Lena", "team.csv has no member 'Lena'")],
-)
-def test_splitwise_needs_the_member(account, message):
-    """A group is the same file for all members, so the caller has to say who is asking."""
-    with pytest.raises(StatementError) as error:
-        read_text(_SPLITWISE + "2024-05-01,Tea,Tea,3,EUR,1.50,-1.50\n", name="team.csv", account=account)
-    assert str(error.value) == f"{message}: name yours with member=... (--member), one of 'Nora Quill', 'Theo Marsh'."
-
-
 def test_cells_of_members():
     """More than a cent of rounding for each member is a problem; of several payers, none is named."""
-    header = _SPLITWISE.strip() + ",Lena Ortiz\n"
-    rows = (
+    text = (
+        f"{SPLITWISE},Nora Quill,Theo Marsh,Lena Ortiz\n"
         "2024-05-01,Tea,Tea,3,EUR,1.50,0,-1.47\n2024-05-02,Tea,Tea,3,EUR,1.50,0,-1.40\n"
         "2024-05-01,Boat,Fun,90,EUR,10.00,20.00,-30.00\n"
     )
-    reading = read_text(header + rows, account="Lena Ortiz")
-    names = ["Nora Quill", "Nora Quill", None]
+    reading = read_text(text, account="Lena Ortiz")
     assert reading.rows.select("counterparty_name", "flow_cents").rows() == [
-        *zip(names, (-147, -140, -3000), strict=True)
-    ]
+        ("Nora Quill", -147), ("Nora Quill", -140), (None, -3000),
+    ]  # fmt: skip
     assert [(each.line, each.field, each.value) for each in reading.problems] == [(3, "cost", "3")]
 
 

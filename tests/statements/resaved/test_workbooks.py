@@ -16,10 +16,10 @@ import xlsxwriter
 import p2p_analytics as p2p
 from p2p_analytics.errors import StatementError
 from p2p_analytics.statements import list_refused, list_skipped
-from p2p_analytics.statements.reading import tables as reading
+from p2p_analytics.statements.reading.tables import read_sheets
+from support.statements.files import REVOLUT, SAMPLES, read_sample
 
-SAMPLES = Path(__file__).parents[1] / "samples"
-NAMES = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance"
+NAMES = REVOLUT.strip()
 GERMAN = "Art,Produkt,Datum des Beginns,Datum des Abschlusses,Beschreibung,Betrag,Gebühr,Währung,Status,Kontostand"
 MOMENTS = (datetime(2026, 3, 1, 9, 30, 15), datetime(2026, 3, 2), datetime(2026, 3, 3, 23, 59, 59))  # noqa: DTZ001 - cells
 ROWS = [
@@ -76,10 +76,8 @@ def test_a_workbook_is_read_as_the_csv_file(names: str, tmp_path: Path) -> None:
 
 def test_a_statement_with_ids_as_text(tmp_path: Path) -> None:
     """The service's own file as a workbook reconciles; ids that became numbers are refused with the reason."""
-    text = (SAMPLES / "gen_d_2024.csv").read_text("utf-8-sig")
-    rows: list[list[object]] = [[*map(str, row)] for row in csv.reader(io.StringIO(text))]
-    found = p2p.read_statements(save(tmp_path, rows))
-    expected = p2p.read_statements(SAMPLES / "gen_d_2024.csv")
+    rows: list[list[object]] = [[*row] for row in csv.reader(io.StringIO(read_sample("gen_d_2024")))]
+    found, expected = p2p.read_statements(save(tmp_path, rows)), p2p.read_statements(SAMPLES["gen_d_2024"])
     assert found.payments["payment_id"].tolist() == expected.payments["payment_id"].tolist()
     assert found.reconciliation["reconciled"].tolist() == [True]
     for row in rows:
@@ -92,7 +90,7 @@ def test_a_statement_with_ids_as_text(tmp_path: Path) -> None:
     for given in (path, tmp_path):  # also in a folder: payments would be missing
         with pytest.raises(StatementError, match=sentence):
             p2p.read_statements(given)
-    found = p2p.read_statements([path, SAMPLES / "gen_a_2018.csv"], on_bad_file="refuse")
+    found = p2p.read_statements([path, SAMPLES["gen_a_2018"]], on_bad_file="refuse")
     assert list_refused(found.problems) == [("statement.xlsx", sentence)]
 
 
@@ -107,33 +105,28 @@ def test_a_statement_with_ids_as_text(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_cells_as_text(value: object, text: str, tmp_path: Path) -> None:
     """As many decimals as an amount has, at least two; dates are ISO, without a time if the cell shows none."""
-    sheet = reading.read_sheets(save(tmp_path, [["begin", value, "end"]]).read_bytes(), "a.xlsx")[1]
+    sheet = read_sheets(save(tmp_path, [["begin", value, "end"]]).read_bytes(), "a.xlsx")[1]
     assert next(csv.reader(io.StringIO(sheet.utf8.decode(), newline=""))) == ["begin", text, "end"]
     assert sheet.rounded_line is None
 
 
-def test_other_workbooks_of_a_folder_are_skipped(tmp_path: Path) -> None:
+def test_other_workbooks_of_a_folder_are_skipped(tmp_path: Path, pack) -> None:
     """Whether they hold other tables, are damaged, or are in a zip archive."""
     save(tmp_path, [["Shop", "Total"], ["Mill", 10**18]], "shops.xlsx")
     (tmp_path / "damaged.xlsx").write_bytes(save(tmp_path, ROWS, "a.xlsx").read_bytes()[:-9])
-    with zipfile.ZipFile(tmp_path / "s.zip", "w") as archive:
-        archive.write(tmp_path / "a.xlsx", "a.xlsx")
-        archive.write(SAMPLES / "gen_a_2018.csv", "a.csv")
+    pack("s.zip", {"a.xlsx": (tmp_path / "a.xlsx").read_bytes(), "a.csv": read_sample("gen_a_2018")})
     (tmp_path / "a.xlsx").unlink()
     found = p2p.read_statements(tmp_path)
     assert found.files["file"].tolist() == ["s.zip/a.csv"]
-    assert dict(list_skipped(found.problems)) == {
+    skipped = dict(list_skipped(found.problems))
+    assert "shops.xlsx is not a statement (columns: Exported for, Nora Quill)" in skipped.pop("shops.xlsx")
+    assert skipped == {
         "damaged.xlsx": "damaged.xlsx is a damaged zip archive: download it again",
         "s.zip/a.xlsx": "s.zip/a.xlsx is a workbook in a zip archive: unpack it",
-        "shops.xlsx": dict(list_skipped(found.problems))["shops.xlsx"],
     }
-    assert (
-        "shops.xlsx is not a statement (columns: Exported for, Nora Quill)" in found.problems["problem"].to_list()[-1]
-    )
-    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
-        archive.write(tmp_path / "shops.xlsx", "a.csv")
+    packed = pack("b.zip", {"a.csv": (tmp_path / "shops.xlsx").read_bytes()})
     with pytest.raises(StatementError, match=r"b\.zip/a\.csv is a zip archive or workbook in a zip archive: unpack it"):
-        p2p.read_statements(tmp_path / "b.zip")
+        p2p.read_statements(packed)
 
 
 def test_a_wrong_dimension_hides_no_row(tmp_path: Path) -> None:
@@ -143,24 +136,27 @@ def test_a_wrong_dimension_hides_no_row(tmp_path: Path) -> None:
     assert len(p2p.read_statements(path).payments) == len(ROWS)
 
 
+_ROWS = "<row r=.2.*</sheetData>"
+
+
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [
-        ("<row r=.2.*</sheetData>", '<row r="99999999999"><c r="A99999999999"><v>1</v></c></row></sheetData>'),
-        ("<row r=.2.*</sheetData>", '<row r="2"><c r="XFD2"><v>1</v></c></row></sheetData>'),
-        ("<row r=.2.*</sheetData>", '<row><c r="XFD2"/></row>' * 10 + "</sheetData>"),
-        ("<row r=.2.*</sheetData>", '<row><c t="s"><v>0</v></c></row>' * 1_000 + "</sheetData>"),
-        ("<row r=.2.*</sheetData>", '<row r="2"><c t="s"><v>999</v></c></row></sheetData>'),
-        ("<row r=.2.*</sheetData>", "<row><c><v>1e</v></c></row></sheetData>"),
+        (_ROWS, '<row r="99999999999"><c r="A99999999999"><v>1</v></c></row></sheetData>'),
+        (_ROWS, '<row r="2"><c r="XFD2"><v>1</v></c></row></sheetData>'),
+        (_ROWS, '<row><c r="XFD2"/></row>' * 10 + "</sheetData>"),
+        (_ROWS, '<row><c t="s"><v>0</v></c></row>' * 1_000 + "</sheetData>"),
+        (_ROWS, '<row r="2"><c t="s"><v>999</v></c></row></sheetData>'),
+        (_ROWS, "<row><c><v>1e</v></c></row></sheetData>"),
         ("<row r=.2.*", "<row>"),
         ("<worksheet", '<!DOCTYPE a [<!ENTITY b "bbbbbbbbbb">]><worksheet'),
     ],
     ids=["far row", "far column", "empty cells", "repeated text", "no such text", "no number", "cut off", "entities"],
 )  # fmt: skip
-def test_workbooks_made_to_do_harm(pattern: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workbooks_made_to_do_harm(pattern: str, text: str, tmp_path: Path, set_limit) -> None:
     """They are refused in a moment, or read as the little that they are."""
-    monkeypatch.setattr(reading, "_LARGEST_SHEETS", 100_000)
-    monkeypatch.setattr(reading, "_MOST_SHEET_CELLS", 100_000)
+    set_limit("sheet_characters", 100_000)
+    set_limit("sheet_cells", 100_000)
     path = tmp_path / "statement.xlsx"
     with xlsxwriter.Workbook(path) as book:
         sheet = book.add_worksheet()
