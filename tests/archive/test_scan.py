@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from datetime import UTC, date, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -16,12 +16,9 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics.errors import ArchiveError, ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import PAYMENTS
-from support.archives.statements import row, statements_of
+from p2p_analytics.limits import LIMITS
+from support.archives.statements import read_manifest, row, statements_of
 from support.frames import list_values
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
 
 ENGINES = ["pandas", "polars", "duckdb"]
 DTYPES = PAYMENTS | dict.fromkeys(["created_us", "completed_us", "settle_us"], "Int64")
@@ -31,44 +28,32 @@ NOON = datetime(2024, 4, 3, 12, tzinfo=UTC)
 @pytest.fixture(scope="module")
 def april(tmp_path_factory, history_of, payment) -> Path:
     """Return an archive with a payment at noon of 1 to 8 April, and one without a date, in files of two days."""
-    archive = p2p.open_archive(tmp_path_factory.mktemp("april") / "account_id=[9]*")
+    made = p2p.open_archive(tmp_path_factory.mktemp("april") / "account_id=[9]*")
     days = [payment(day, date_created=f"2024-04-{day:02}T12:00:00", fee={"amount": day}) for day in range(2, 9)]
     first = payment(1, date_created="2024-04-01T02:00:00.000001")  # in New York still March
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("p2p_analytics.archive._service.MOST_ROWS", 2)
-        patch.setattr("p2p_analytics.archive._service._USUAL_ROWS", 2)
-        archive.merge(history_of(first, *days, payment(9, date_created=None)))
-    assert len(archive._folder.read_manifest().service.payments) == 5
-    return archive.path
+        patch.setattr(LIMITS, "archive_rows", 2)
+        made.merge(history_of(first, *days, payment(9, date_created=None)))
+    assert len(read_manifest(made)["service"]["payments"]) == 5
+    return made.path
 
 
 @pytest.fixture
-def archive(april: Path, tmp_path) -> p2p.Archive:
+def archive(april, tmp_path) -> p2p.Archive:
     """Return a copy of it."""
     return p2p.open_archive(shutil.copytree(april, tmp_path / april.name))
 
 
-def read(frame: Any) -> pd.DataFrame:
+def read(frame) -> pd.DataFrame:
     """Return a scan of any engine as a pandas frame."""
     if isinstance(frame, pl.LazyFrame):
         return frame.collect().to_pandas()
     return frame.to_arrow_table().to_pandas() if isinstance(frame, duckdb.DuckDBPyRelation) else frame
 
 
-def list_ids(frame: Any) -> list[str]:
+def list_ids(frame) -> list[str]:
     """Return the sorted ids of the payments in a scan."""
     return sorted(read(frame)["payment_id"], key=int)
-
-
-def erase(path: Path, kept: Collection[str]) -> None:
-    """Overwrite the data of all columns but the kept ones; the size of the file stays."""
-    content = bytearray(path.read_bytes())
-    group = pq.read_metadata(path).row_group(0)
-    for column in map(group.column, range(group.num_columns)):
-        if column.path_in_schema not in kept:
-            first = column.dictionary_page_offset or column.data_page_offset
-            content[first : first + column.total_compressed_size] = b"\xff" * column.total_compressed_size
-    path.write_bytes(content)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -87,12 +72,9 @@ def test_a_scan_of_everything(april, engine) -> None:
         assert archive.scan("pandas", ["note"]).dtypes.astype(str).to_dict() == {"note": "str"}
     if engine == "polars":
         assert p2p.status_mix(scan).collect()["payments"].to_list() == [9]
-
-
-def test_months_of_duckdb_are_in_utc_in_every_local_zone(april) -> None:
-    """The zone is a setting of the connection."""
-    months = p2p.open_archive(april).scan("duckdb").filter("payment_id = '1'").aggregate("max(month(date_created))")
-    assert months.fetchall() == [(4,)]
+    if engine == "duckdb":  # in UTC, whatever the local zone is
+        months = archive.scan("duckdb").filter("payment_id = '1'").aggregate("max(month(date_created))")
+        assert months.fetchall() == [(4,)]
 
 
 def test_an_engine_that_is_not_there(april, monkeypatch) -> None:
@@ -103,37 +85,29 @@ def test_an_engine_that_is_not_there(april, monkeypatch) -> None:
             p2p.open_archive(april).scan(engine)
 
 
-def test_a_missing_file_is_named(archive) -> None:
-    """An engine would name it in words of its own, or not at all."""
-    file = next(archive.path.glob("payments-*"))
-    file.unlink()
-    with pytest.raises(ArchiveError, match=f"{file.name} is broken"):
-        archive.scan("polars", ["note"])
-
-
 @pytest.mark.parametrize("engine", ENGINES)
-def test_only_chosen_columns_are_read(archive, engine) -> None:
-    """In the order given; the bytes of the others are gone, and a folder named like a column does not replace it.
+def test_no_other_columns_and_files_are_read(archive, engine) -> None:
+    """Columns are in the order given; the bytes of the others are gone, and the name of the folder replaces none.
 
-    Only a scan of everything compares the digest.
+    Only a scan of everything compares the digest. Of five files, one holds the period, and others may be unreadable.
     """
     for path in archive.path.glob("payments-*"):
-        erase(path, kept={"payment_id", "created_us", "account_id"})
+        content, group = bytearray(path.read_bytes()), pq.read_metadata(path).row_group(0)
+        for column in map(group.column, range(group.num_columns)):
+            if column.path_in_schema not in {"payment_id", "created_us", "account_id"}:
+                start, size = column.dictionary_page_offset or column.data_page_offset, column.total_compressed_size
+                content[start : start + size] = b"\xff" * size
+        path.write_bytes(content)
     found = read(archive.scan(engine, columns=["account_id", "payment_id"]))
     assert list(found) == ["account_id", "payment_id"]
     assert set(found["account_id"]) == {"7"}
     assert list_ids(archive.scan(engine, columns=["payment_id"], before="2024-04-03")) == ["1", "2"]
     with pytest.raises(ArchiveError, match="is broken"):
         archive.scan(engine)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_files_outside_the_period_are_not_opened(archive, engine) -> None:
-    """Of five files, one holds the period; the others hold nothing readable any more."""
     for path in archive.path.glob("payments-*"):
         if "2024-04-05" not in path.name:
             path.write_bytes(b"\xff" * path.stat().st_size)
-    found = archive.scan(engine, since="2024-04-05", before="2024-04-06T12:00:00.000001")
+    found = archive.scan(engine, columns=["payment_id"], since="2024-04-05", before="2024-04-06T12:00:00.000001")
     assert list_ids(found) == ["5", "6"]
 
 
@@ -167,9 +141,7 @@ def test_a_period_includes_its_start_and_excludes_its_end(april, since, before, 
         ({"columns": [None]}, "the archive has no None"),
         ({"columns": ["note", "note"]}, "names 'note' twice"),
         ({"columns": 7}, "a list of names, not an int"),
-        ({"columns": ["balance_cents"]}, "the archive has no 'balance_cents'"),
         ({"since": "last May"}, "since: 'last May' is no date"),
-        ({"before": 2024}, "before: '2024' is no date"),
         ({"before": pd.NaT}, "before: 'NaT' is no date"),
         ({"since": "2024-05-01", "before": "2024-04-01"}, "exchange them"),
         ({"spark": object()}, "spark is a session for engine='spark', not for 'polars'"),
@@ -198,13 +170,6 @@ def test_statements_within_a_period(archive) -> None:
         assert list_ids(found) == ["3", "4", "5", "9", "10"]
         assert found.set_index("payment_id")["file"].get("10") == "may.csv"
         assert list_ids(archive.scan(engine, since="2020-01-01", before="2024-04-01")) == ["11"]
-
-
-def test_a_forked_process_gets_no_pandas_frame(april, monkeypatch) -> None:
-    """Polars, which reads it, would hang there."""
-    monkeypatch.setattr("p2p_analytics.forks.is_marked", lambda: True)
-    with pytest.raises(ConfigurationError, match="forked"):
-        p2p.open_archive(april).scan("pandas")
 
 
 def test_a_currency_that_is_not_known_stays_so(tmp_path: Path) -> None:

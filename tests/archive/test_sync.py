@@ -1,31 +1,33 @@
-"""A sync asks for what may have changed, and leaves the archive as a load of everything would."""
+"""A sync asks for what may have changed, perhaps since a date, and leaves the archive as a load would."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.archive import _service
 from p2p_analytics.client.desk import PaymentDesk
-from p2p_analytics.errors import PaginationError, RecordError, ServerError
-from support.archives.payments_service import ids
+from p2p_analytics.errors import ConfigurationError, PaginationError, RecordError, ServerError
+from p2p_analytics.limits import LIMITS
+from support.archives.payments_service import DATES, ids, lose
+from support.archives.statements import read_manifest
 from support.servers import sandbox_fixture
 
 WRITES = ("make_payments", "access_profile")
 
-server = sandbox_fixture(scope="function", seed=7, people=5, years=1)
 town = sandbox_fixture(scope="function", seed=7)
 
 
-def client_of(server: p2p.sandbox.SandboxServer, person: str | None = None, *scopes: str) -> p2p.Client:
+def client_of(server, person: str | None = None, *scopes: str) -> p2p.Client:
     """Return a client of the viewer, or of another user."""
     return p2p.Client(server.token(person or server.viewer, *scopes), base_url=server.base_url, cache_dir=False)
 
 
-def assert_whole(archive: p2p.Archive, client: p2p.Client) -> None:
+def assert_whole(archive, client) -> None:
     """Compare the archive with all there is at the service, but for what its lists do not show."""
     found, expected = archive.history(), p2p.load_history(client)
     unlisted = ["medium", "fee_cents", "refund_payment_id", "refund_amount_cents"]
@@ -84,7 +86,7 @@ def test_friends_are_asked_for_when_their_number_or_the_day_changes(server, tmp_
 
     with client_of(server) as client:
         assert [list_requests(), list_requests()] == [True, False]
-        monkeypatch.setattr(_service, "_FRIENDS_VALID", timedelta(0))
+        monkeypatch.setattr(LIMITS, "friends_valid", timedelta(0))
         assert list_requests()
         monkeypatch.undo()
         assert not list_requests()
@@ -106,30 +108,16 @@ def test_files_hold_what_is_real_and_no_token(server, tmp_path, monkeypatch) -> 
     assert not [file for file in tmp_path.iterdir() if token.encode() in file.read_bytes()]
 
 
-@pytest.mark.parametrize("kind", ["payments", "manifest"])
-def test_a_missing_file_is_loaded_anew(service, archive, kind) -> None:
-    """Of payments, its own time alone is requested; without the manifest, files are recovered, with merged payments."""
-    files = sorted(archive.path.glob(f"{kind}*"))
-    files[len(files) // 2].unlink()
-    with service.client() as client:
-        service.lists = 0
-        assert archive.sync(client).set_aside == ((files[3].name,) if kind == "payments" else ())
-        if kind == "payments":
-            assert service.lists <= 5
-        assert archive.sync(client)[:3] == (0, 0, ())
-        assert archive.verify(client).empty
-
-
 def test_a_sync_that_fails_changes_nothing(service, archive, payment) -> None:
     """Whichever page fails, also in a refresh; the next one asks from where the last whole one was."""
-    before = (archive.path / "manifest.json").read_bytes()
+    before = read_manifest(archive)
     service.payments["new"] = payment("new", date_created="2025-05-02T12:00:00")
     with service.client() as client:
         for refresh, pages in ((False, 0), (True, 0), (True, 2)):
             service.lists, service.fails_after = 0, pages
             with pytest.raises(ServerError):
                 archive.sync(client, refresh=refresh)
-            assert (archive.path / "manifest.json").read_bytes() == before
+            assert read_manifest(archive) == before
         service.fails_after = None
         assert archive.sync(client)[:3] == (1, 0, ())
 
@@ -173,7 +161,8 @@ def test_an_unreadable_record_stops_a_sync_unless_it_is_to_be_reported(service, 
         assert not archive.path.exists()
         assert archive.sync(client, on_bad_record="report")[:3] == (60, 0, ())
     assert archive.history().problems["field"].tolist() == ["amount"]
-    assert archive._folder.read_manifest().service.synced_to == archive.history().fetched_at
+    written = read_manifest(archive)["service"]
+    assert written["synced_to"] == written["fetched_at"]
 
 
 def test_a_list_without_the_newest_known_payment_is_no_answer(service, archive) -> None:
@@ -186,3 +175,125 @@ def test_a_list_without_the_newest_known_payment_is_no_answer(service, archive) 
         assert archive.history().problems["payment_id"].tolist() == ["59"]
         assert archive.sync(client)[:3] == (0, 0, ())
     assert len(ids(archive)) == 60
+
+
+JULY, MAY = (datetime(2024, month, 1, tzinfo=UTC) for month in (7, 5))
+SINCE_JULY, SINCE_MAY = (
+    {payment_id for payment_id, made in DATES.items() if made >= month} for month in ("2024-07", "2024-05")
+)
+
+
+@pytest.fixture
+def since_july(service, tmp_path) -> p2p.Archive:
+    """Return an archive of the payments since July, and of one pending payment of January."""
+    service.payments["2"]["status"] = "pending"
+    archive = p2p.open_archive(tmp_path / "a")
+    with service.client() as client:
+        archive.sync(client, since="2024-07-01")
+    return archive
+
+
+def test_a_first_sync_since_a_date(service, since_july) -> None:
+    """It loads payments since the date and older pending ones, and keeps the date; `verify` compares since then."""
+    assert ids(since_july) == SINCE_JULY | {"2"}
+    assert "30" in SINCE_JULY  # made on 1 July
+    assert since_july.since == p2p.open_archive(since_july.path).since == JULY
+    with service.client() as client:
+        assert since_july.verify(client).empty
+        lose(since_july, {"45"})
+        found = since_july.verify(client)
+    assert found[["month", "payment_id", "difference"]].to_numpy().tolist() == [["2024-10", "45", "missing"]]
+
+
+@pytest.mark.parametrize("since", [date(2024, 7, 1), "2024-11-01"])
+def test_the_same_or_a_later_date_is_an_ordinary_sync(service, since_july, since) -> None:
+    """Only new payments and pending ones are requested, and the date stays."""
+    service.payments["60"] = service.payments["59"] | {"id": "60", "date_created": "2024-12-30T12:00:00"}
+    service.lists = 0
+    with service.client() as client:
+        assert since_july.sync(client, since=since)[:2] == (1, 0)
+    assert service.lists <= 4
+    assert ids(since_july) == SINCE_JULY | {"2", "60"}
+    assert since_july.since == JULY
+
+
+@pytest.mark.parametrize(
+    ("options", "expected", "since"),
+    [({"since": "2024-05-01"}, SINCE_MAY | {"2"}, MAY), ({}, set(DATES), None), ({"refresh": True}, set(DATES), None)],
+)
+def test_an_earlier_date_or_none_loads_more(service, since_july, options, expected, since) -> None:
+    """The older payments are added, and the earlier date is kept; a later date does not bring the old one back."""
+    with service.client() as client:
+        assert since_july.sync(client, **options).added == len(expected - SINCE_JULY - {"2"})
+        assert ids(since_july) == expected
+        assert since_july.sync(client, since="2024-07-01")[:2] == (0, 0)
+        assert since_july.since == since
+        assert since_july.verify(client).empty
+
+
+def test_broken_files_of_a_limited_archive(service, since_july, caplog) -> None:
+    """Their payments are loaded again, perhaps with older ones; the archive still reaches back to the date only."""
+    for pattern in ("payments-*", "friends-*"):
+        (path,) = since_july.path.glob(pattern)
+        path.write_bytes(b"")
+    with service.client() as client:
+        since_july.sync(client, since="2024-07-01")
+        assert ids(since_july) >= SINCE_JULY | {"2"}
+        assert since_july.since == JULY
+        assert since_july.verify(client).empty
+    assert "was broken and is set aside" in caplog.text
+
+
+def test_an_old_pending_payment_is_followed(service, since_july) -> None:
+    """A pending payment from before the date is requested by its id once it is not listed as pending any more."""
+    service.payments["2"]["status"] = "settled"
+    with service.client() as client:
+        since_july.sync(client, since="2024-07-01")
+        # This service finds no payment by its id.
+        assert since_july.history().problems["payment_id"].tolist() == ["2"]
+        since_july.sync(client)
+        assert since_july.history().payments.set_index("payment_id").loc["2", "status"] == "settled"
+
+
+def test_merges_keep_the_date(service, history_of, payment, tmp_path) -> None:
+    """A merge covers no period: the first sync sets the date; a new archive takes the date of a merged history."""
+    archive = p2p.open_archive(tmp_path / "merged")
+    archive.merge(history_of(payment("7", date_created=DATES["7"])))
+    assert archive.since is None
+    with service.client() as client:
+        archive.sync(client, since=JULY)
+        archive.merge(history_of(payment("8", date_created=DATES["8"])))
+        assert ids(archive) == SINCE_JULY | {"7", "8"}
+        assert archive.since == JULY
+        assert archive.verify(client).empty
+        other = p2p.open_archive(tmp_path / "b")
+        for since in (JULY, None):
+            other.merge(replace(archive.history(), since=since))
+            assert other.since == JULY
+
+
+def test_wrong_dates(service, since_july) -> None:
+    """Text that is no date, and a refresh since a date, are refused before anything is requested."""
+    service.lists = 0
+    with service.client() as client:
+        with pytest.raises(ConfigurationError, match="since: 'yesterday' is no date, such as 2024-05-31"):
+            since_july.sync(client, since="yesterday")
+        with pytest.raises(ConfigurationError, match="refresh reloads everything: leave out since, or refresh"):
+            since_july.sync(client, since="2024-07-01", refresh=True)
+    assert service.lists == 0
+
+
+@pytest.mark.usefixtures("draw_nothing")
+def test_card_and_report_say_so(since_july, history_of, payment) -> None:
+    """In privacy mode only with its day or month, in UTC. A complete history says nothing."""
+    words = "Payments made before 2024-07-01 are not loaded, except pending ones."
+    history, key = since_july.history(), b"k" * 32
+    for shown in (history, history.masked(key=key), history.masked(key=key, strict=True)):
+        assert words in shown._repr_html_()
+        assert words in p2p.render_report(shown, as_of="2024-12-31")
+    complete = replace(history, since=None)
+    assert "not loaded" not in complete._repr_html_() + p2p.render_report(complete, as_of="2024-12-31")
+    made = datetime(2024, 7, 14, 23, 30, tzinfo=ZoneInfo("America/New_York"))  # 15 July in UTC
+    history = replace(history_of(payment(1)), since=made)
+    assert history.masked(key=key).since == datetime(2024, 7, 15, tzinfo=UTC)
+    assert history.masked(key=key, strict=True).since == JULY

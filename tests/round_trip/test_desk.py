@@ -14,21 +14,22 @@ MAYA, SAM = "maya-lindqvist", "sam-rivera"  # no friends with trust: a charge be
 class Person:
     """Person with 20.00, a client with a cache, and a desk."""
 
-    def __init__(self, server: p2p.sandbox.SandboxServer, name: str) -> None:
+    def __init__(self, server, name: str) -> None:
         self.server = server
         token = server.token(name, "access_profile", "access_balance", "make_payments")
         self.client = p2p.Client(token, base_url=server.base_url)
         self.desk = PaymentDesk(self.client)
         self.id = self.client.me().user.id
-        server.deposit(name, 2_000 - self.get_balance())
+        server.deposit(name, 2_000 - self.balance)
 
-    def get_balance(self) -> int:
-        """Return the present balance, which is never cached."""
+    @property
+    def balance(self) -> int:
+        """The present balance, which is never cached."""
         return self.client.me().balance_cents
 
 
 @pytest.fixture(scope="module", params=["documented", "observed"])
-def town(request: pytest.FixtureRequest):
+def town(request):
     """Run a town in each dialect."""
     with p2p.sandbox.SandboxServer(people=6, years=1, dialect=request.param) as server:
         yield server
@@ -58,10 +59,10 @@ def test_pay(two) -> None:
     assert (payment.note, payment.audience, payment.target.user.id) == ("bikes 🚲", "friends", sam.id)
     assert (receipt.balance_cents, receipt.reconciled) == (770, False)
     assert {one.id for one in maya.client.payments()} - known == {payment.id}
-    assert (maya.get_balance(), sam.get_balance()) == (770, 3_230)
+    assert (maya.balance, sam.balance) == (770, 3_230)
     receipt = maya.desk.pay(user_id=sam.id, amount="7.71", note="too much")
     assert (receipt.payment.status, receipt.balance_cents) == ("failed", 770)
-    assert (maya.get_balance(), sam.get_balance()) == (770, 3_230)
+    assert (maya.balance, sam.balance) == (770, 3_230)
 
 
 @pytest.mark.parametrize("address", [{"email": "new@example.net"}, {"phone": "+1 (415) 555-0123"}])
@@ -69,9 +70,9 @@ def test_a_payment_to_an_address_without_an_account_can_be_cancelled(two, addres
     """The payment is pending and reduces the balance; cancel returns the money."""
     maya, _ = two
     receipt = maya.desk.pay(amount="4", note="for later", **address)
-    assert (receipt.payment.status, receipt.balance_cents, maya.get_balance()) == ("pending", 1_600, 1_600)
+    assert (receipt.payment.status, receipt.balance_cents, maya.balance) == ("pending", 1_600, 1_600)
     assert maya.desk.cancel(receipt.payment.id).status == "cancelled"
-    assert maya.get_balance() == 2_000
+    assert maya.balance == 2_000
 
 
 @pytest.mark.parametrize(
@@ -84,11 +85,11 @@ def test_a_charge_is_resolved_once(two, by: str, verb: str, status: str, moved: 
     receipt = maya.desk.charge(user_id=sam.id, amount="4.50", note="half the pizza")
     asked = receipt.payment
     assert (asked.status, asked.action, abs(asked.amount_cents)) == ("pending", "charge", 450)
-    assert (receipt.balance_cents, sam.get_balance()) == (2_000, 2_000)
+    assert (receipt.balance_cents, sam.balance) == (2_000, 2_000)
     desk = {"sam": sam, "maya": maya}[by].desk
     answered = getattr(desk, verb)(asked.id)
     assert (answered.id, answered.status) == (asked.id, status)
-    assert (maya.get_balance(), sam.get_balance()) == (2_000 + moved, 2_000 - moved)
+    assert (maya.balance, sam.balance) == (2_000 + moved, 2_000 - moved)
     with pytest.raises(errors.ConfigurationError, match=f"is {status} and no longer pending"):
         getattr(desk, verb)(asked.id)
     assert [method for method, _ in maya.server.requests if method != "GET"] == ["POST", "PUT"]
@@ -106,4 +107,4 @@ def test_an_impossible_approval_is_refused(two) -> None:
         sam.desk.approve(charge.id)
     assert empty.value.code == "1319"
     assert maya.client.payment(charge.id, fresh=True).status == "pending"
-    assert (maya.get_balance(), sam.get_balance()) == (2_000, 2_000)
+    assert (maya.balance, sam.balance) == (2_000, 2_000)

@@ -11,13 +11,14 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.client.desk import PaymentDesk
+from p2p_analytics.errors import AuthenticationError
 
 PAYMENTS = 3_000
 PENDING = 120
 NOW = datetime(2025, 6, 30, 18, tzinfo=UTC)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def busy_server():
     """Start a sandbox; its viewer has three thousand uneven payments in five years, a tenth of them with ties."""
     chance = random.Random(11)  # noqa: S311 - the same data each time
@@ -42,30 +43,26 @@ def busy_server():
         yield running
 
 
-def client_of(server, folder, **options: object) -> p2p.Client:
+def client_of(server, folder) -> p2p.Client:
     """Return a client for the viewer with a new token."""
-    return p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=folder, **options)
+    return p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=folder)
 
 
-def load(server, folder, **options: object) -> p2p.History:
-    """Load the history of the viewer; ``server.requests`` then holds its requests for lists of payments."""
+def load(server, folder, **options) -> tuple[p2p.History, int]:
+    """Return the history of the viewer, and the number of requests for lists of payments."""
     with client_of(server, folder) as client:
         server.requests.clear()
         history = p2p.load_history(client, **options)
-    server.requests[:] = [(method, path) for method, path in server.requests if "/v1/payments" in path]
-    return history
+    return history, sum("/v1/payments" in path for _, path in server.requests)
 
 
 def list_statuses(server) -> dict[str, str]:
     """Return the status of each payment by its id, as the service lists it."""
-    counted = server.requests.copy()
     with client_of(server, False) as client:  # noqa: FBT003 - no cache
-        found = {payment.id: payment.status for payment in client.payments()}
-    server.requests[:] = counted
-    return found
+        return {payment.id: payment.status for payment in client.payments()}
 
 
-def get_statuses(history: p2p.History) -> dict[str, str]:
+def get_statuses(history) -> dict[str, str]:
     """Return the status of each payment of a history by its id."""
     return dict(zip(history.payments["payment_id"], history.payments["status"], strict=True))
 
@@ -75,18 +72,21 @@ def count_pages(count: int) -> int:
     return math.ceil(count / 50)
 
 
+def count_pending(history) -> int:
+    """Return the number of pending payments."""
+    return int((history.payments["status"] == "pending").sum())
+
+
 def test_a_new_payment_costs_few_requests(busy_server, tmp_path) -> None:
     """At most two requests, and the list of pending payments; a payment by the desk is one too."""
-    first = load(busy_server, tmp_path)
+    first, requests = load(busy_server, tmp_path)
     assert get_statuses(first) == list_statuses(busy_server)
     assert busy_server.made < get_statuses(first).keys()
     # How windows are split depends on the order of the answers, so that a loaded machine may need a few more.
-    assert len(busy_server.requests) <= 1.3 * count_pages(len(first.payments)) + 1
+    assert requests <= 1.3 * count_pages(len(first.payments)) + 1
     busy_server.add_payments(busy_server.viewer, [{"date_created": busy_server.now, "amount_cents": 1, "note": "new"}])
-    second = load(busy_server, tmp_path)
-    assert len(busy_server.requests) <= 2 + count_pages(
-        sum(status == "pending" for status in get_statuses(first).values())
-    )
+    second, requests = load(busy_server, tmp_path)
+    assert requests <= 2 + count_pages(count_pending(first))
     assert second.payments["note"].iloc[0] == "new"
     assert get_statuses(second) == list_statuses(busy_server)
     assert second.fetched_at > first.fetched_at
@@ -94,13 +94,14 @@ def test_a_new_payment_costs_few_requests(busy_server, tmp_path) -> None:
     busy_server.link_bank(busy_server.viewer)
     with p2p.Client(token, base_url=busy_server.base_url, cache_dir=tmp_path) as client:
         paid = PaymentDesk(client).pay(user_id=busy_server.people[1].user_id, amount="1.00", note="lunch").payment
-    assert load(busy_server, tmp_path).payments["payment_id"].iloc[0] == paid.id
-    assert len(busy_server.requests) <= 2 + count_pages(PENDING + 50)
+    third, requests = load(busy_server, tmp_path)
+    assert third.payments["payment_id"].iloc[0] == paid.id
+    assert requests <= 2 + count_pages(PENDING + 50)
 
 
 def test_changed_pending_payments_are_refetched(busy_server, tmp_path) -> None:
     """Old payments that were approved or denied cost a request each, and none is stale, then or later."""
-    history = load(busy_server, tmp_path)
+    history, _ = load(busy_server, tmp_path)
     mine = history.payments.query("status == 'pending' and actor_id == @history.me.user.id")["payment_id"]
     other = busy_server.token(busy_server.people[1].username, "make_payments", "access_profile")
     with p2p.Client(other, base_url=busy_server.base_url, cache_dir=False) as client:
@@ -108,55 +109,56 @@ def test_changed_pending_payments_are_refetched(busy_server, tmp_path) -> None:
             answer = PaymentDesk(client).deny if number % 2 else PaymentDesk(client).approve
             answer(payment_id)
     for _ in range(2):
-        pending = sum(status == "pending" for status in get_statuses(history).values())
-        history = load(busy_server, tmp_path)
-        assert len(busy_server.requests) <= count_pages(pending) + 7 + 1
+        pending = count_pending(history)
+        history, requests = load(busy_server, tmp_path)
+        assert requests <= count_pages(pending) + 7 + 1
         assert get_statuses(history) == list_statuses(busy_server)
 
 
 def test_refresh_fetches_everything(busy_server, tmp_path) -> None:
     """Only a refresh finds a payment that appears years back."""
-    first = load(busy_server, tmp_path)
+    count = len(load(busy_server, tmp_path)[0].payments)
     busy_server.add_payments(busy_server.viewer, [{"date_created": NOW - timedelta(days=700), "amount_cents": 1}])
-    assert len(load(busy_server, tmp_path).payments) == len(first.payments)
-    assert len(load(busy_server, tmp_path, refresh=True).payments) == len(first.payments) + 1
-    assert len(busy_server.requests) >= count_pages(len(first.payments))
-    assert get_statuses(load(busy_server, tmp_path)) == list_statuses(busy_server)
-    assert len(busy_server.requests) <= 2 + count_pages(PENDING + 50)
+    assert len(load(busy_server, tmp_path)[0].payments) == count
+    refreshed, requests = load(busy_server, tmp_path, refresh=True)
+    assert len(refreshed.payments) == count + 1
+    assert requests >= count_pages(count)
+    history, requests = load(busy_server, tmp_path)
+    assert get_statuses(history) == list_statuses(busy_server)
+    assert requests <= 2 + count_pages(PENDING + 50)
 
 
-def stop_load(server, folder, pages: int, how: BaseException | None = None) -> BaseException:
-    """Load until some pages are fetched; then the token expires, or an exception is raised."""
+def stop_load(server, folder, pages: int, error: BaseException | None) -> str:
+    """Load until some pages are fetched; then the token expires, or an exception is raised. Return its words."""
     token = server.token(server.viewer)
-    progress_calls: list[int] = []
+    calls: list[int] = []
 
-    def progress(payments: int) -> None:
-        progress_calls.append(payments)
-        if len(progress_calls) == pages:
-            if how is not None:
-                raise how
+    def stop(payments: int) -> None:
+        calls.append(payments)
+        if len(calls) == pages:
+            if error is not None:
+                raise error
             server.expire(token)
 
     with p2p.Client(token, base_url=server.base_url, cache_dir=folder) as client:
-        with pytest.raises(type(how) if how is not None else p2p.errors.AuthenticationError) as caught:
-            p2p.load_history(client, progress=progress)
+        with pytest.raises(type(error) if error is not None else AuthenticationError) as caught:
+            p2p.load_history(client, progress=stop)
         assert not [thread for thread in threading.enumerate() if thread.name.startswith("p2p-load")]
-    return caught.value
+    return str(caught.value) + "".join(getattr(caught.value, "__notes__", []))
 
 
-@pytest.mark.parametrize("how", [None, KeyboardInterrupt()], ids=["token's time", "Ctrl-C"])
-def test_a_stopped_load_is_resumed(busy_server, tmp_path, how) -> None:
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt()], ids=["token's time", "Ctrl-C"])
+def test_a_stopped_load_is_resumed(busy_server, tmp_path, error) -> None:
     """The error says how much is kept, and the next load, with a new token, only fetches the rest.
 
     Without a cache, nothing is kept.
     """
     whole = count_pages(len(list_statuses(busy_server)))
-    error = stop_load(busy_server, tmp_path, whole // 2, how)
-    said = str(error) + "".join(getattr(error, "__notes__", []))
+    said = stop_load(busy_server, tmp_path, whole // 2, error)
     assert " payments are kept, and the next load goes on from there." in said
     assert int(said.split(" payments are kept")[0].rpartition(" ")[2].replace(",", "")) > 1_000
-    history = load(busy_server, tmp_path)
+    history, requests = load(busy_server, tmp_path)
     assert get_statuses(history) == list_statuses(busy_server)
-    assert len(busy_server.requests) <= 0.85 * whole + count_pages(PENDING + 50)
-    said = str(stop_load(busy_server, False, 20))  # noqa: FBT003 - no cache
+    assert requests <= 0.85 * whole + count_pages(PENDING + 50)
+    said = stop_load(busy_server, False, 20, None)  # noqa: FBT003 - no cache
     assert said.endswith("No cache keeps the payments fetched so far, so the next load starts from the beginning.")

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import random
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.sandbox import SandboxServer
 from p2p_analytics.sandbox.storage.rows import PaymentFilter
+from support.servers import sandbox_fixture
 from support.statements.plain_files import moved_cents, read_csv
 from support.statements.resaved import CSV_FORMS, JSON_FORMS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import date
-    from pathlib import Path
 
 GENERATIONS = ("A", "B", "C", "D", "D2025", "E", "E-full", "JSON")
 WITH_BALANCES = ("B", "C", "D", "D2025", "E-full", "JSON")
 SEEDS = (1, pytest.param(2, marks=pytest.mark.full), *(pytest.param(n, marks=pytest.mark.soak) for n in range(3, 21)))
 
 
-def make_server(seed: int) -> SandboxServer:
-    """Return a town of four people and a year."""
-    return SandboxServer(seed, people=4, years=1)
-
-
-def list_town_payments(server: SandboxServer, user_id: int) -> dict[str, tuple[object, ...]]:
+def list_town_payments(server, user_id: int) -> dict[str, tuple[object, ...]]:
     """Return cents, flow, direction, counterparty, status, note and date of each payment of a user, from the town."""
     people = {int(person.user_id): person.display_name for person in server.people}
     found = {}
@@ -53,7 +44,7 @@ def list_town_payments(server: SandboxServer, user_id: int) -> dict[str, tuple[o
     return found
 
 
-def list_read_payments(statements: p2p.Statements) -> dict[str, tuple[object, ...]]:
+def list_read_payments(statements) -> dict[str, tuple[object, ...]]:
     """Return the same of the payments between people that were read."""
     rows = statements.payments[statements.payments["kind"] == "payment"]
     assert rows["payment_id"].is_unique
@@ -67,7 +58,7 @@ def list_read_payments(statements: p2p.Statements) -> dict[str, tuple[object, ..
     }
 
 
-def cut_anywhere(rng: random.Random, periods: list[tuple[date, date]]) -> Iterator[tuple[date, date]]:
+def cut_anywhere(rng: random.Random, periods: list[tuple[date, date]]):
     """Yield periods that cover the days of others, cut at any day, some with an overlap, some with a repetition."""
     start, last = periods[0][0], periods[-1][1]
     while start <= last:
@@ -78,22 +69,18 @@ def cut_anywhere(rng: random.Random, periods: list[tuple[date, date]]) -> Iterat
         start = max(start + timedelta(days=1), end + timedelta(days=1 - rng.choice((0, 0, 1, 5))))
 
 
-def write_files(  # noqa: PLR0913 - the files and their form
-    server: SandboxServer, folder: Path, user: str, generation: str, rng: random.Random, *, resaved: bool = True
-) -> list[Path]:
+def write_files(server, folder, user: str, generation: str, rng: random.Random) -> list[Path]:
     """Write the files of a user's history, cut and saved in different ways, and return them in any order."""
     forms = list((JSON_FORMS if generation == "JSON" else CSV_FORMS).values())
     paths = []
     for number, period in enumerate(cut_anywhere(rng, server.statement_periods())):
-        path = folder / f"{number:03}{'.json' if generation == 'JSON' else '.csv'}"
-        form = rng.choice(forms) if resaved else forms[0]
-        path.write_bytes(form(server.statement(user, *period, generation)))
-        paths.append(path)
+        paths.append(folder / f"{number:03}{'.json' if generation == 'JSON' else '.csv'}")
+        paths[-1].write_bytes(rng.choice(forms)(server.statement(user, *period, generation)))
     rng.shuffle(paths)
     return paths
 
 
-def check_counts(statements: p2p.Statements) -> None:
+def check_counts(statements) -> None:
     """Check that every row is in one counted kind."""
     kinds = [
         "payment", "transfer", "merchant", "card", "reward", "deposit", "fee", "asset", "hold", "notice", "unknown",
@@ -104,9 +91,9 @@ def check_counts(statements: p2p.Statements) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_files_give_the_payments_of_the_town(tmp_path: Path, seed: int) -> None:
+def test_files_give_the_payments_of_the_town(tmp_path, seed: int) -> None:
     """Ids, cents, direction and counterparty, in each generation, cut at any day, in any order, saved in any way."""
-    with make_server(seed) as server:
+    with SandboxServer(seed, people=4, years=1) as server:
         person = server.people[0]
         wanted = list_town_payments(server, int(person.user_id))
         for generation in GENERATIONS:
@@ -124,63 +111,52 @@ def test_files_give_the_payments_of_the_town(tmp_path: Path, seed: int) -> None:
                 assert last == server.store.person(int(person.user_id)).balance_cents
 
 
-@pytest.fixture(scope="module")
-def town() -> Iterator[SandboxServer]:
-    """Return a town with six people and a year."""
-    with SandboxServer(seed=7, people=6, years=1) as server:
-        yield server
+town = sandbox_fixture(seed=7, people=6, years=1)
 
 
-def read(server: SandboxServer, name: str, folder: Path, generation: str = "D") -> p2p.Statements:
-    """Return the statements of a whole history."""
-    paths = write_files(server, folder, name, generation, random.Random(name), resaved=False)  # noqa: S311 - a test
-    return p2p.read_statements(paths)
-
-
-def test_what_happens_later_is_in_later_files(tmp_path: Path) -> None:
-    """A request of an old file that is paid meanwhile is settled, whichever file is read first."""
-    with make_server(5) as server:
-        me = server.viewer
-        early = [server.statement(me, *period) for period in server.statement_periods()]
-        waiting = [
-            payment
-            for payment in server.store.payments(int(server.people[0].user_id), PaymentFilter(), 10_000)
-            if payment.status == "pending" and payment.action == "charge" and payment.target_user_id
-        ]
-        payment = next(one for one in waiting if str(one.target_user_id) == server.people[0].user_id)
-        server.deposit(me, payment.amount_cents + 100_000)
-        server.advance(days=3)
-        resolve(server, me, payment.payment_id)
-        late = server.statement(me, "2025-06-25", "2025-07-10")
-        for order in (0, 1):
-            paths = []
-            for number, text in enumerate([late, *early] if order else [*early, late]):
-                paths.append(tmp_path / f"{order}{number}.csv")
-                paths[-1].write_bytes(text.encode())
-            found = p2p.read_statements(paths).payments.set_index("payment_id").loc[str(payment.payment_id)]
-            assert (found["status"], found["flow_cents"]) == ("settled", -payment.amount_cents)
-            assert found["date_completed"].date().isoformat() == "2025-07-03"
-
-
-def resolve(server: SandboxServer, name: str, payment_id: int) -> None:
-    """Approve a request over HTTP."""
-    import requests
-
-    token = server.token(name, "access_profile", "make_payments")
-    answer = requests.put(
-        f"{server.base_url}/payments/{payment_id}", data={"action": "approve", "access_token": token}, timeout=10
-    )
-    assert answer.status_code == 200, answer.text
-
-
-def test_the_running_balance_is_that_of_the_files(town: SandboxServer, tmp_path: Path) -> None:
+def test_the_running_balance_is_that_of_the_files(town, tmp_path) -> None:
     """After each row that moved it, the balance is the opening balance and all rows up to it."""
-    files = [read_csv(town.statement(town.viewer, *period)) for period in town.statement_periods()]
+    periods = town.statement_periods()
+    files = [read_csv(town.statement(town.viewer, *period)) for period in periods]
     rows = {row["ID"]: row for file in files for row in file.rows}
     balance, wanted = files[0].opening, {}
     for key, row in rows.items():
         balance += moved_cents(row)
         wanted[key] = balance
-    found = read(town, town.viewer, tmp_path).payments.set_index("payment_id")["balance_cents"]
+    cuts = cut_anywhere(random.Random(7), periods)  # noqa: S311 - repeatable cuts
+    statements = p2p.read_statements([town.statement(town.viewer, *period).encode() for period in cuts])
+    found = statements.payments.set_index("payment_id")["balance_cents"]
     assert found.notna().all()
     assert found.astype(int).to_dict() == wanted
+
+
+@pytest.mark.parametrize("generation", ["D", "JSON"])
+def test_a_merged_archive_is_equal_to_both(town, tmp_path, generation) -> None:
+    """What the service lists is as listed, everything else as in the files, whichever comes first."""
+    paths = []
+    for start, end in town.statement_periods():
+        paths.append(tmp_path / f"{start}.{'json' if generation == 'JSON' else 'csv'}")
+        paths[-1].write_bytes(town.statement(town.viewer, start, end, generation).encode())
+    statements = p2p.read_statements(paths)
+    first, second, alone = (p2p.open_archive(tmp_path / name) for name in ("first", "second", "alone"))
+    with p2p.Client(town.token(town.viewer), base_url=town.base_url, cache_dir=tmp_path / "cache") as client:
+        listed = p2p.load_history(client, progress=False).payments
+        first.sync(client)
+        plan = first.import_(statements)
+        second.import_(statements)
+        second.sync(client)
+        assert first.verify(client).empty
+    alone.import_(statements)
+    between = statements.payments["kind"] == "payment"
+    assert plan[:4] == (int((~between).sum()), len(listed), 0, 0)
+    merged = first.history().payments
+    assert second.history().payments.equals(merged)
+    is_listed = merged["payment_id"].isin(listed["payment_id"])
+    assert merged.loc[is_listed, listed.columns].reset_index(drop=True).equals(listed)
+    columns = [name for name in statements.payments.columns if name != "account_id"]  # in the archive, the user id
+    found = merged.loc[~is_listed, columns].sort_values("payment_id").reset_index(drop=True)
+    wanted = statements.payments.loc[~between, columns].sort_values("payment_id").reset_index(drop=True)
+    assert found.equals(wanted)
+    flows = [p2p.monthly_flow(frame) for frame in (merged, listed, statements.payments, alone.history().payments)]
+    assert all(flow.equals(flows[0]) for flow in flows)
+    assert len(flows[0]) > 10

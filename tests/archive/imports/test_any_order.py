@@ -5,32 +5,17 @@ from __future__ import annotations
 import functools
 import itertools
 import random
-import tempfile
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import p2p_analytics as p2p
-from p2p_analytics.archive import _batches
-from p2p_analytics.archive._folder import ArchiveFolder
-from p2p_analytics.archive._manifest import Manifest
 from p2p_analytics.frames.merge_sources import rename_account
 from p2p_analytics.frames.schema import PAYMENTS, PROBLEMS, STATEMENT
-from p2p_analytics.statements import Collected, collect, derive, frame_problems
 from p2p_analytics.statements.rows import strip_label
 from support.archives.ledger import HANDLE, File, write_statement
 from support.archives.statements import list_stored
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from p2p_analytics.archive import Archive
-    from p2p_analytics.statements import Statements
 
 _WALLET = (
     "Transaction ID,Date,Transaction Type,Currency,Amount,Fee,Net Amount,Asset Type,Asset Price,Asset Amount,Status,"
@@ -63,20 +48,20 @@ _SENTENCE = r" \(\d+\)(?=')|(?<=')[^']*/"  # in the sentence of a problem, what 
 
 
 @pytest.fixture(scope="module")
-def folder() -> Iterable[Path]:
+def folder(tmp_path_factory) -> Path:
     """Return a folder with all files."""
-    with tempfile.TemporaryDirectory() as made:
-        for name, text in _TEXTS.items():
-            (Path(made) / name).write_text(text, "utf-8")
-        yield Path(made)
+    made = tmp_path_factory.mktemp("files")
+    for name, text in _TEXTS.items():
+        (made / name).write_text(text, "utf-8")
+    return made
 
 
 @functools.cache
-def _read(*paths: Path) -> Statements:
+def _read(*paths: Path) -> p2p.Statements:
     return p2p.read_statements(list(paths), account=HANDLE, member="Ada")
 
 
-def list_texts(frame: pd.DataFrame) -> list[tuple[str, ...]]:
+def list_texts(frame) -> list[tuple[str, ...]]:
     """Return rows as sorted text, without folders and numbers of files, which depend on the other files of a call."""
     texts = frame.astype(object).where(frame.notna(), "").map(str)
     for name in {"file", "other_file", "follows"} & {*texts}:
@@ -86,19 +71,21 @@ def list_texts(frame: pd.DataFrame) -> list[tuple[str, ...]]:
     return sorted(map(tuple, texts.to_numpy().tolist()))
 
 
-def describe(payments: pd.DataFrame, problems: pd.DataFrame, reconciliation: pd.DataFrame) -> list[Any]:
+def describe(payments, problems, reconciliation) -> list[list[tuple[str, ...]]]:
     """Return payments, distinct problems, and balances as text."""
     listed = sorted(set(list_texts(problems[[*PROBLEMS]])))
     return [list_texts(payments[[*PAYMENTS, *STATEMENT]]), listed, list_texts(reconciliation)]
 
 
-def describe_archive(archive: Archive) -> list[Any]:
-    """Return what an archive holds, as `describe` does."""
+def describe_archive(archive) -> list[list[tuple[str, ...]]]:
+    """Return what an archive stores, without its cached tables."""
+    for path in archive.path.glob("view_*"):
+        path.unlink()
     history = archive.history()
     return describe(history.payments, history.problems, archive.reconciliation())
 
 
-def describe_one_reading(paths: Sequence[Path]) -> list[Any]:
+def describe_one_reading(paths) -> list[list[tuple[str, ...]]]:
     """Return what one reading of files gives, as `describe` does."""
     statements = _read(*paths)
     history = statements.history()
@@ -108,60 +95,22 @@ def describe_one_reading(paths: Sequence[Path]) -> list[Any]:
     return describe(payments, history.problems, statements.reconciliation)
 
 
-def _collect(*paths: Path) -> Collected:
-    return collect(list(paths), account=HANDLE, member="Ada")
+SEEDS = [range(4), pytest.param(range(12, 200), marks=pytest.mark.soak)]
 
 
-def _describe_rows(collected: Collected) -> list[Any]:
-    """Return what follows from rows, as `describe` does."""
-    view = derive(collected)
-    return describe(view.payments, frame_problems(view.problems), view.reconciliation)
-
-
-def _check_groups(folder: Path, seed: int) -> None:
-    """Compare rows as an archive holds them that imports groups one by one, one of them twice, with one reading."""
-    chance = random.Random(seed)  # noqa: S311 - no secret
-    paths = [folder / name for name in chance.sample(sorted(_TEXTS), chance.randint(2, 6))]
-    order, groups = chance.sample(paths, len(paths)), chance.randint(1, len(paths))
-    cuts = [0, *sorted(chance.sample(range(1, len(paths)), groups - 1)), len(paths)]
-    collected = [_collect(*order[start:end]) for start, end in itertools.pairwise(cuts)]
-    rows = _batches.Rows(Collected(collected[0].rows.clear(), (), ()), (), pd.DataFrame(), None)
-    for each in (*collected, *chance.sample(collected, chance.randint(0, 1))):
-        rows = _batches.add_import(rows, each)
-    assert _describe_rows(rows.collected) == _describe_rows(_collect(*paths)), (seed, order, cuts)
-
-
-def test_random_groups_of_rows(folder) -> None:
-    """What follows from rows of files is the same in 8 groupings; a group that comes again changes nothing."""
-    for seed in range(8):
-        _check_groups(folder, seed)
-
-
-@pytest.mark.soak
-def test_two_thousand_random_groupings(folder) -> None:
-    """The same for 2,000 sets of files."""
-    for seed in range(12, 2_012):
-        _check_groups(folder, seed)
-
-
-@settings(max_examples=3)
-@given(st.sets(st.sampled_from(sorted(_TEXTS)), min_size=2, max_size=5))
-def test_rows_that_are_stored_say_the_same(folder, names) -> None:
-    """``derive(load(store(c))) == derive(c)``, for every column, problem and balance."""
-    with tempfile.TemporaryDirectory() as made:
-        collected = _collect(*(folder / name for name in names))
-        stored = ArchiveFolder(Path(made) / "archive")
-        with stored.lock():
-            batch = _batches.write_import(stored, collected, HANDLE, 1, (0, 0, 0, 0))
-        loaded = _batches.read_rows(stored, Manifest(batches=(batch,), account=HANDLE)).collected
-    assert loaded.rows.columns == collected.rows.columns
-    assert loaded.rows.rows() == collected.rows.rows()
-    found, expected = derive(loaded), derive(collected)
-    for name in ("payments", "reconciliation", "files"):
-        pd.testing.assert_frame_equal(getattr(found, name), getattr(expected, name))
-    pd.testing.assert_frame_equal(frame_problems(found.problems), frame_problems(expected.problems))
-    assert (found.holders, found.unnamed) == (expected.holders, expected.unnamed)
-    assert found.ids.rows() == expected.ids.rows()
+@pytest.mark.parametrize("seeds", SEEDS, ids=["few", "many"])
+def test_random_groups(folder, tmp_path, seeds) -> None:
+    """The stored rows of files have the same view in any grouping; a group that comes again changes nothing."""
+    for seed in seeds:
+        chance = random.Random(seed)  # noqa: S311 - no secret
+        paths = [folder / name for name in chance.sample(sorted(_TEXTS), chance.randint(2, 6))]
+        order, count = chance.sample(paths, len(paths)), chance.randint(1, len(paths))
+        cuts = [0, *sorted(chance.sample(range(1, len(paths)), count - 1)), len(paths)]
+        groups = [order[start:end] for start, end in itertools.pairwise(cuts)]
+        archive = p2p.open_archive(tmp_path / str(seed))
+        for group in (*groups, *chance.sample(groups, chance.randint(0, 1))):
+            archive.import_(_read(*group))
+        assert describe_archive(archive) == describe_one_reading(paths), (seed, order, cuts)
 
 
 def test_an_archive_of_all_files(tmp_path, folder) -> None:
@@ -177,3 +126,86 @@ def test_an_archive_of_all_files(tmp_path, folder) -> None:
     assert list_stored(archive) == before
     assert archive.import_(_read(*group))[:4] == plan[:4]
     assert describe_archive(archive) == expected
+
+
+_PLAIN = "ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination"
+_BOUGHT = ("11", "2024-01-05T10:00:00", "Merchant Transaction", "Complete", "", "Ada", "Corner Store", "- $5.00")
+_BACK = ("12", "2024-02-09T10:00:00", "Refund", "Complete", "", "Ada", "Corner Store", "+ $5.00")
+_PAID = ("13", "2024-03-05T10:00:00", "Payment", "Complete", "", "Ada", "Bo", "- $7.00")
+_TURNED = ("14", "2024-03-06T10:00:00", "Payment", "Complete", "", "Ada", "Bo", "+ $2.00")
+_NOTHING = ("15", "2024-04-06T10:00:00", "Charge", "Complete", "", "Bo", "Ada", "$0.00")
+_WHERE = ["payment_id", "file", "line", "field", "value", "problem"]
+
+
+def _read_files(folder, **files: tuple[tuple[str, ...], ...]) -> list[p2p.Statements]:
+    """Return the statements of each file, and of all of them."""
+    paths = [folder / f"{name}.csv" for name in files]
+    for path, rows in zip(paths, files.values(), strict=True):
+        path.write_text("\n".join([_PLAIN, *(",".join([*row, "", "", ""]) for row in rows)]), "utf-8")
+    return [p2p.read_statements(path, account="ada") for path in [*paths, paths]]
+
+
+def _list_sides(history) -> list[tuple[str, ...]]:
+    names = ["payment_id", "kind", "counterparty_name", "direction", "target_user_username", "file"]
+    return sorted(map(tuple, history.payments[names].astype(str).to_numpy().tolist()))
+
+
+def _list_problems(history) -> list[tuple[str, ...]]:
+    return sorted(map(tuple, history.problems[_WHERE].astype(object).fillna("").astype(str).to_numpy().tolist()))
+
+
+def test_a_month_without_a_payment_between_people(tmp_path) -> None:
+    """The shop of a refund is known from the purchase in another file, and the holder from there or a third one."""
+    *each, together = _read_files(
+        tmp_path, january=(_BOUGHT,), february=(_BACK,), march=(_PAID, _TURNED), april=(_NOTHING,)
+    )
+    expected = _list_sides(together.history())
+    assert [row[1:4] for row in expected] == [
+        ("merchant", "Corner Store", "out"),
+        ("merchant", "Corner Store", "in"),
+        ("payment", "Bo", "out"),
+        ("payment", "Bo", "in"),
+        ("payment", "Bo", "out"),
+    ]
+    (listed,) = _list_problems(together.history())
+    assert listed[3:] == ("total", "200", "the sign contradicts From and To; the direction is that of the sign")
+    for number, order in enumerate([(0, 1, 2, 3), (3, 1, 0, 2)]):
+        archive = p2p.open_archive(tmp_path / f"archive{number}")
+        for place in order:
+            archive.import_(each[place])
+        assert _list_sides(archive.history()) == expected, order
+        assert _list_problems(archive.history()) == [listed], order
+
+
+@pytest.mark.parametrize(
+    ("edited", "kinds"),
+    [
+        ({}, ("unknown", "merchant")),
+        ({"note": "beer"}, ("unknown", "merchant")),
+        ({"counterparty_name": "Corner Store"}, ("unknown", "merchant")),
+        ({"kind": "payment"}, ("payment", "payment")),
+    ],
+)
+def test_a_refund_in_an_archive_and_in_a_merge_of_it(tmp_path, edited, kinds) -> None:
+    """The purchase in a later file decides about its kind, unless the user has; the edited value stays.
+
+    A merged row is decided when its own file is imported. An archive that merges its own history stays as it is.
+    """
+    back, bought, _ = _read_files(tmp_path, february=(_BACK,), january=(_BOUGHT,))
+    assert back.payments["counterparty_name"].tolist() == ["Ada"]
+    for name, value in edited.items():
+        back.payments.loc[0, name] = value
+    archive, copy = (p2p.open_archive(tmp_path / name) for name in ("archive", "copy"))
+    archive.import_(back)
+    stored = list_stored(archive)
+    archive.merge(archive.history())
+    assert list_stored(archive) == stored
+    copy.merge(archive.history())
+    for each, steps in ((archive, [(None, 0), (bought, 1)]), (copy, [(None, 0), (bought, 0), (back, 1)])):
+        for statements, step in steps:
+            if statements is not None:
+                each.import_(statements)
+            found = each.history()
+            payment = found.payments.set_index("payment_id").loc["12"]
+            assert payment[["kind", *edited]].to_dict() == {"kind": kinds[step], **edited}
+            assert found.problems["field"].tolist() == ["kind"] * (kinds[step] == "unknown")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,11 +11,6 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, GAP
 from p2p_analytics.records import Me, User
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-Row = tuple[str, str, str]
 
 _NAMES = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance"
 # Opening balances: 100.00, 92.00, 91.50, 81.50.
@@ -29,7 +24,7 @@ _MISSING = "a file or rows may be missing after"
 _BALANCE = "the balance changed by \N{MINUS SIGN}\N{EURO SIGN}0.50"
 
 
-def write_file(path: Path, rows: list[Row]) -> Path:
+def write_file(path, rows: list[tuple[str, str, str]]) -> Path:
     """Write a file of Revolut, with a balance after each row, and return its path."""
     lines = [_NAMES]
     for at, (day, amount, balance) in enumerate(rows):
@@ -41,23 +36,23 @@ def write_file(path: Path, rows: list[Row]) -> Path:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> dict[str, Path]:
+def files(tmp_path) -> dict[str, Path]:
     """Return the paths of the files of four quarters."""
     return {name: write_file(tmp_path / f"{name}.csv", rows) for name, rows in ROWS.items()}
 
 
-def _read(*paths: Path) -> p2p.Statements:
+def _read(*paths) -> p2p.Statements:
     return p2p.read_statements(paths, account="nora")
 
 
-def _import(folder: Path, *groups: list[Path]) -> p2p.Archive:
+def _import(folder, *groups: list[Path]) -> p2p.Archive:
     archive = p2p.open_archive(folder)
     for group in groups:
         archive.import_(_read(*group))
     return archive
 
 
-def _list(problems: pd.DataFrame) -> list[tuple[Any, ...]]:
+def _list(problems) -> list[tuple[str, ...]]:
     """Return the problems of balances: file, sentence and code."""
     rows = problems[problems["field"] == "balance"]
     return sorted(rows[["file", "problem", "code"]].itertuples(index=False, name=None))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import itertools
-import os
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,16 +11,15 @@ import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.archive import _view
 from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from p2p_analytics.records import Me, User
 from p2p_analytics.statements import Problem
 from support.archives.statements import digests, list_stored, row, statements_of
+from support.archives.steps import fill_disk
 from support.frames import list_values
 
 SAMPLES = Path(__file__).parents[2] / "statements" / "samples"
-HEADER = [*PAYMENTS, *STATEMENT, "counterparty_matched"]
 _WITHOUT_ACCOUNT = statements_of(row(3, account_id=None, owner=None), account=None)
 _WRONG_DATE = Problem("not_a_date", "may.csv", 3, "3", "date", "x")
 
@@ -38,28 +34,17 @@ def ada(tmp_path_factory, history_of, payment) -> Path:
 
 
 @pytest.fixture
-def archive(ada: Path, tmp_path) -> p2p.Archive:
+def archive(ada, tmp_path) -> p2p.Archive:
     """Return a copy of it."""
     return p2p.open_archive(shutil.copytree(ada, tmp_path / "archive"))
 
 
-@pytest.fixture
-def new(tmp_path) -> p2p.Archive:
-    """Return an archive that is not there yet."""
-    return p2p.open_archive(tmp_path / "new")
-
-
-def counts(plan: p2p.archive.ImportPlan) -> tuple[int, int, int, int]:
-    """Return the counts of a plan: new, known, changed, refused."""
-    return plan.new, plan.known, plan.changed, plan.refused
-
-
-def column(history: p2p.History, name: str) -> dict[str, object]:
+def column(history, name: str) -> dict[str, object]:
     """Return a column of the payments by payment id."""
     return dict(zip(history.payments["payment_id"], list_values(history.payments[name]), strict=True))
 
 
-def edit(statements: p2p.statements.Statements, **columns: object) -> p2p.statements.Statements:
+def edit(statements, **columns) -> p2p.Statements:
     """Return statements with other values in their payments."""
     return replace(statements, payments=statements.payments.assign(**columns))
 
@@ -74,7 +59,7 @@ def test_each_row_is_new_known_changed_or_refused(archive) -> None:
     )
     before = archive.history().payments
     plan = archive.import_(statements, dry_run=True)
-    assert counts(plan) == (2, 1, 1, 0)
+    assert plan[:4] == (2, 1, 1, 0)
     assert plan.details.to_dict("records") == [
         {"file": "may.csv", "line": 6, "payment_id": "2", "outcome": "changed", "fields": "status"}
     ]
@@ -82,19 +67,22 @@ def test_each_row_is_new_known_changed_or_refused(archive) -> None:
     assert plan.kinds.to_dict("records") == [{"kind": "payment", "new": 2, "known": 1, "changed": 1, "refused": 0}]
     assert plan.payments["payment_id"].tolist() == ["4", "3"]
     pd.testing.assert_frame_equal(archive.history().payments, before)
-    assert counts(archive.import_(statements)) == (2, 1, 1, 0)
+    assert archive.import_(statements)[:4] == (2, 1, 1, 0)
     history = archive.history()
     assert history.payments.dtypes.astype(str).to_dict() == {**PAYMENTS, **STATEMENT, "counterparty_matched": "str"}
-    assert column(history, "status") == {"1": "settled", "2": "settled", "3": "settled", "4": "pending"}
-    assert column(history, "source") == {"1": "api", "2": "api", "3": "statement", "4": "statement"}
-    assert column(history, "fee_cents") == {"1": 25, "2": None, "3": None, "4": None}
-    assert column(history, "tip_cents") == {"1": 100, "2": 0, "3": 0, "4": 0}
-    assert column(history, "line") == {"1": 5, "2": 6, "3": 7, "4": 8}
-    assert column(history, "account_id") == dict.fromkeys("1234", "7")
-    assert column(history, "actor_id")["4"] == "7"
-    assert column(history, "audience")["1"] == "private"
-    assert column(history, "flow_cents") == {"1": -500, "2": -500, "3": 500, "4": -500}
-    assert history.me.balance_cents == 990
+    expected = {
+        "status": ["settled", "settled", "settled", "pending"],
+        "source": ["api", "api", "statement", "statement"],
+        "audience": ["private", "private", None, None],
+        "fee_cents": [25, None, None, None],
+        "tip_cents": [100, 0, 0, 0],
+        "line": [5, 6, 7, 8],
+        "actor_id": ["7", "7", None, "7"],
+        "flow_cents": [-500, -500, 500, -500],
+    }
+    by_id = history.payments.sort_values("payment_id")
+    assert {name: list_values(by_id[name]) for name in expected} == expected
+    assert (set(by_id["account_id"]), history.me.balance_cents) == ({"7"}, 990)
 
 
 def test_importing_again_adds_nothing(archive) -> None:
@@ -102,7 +90,7 @@ def test_importing_again_adds_nothing(archive) -> None:
     archive.import_(statements_of(row(1), row(3), row(4, status="pending"), problems=[_WRONG_DATE]))
     before, history = list_stored(archive), archive.history()
     again = statements_of(*(row(number, file="copy.csv", line=number) for number in (1, 3)))
-    assert counts(archive.import_(again)) == (0, 2, 0, 0)
+    assert archive.import_(again)[:4] == (0, 2, 0, 0)
     after = list_stored(archive)
     assert [name.partition("-")[0] for name in after.keys() - before.keys()] == ["rows"]
     assert {name for name in before if after[name] != before[name]} == {"manifest.json"}
@@ -119,7 +107,7 @@ def test_a_statement_that_knows_more_changes_nothing(new) -> None:
     """A value that was missing is added to a known payment; another value, or a first status, is a change."""
     new.import_(statements_of(row(1), row(2, fee_cents=1), row(3, status=None)))
     plan = new.import_(statements_of(row(1, fee_cents=5), row(2, fee_cents=3, tax_cents=4), row(3)))
-    assert counts(plan) == (0, 1, 2, 0)
+    assert plan[:4] == (0, 1, 2, 0)
     assert plan.details[["payment_id", "fields"]].to_numpy().tolist() == [["2", "fee_cents"], ["3", "status"]]
     assert column(new.history(), "fee_cents") == {"1": 5, "2": 3, "3": None}
     assert column(new.history(), "status") == dict.fromkeys("123", "settled")
@@ -132,7 +120,7 @@ def test_a_row_that_contradicts_the_service_is_refused(archive, field, value) ->
     given = statements_of(row(1, **{field: value}, line=12), row(3))
     for expected in ((1, 0, 0, 1), (0, 1, 0, 1)):
         plan = archive.import_(given)
-        assert counts(plan) == expected
+        assert plan[:4] == expected
         assert plan.details.to_dict("records") == [
             {"file": "may.csv", "line": 12, "payment_id": "1", "outcome": "refused", "fields": field}
         ]
@@ -157,23 +145,6 @@ def test_the_plan_counts_by_kind(archive) -> None:
         "kind": "str", "new": "int64", "known": "int64", "changed": "int64", "refused": "int64",
     }  # fmt: skip
     assert nothing.empty
-
-
-def test_an_import_derives_once(archive, monkeypatch) -> None:
-    """The cached outline states what was before, and the cached view of changed rows; after an undo, it is derived."""
-    derived = []
-    derive = _view.derive
-    monkeypatch.setattr(
-        _view, "derive", lambda given, *others: derived.append(len(given.rows)) or derive(given, *others)
-    )
-    archive.import_(statements_of(row(31), row(32)))
-    archive.import_(statements_of(row(33, file="june.csv")))
-    archive.import_(statements_of(row(33, file="july.csv", note="other", date="2024-07-01T12:00:00")))
-    archive.history()
-    assert derived == [2, 3, 4]
-    archive.undo()
-    archive.import_(statements_of(row(34, file="june.csv")))
-    assert derived[3:] == [4, 3]
 
 
 @pytest.mark.parametrize(("account", "in_file"), [("Ada", "Ada"), ("@ada", "@ada"), ("7", None)])
@@ -209,29 +180,27 @@ def test_statements_that_the_archive_cannot_take(archive, statements, message) -
 
 
 def test_a_first_import_creates_the_archive(new, tmp_path) -> None:
-    """It belongs to the handle, has the statement's names and date, and no friends; an import of nothing may be it."""
+    """It belongs to the handle, has the statement's names and date, and no friends; an import of nothing may be it.
+
+    A dry run, a refused import and an undo make no folder.
+    """
+    new.import_(statements_of(row(1)), dry_run=True)
+    for call, message in ((lambda: new.import_(_WITHOUT_ACCOUNT), "name no account"), (new.undo, "no import to undo")):
+        with pytest.raises(ArchiveError, match=message):
+            call()
+    assert not new.path.exists()
     new.import_(statements_of(row(1, account_id="@Ada"), account="@Ada"))
     history = new.history()
     assert (history.me.user.id, history.me.user.username) == ("Ada", "Ada")
     assert history.fetched_at == datetime(2024, 5, 1, 12, tzinfo=UTC)
     assert column(history, "actor_id") == column(history, "account_id") == {"1": "Ada"}
     assert history.friends.empty
-    assert list(history.payments) == HEADER
+    assert list(history.payments) == [*PAYMENTS, *STATEMENT, "counterparty_matched"]
     new.import_(statements_of(row(2, date="2024-06-01T12:00:00"), row(1)))
     assert new.history().fetched_at == datetime(2024, 6, 1, 12, tzinfo=UTC)
     nothing = p2p.open_archive(tmp_path / "nothing")
-    assert counts(nothing.import_(statements_of())) == (0, 0, 0, 0)
+    assert nothing.import_(statements_of())[:4] == (0, 0, 0, 0)
     assert nothing.history().payments.empty
-
-
-def test_a_refused_first_import_makes_no_folder(new) -> None:
-    """Neither does a dry run, nor undo."""
-    new.import_(statements_of(row(1)), dry_run=True)
-    with pytest.raises(ArchiveError, match="name no account"):
-        new.import_(_WITHOUT_ACCOUNT)
-    with pytest.raises(ArchiveError, match="no import to undo"):
-        new.undo()
-    assert not new.path.exists()
 
 
 def test_a_merge_of_statements_is_like_an_import(new, tmp_path) -> None:
@@ -254,7 +223,7 @@ def test_a_later_file_repairs_an_amount(new, tmp_path) -> None:
     rows = len(first.payments)
     assert new.import_(first).problems["problem"].tolist() == ["is not an amount"]
     plan = new.import_(second)
-    assert (*counts(plan), len(plan.problems)) == (0, rows - 1, 1, 0, 0)
+    assert (*plan[:4], len(plan.problems)) == (0, rows - 1, 1, 0, 0)
     assert plan.details["fields"].tolist() == ["amount_cents, flow_cents"]
     assert new.history().problems.empty
     new.undo()
@@ -267,25 +236,16 @@ JUNE = statements_of(row(3, tip_cents=5, file="june.csv"), row(4, file="june.csv
 JULY = statements_of(row(4, file="july.csv"))
 
 
-def test_a_first_import(new) -> None:
-    """Nothing but the lock is left, and the folder can be used again."""
-    new.import_(MAY)
-    new.history()
-    new.undo()
-    assert [path.name for path in new.path.iterdir()] == ["lock"]
-    assert new.is_new
-    with pytest.raises(ArchiveError, match="no archive in"):
-        new.history()
-    p2p.open_archive(new.path).import_(JUNE)
-    assert len(new.history().payments) == 2
-
-
 def test_imports_one_after_the_other(new) -> None:
-    """Four imports, one of which adds nothing, are undone in turn; none of their rows is left on the disk."""
+    """Four imports, also one that adds nothing, are undone in turn; none of their rows is left on the disk.
+
+    After the first one, only the lock and the user's file are left, and the folder can be used again.
+    """
     states = []
     for statements in (MAY, MAY, JUNE, JULY):
         states.append(list_stored(new))
         new.import_(statements)
+    people = new.write_people().read_bytes()
     assert new.imports.drop(columns="imported_at").to_numpy().tolist() == [
         [1, "may.csv", 2, 0, 0, 0, False],
         [2, "may.csv", 0, 2, 0, 0, False],
@@ -298,43 +258,27 @@ def test_imports_one_after_the_other(new) -> None:
     for expected in reversed(states):
         new.undo()
         assert list_stored(new) == expected
-        assert {path.name for path in new.path.glob("rows-*")} == {
-            name for name in expected if name.startswith("rows-")
-        }
-    with pytest.raises(ArchiveError, match="no import to undo"):
-        new.undo()
+        assert {path.name for path in new.path.glob("rows-*")} == {name for name in expected if "rows-" in name}
+    assert {path.name for path in new.path.iterdir()} == {"lock", "people.csv"}
+    assert ((new.path / "people.csv").read_bytes(), new.is_new) == (people, True)
+    for call, message in ((new.undo, "no import to undo"), (new.history, "no archive in")):
+        with pytest.raises(ArchiveError, match=message):
+            call()
+    p2p.open_archive(new.path).import_(JUNE)
+    assert len(new.history().payments) == 2
 
 
-def test_a_full_disk_leaves_no_file(new, monkeypatch) -> None:
+def test_a_full_disk_leaves_no_file(new) -> None:
     """Whichever file cannot be written, the folder is as before, and the next import can be undone to that."""
     new.import_(MAY)
     before = {path.name for path in new.path.iterdir()}, list_stored(new)
     for step in range(3):
-        calls = itertools.count()
-
-        def full(_descriptor: int, calls=calls, step=step) -> None:
-            if next(calls) >= step:
-                raise OSError(errno.ENOSPC, "No space left on device")
-
-        with monkeypatch.context() as disk:
-            disk.setattr(os, "fsync", full)
-            with pytest.raises(ConfigurationError, match="no space left on device"):
-                new.import_(JUNE)
+        with fill_disk(step), pytest.raises(ConfigurationError, match="no space left on device"):
+            new.import_(JUNE)
         assert ({path.name for path in new.path.iterdir()}, list_stored(new)) == before
     assert new.import_(JUNE).new == 1
     new.undo()
     assert list_stored(new) == before[1]
-
-
-def test_the_users_file_of_people_stays(new) -> None:
-    """Neither an import nor its undo touches it, also where the archive is gone."""
-    new.import_(MAY)
-    path = new.write_people()
-    written = path.read_bytes()
-    new.import_(JUNE)
-    new.undo()
-    new.undo()
-    assert path.read_bytes() == written
 
 
 @pytest.mark.parametrize("change", [None, "sync", "merge", "refresh"])

@@ -4,45 +4,30 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.schema import PROBLEMS
-from support.archives.statements import digests, row, statements_of
+from support.archives.statements import digests, read_manifest, row, statements_of
 from support.frames import frame_from_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from p2p_analytics.archive import Archive
 
 JULY = statements_of(row(909, file="july.csv"))
 NOTES = {"901": "note 901", "902": "note 902", "903": "edited", "905": "twice", "906": "twice"}
 
 
-def notes(archive: Archive) -> dict[str, str]:
+def notes(archive) -> dict[str, str]:
     """Return the note of each payment."""
     return archive.history().payments.set_index("payment_id")["note"].to_dict()
 
 
-def forget_views(archive: Archive) -> None:
-    """Remove the cached tables, so that the next reader reads all files."""
-    for path in archive.path.glob("view_*"):
-        path.unlink()
-
-
-def lose_manifest(archive: Archive) -> None:
-    """Remove the manifest."""
-    (archive.path / "manifest.json").unlink()
-
-
-def break_manifest(archive: Archive) -> None:
-    """Overwrite the manifest."""
-    (archive.path / "manifest.json").write_bytes(b"{}")
+def break_file(path) -> None:
+    """Overwrite a file, and remove the cached tables, so that the next reader reads all files."""
+    path.write_bytes(b"broken")
+    for view in path.parent.glob("view_*"):
+        view.unlink()
 
 
 @pytest.fixture(scope="module")
@@ -64,25 +49,15 @@ def example_folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def full_archive(example_folder: Path, tmp_path: Path) -> Archive:
+def full_archive(example_folder, tmp_path) -> p2p.Archive:
     """Return a copy of it."""
     return p2p.open_archive(shutil.copytree(example_folder, tmp_path / "statements"))
 
 
-@pytest.fixture
-def both(service, full_archive) -> Archive:
-    """Return an archive of the service's payments and of these statements."""
-    service.username = "ada"
-    with service.client() as client:
-        full_archive.sync(client)
-    assert len(notes(full_archive)) == 65
-    return full_archive
-
-
-@pytest.mark.parametrize("damage", [lose_manifest, break_manifest])
-def test_an_import_recovers_edited_and_merged_payments(full_archive, damage: Callable[[Archive], None]) -> None:
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"{}")], ids=["lost", "broken"])
+def test_an_import_recovers_edited_and_merged_payments(full_archive, damage) -> None:
     """Without the manifest, their files state what they are; of two merges, the later one counts."""
-    damage(full_archive)
+    damage(full_archive.path / "manifest.json")
     planned = full_archive.import_(JULY, dry_run=True)
     assert full_archive.import_(JULY)[:4] == planned[:4] == (1, 0, 0, 0)
     assert full_archive.imports["files"].tolist() == ["may.csv", "june.csv", "july.csv"]
@@ -92,27 +67,21 @@ def test_an_import_recovers_edited_and_merged_payments(full_archive, damage: Cal
     assert notes(full_archive) == {key: note for key, note in NOTES.items() if key != "903"}
 
 
-@pytest.mark.parametrize("damage", [lose_manifest, break_manifest])
-def test_a_sync_recovers_them_too(service, both, damage) -> None:
-    """With the payments of the service."""
-    expected = notes(both)
-    assert {"edited", "twice"} < {*expected.values()}
-    damage(both)
+def test_a_sync_recovers_them_too(service, full_archive) -> None:
+    """With the payments of the service; an import alone does not replace what only a sync can load again."""
+    service.username = "ada"
     with service.client() as client:
-        both.sync(client)
-    assert notes(both) == expected
-
-
-def test_an_import_does_not_replace_what_only_a_sync_can_repair(service, archive) -> None:
-    """Payments of the service in a folder without a manifest stay; the next sync lists them again."""
-    lose_manifest(archive)
-    before = digests(archive.path)
-    for dry_run in (True, False):
-        with pytest.raises(ArchiveError, match=r"manifest\.json is broken \(it is missing\): sync the archive"):
-            archive.import_(statements_of(row(900)), dry_run=dry_run)
-    assert digests(archive.path) == before
-    with service.client() as client:
-        assert archive.sync(client).loaded == 60
+        full_archive.sync(client)
+        expected = notes(full_archive)
+        assert len(expected) == 65
+        (full_archive.path / "manifest.json").unlink()
+        before = digests(full_archive.path)
+        for dry_run in (True, False):
+            with pytest.raises(ArchiveError, match=r"manifest\.json is broken \(it is missing\): sync the archive"):
+                full_archive.import_(statements_of(row(900)), dry_run=dry_run)
+        assert digests(full_archive.path) == before
+        assert full_archive.sync(client).loaded == 60
+    assert notes(full_archive) == expected
 
 
 @pytest.mark.parametrize("kind", ["rows", "edits"])
@@ -120,7 +89,7 @@ def test_a_broken_file_beside_a_lost_manifest_is_set_aside(full_archive, kind) -
     """It is not removed; a dry run leaves it."""
     file = min(full_archive.path.glob(f"{kind}-*"), key=lambda path: path.stat().st_mtime_ns)
     file.write_bytes(b"broken")
-    lose_manifest(full_archive)
+    (full_archive.path / "manifest.json").unlink()
     before = digests(full_archive.path)
     full_archive.import_(JULY, dry_run=True)
     assert digests(full_archive.path) == before
@@ -132,25 +101,24 @@ def test_a_broken_file_beside_a_lost_manifest_is_set_aside(full_archive, kind) -
 
 def test_broken_files_are_named_and_set_aside(full_archive) -> None:
     """Rows and edits of an import, and edits of merges: named with the option, which keeps all other payments."""
-    manifest = full_archive._folder.read_manifest()
-    for entry in (manifest.batches[0].rows, manifest.batches[1].edits, manifest.edits):
-        forget_views(full_archive)
-        (full_archive.path / entry.name).write_bytes(b"broken")
+    manifest = read_manifest(full_archive)
+    for entry in (manifest["batches"][0]["rows"], manifest["batches"][1]["edits"], manifest["edits"]):
+        file = full_archive.path / entry["name"]
+        break_file(file)
         for call in (full_archive.history, lambda: full_archive.import_(JULY), lambda: full_archive.people):
-            with pytest.raises(ArchiveError, match=rf"{entry.name} is broken .*import all your .* again.*--repair"):
+            with pytest.raises(ArchiveError, match=rf"{file.name} is broken .*import all your .* again.*--repair"):
                 call()
         full_archive.import_(statements_of(row(901)), repair=True)
-        assert (full_archive.path / entry.name).exists() is False
-        assert len(list(full_archive.path.glob(f"{entry.name}.corrupt-*"))) == 1
+        assert [path.name.partition(".corrupt-")[0] for path in full_archive.path.glob(f"{file.name}*")] == [file.name]
+        assert not file.exists()
     assert notes(full_archive) == {"901": "note 901", "903": "note 903"}
 
 
 def test_broken_problems_of_merged_histories(full_archive) -> None:
     """Before the first sync, the next import sets them aside."""
-    file = full_archive.path / full_archive._folder.read_manifest().problems.name
+    file = full_archive.path / read_manifest(full_archive)["problems"]["name"]
     assert full_archive.history().problems["problem"].tolist() == ["once", "twice"]
-    file.write_bytes(b"broken")
-    forget_views(full_archive)
+    break_file(file)
     with pytest.raises(ArchiveError, match=rf"{file.name} is broken .*import all your statement files again, which"):
         full_archive.history()
     full_archive.import_(JULY)

@@ -5,43 +5,37 @@ from __future__ import annotations
 import io
 import zipfile
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.statements.formats import registry
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 WALLET = "No,Day,Who,Sum,S/H\n1,2024-02-03,Theo Marsh,20.00,S\n2,2024-02-04,Lena Ortiz,5.00,H\n"
 WITHOUT_ID = "Day,Who,Sum,S/H\n2024-02-03,Theo Marsh,20.00,S\n2024-02-04,Lena Ortiz,5.00,H\n"
 
 
-def read(files: Any, signs: Sequence[str], account: str | None = "ada") -> p2p.Statements:
+def read(files, signs: tuple[str, str], account: str | None = "ada") -> p2p.Statements:
     """Read wallets with the words of money out and in."""
-    columns = {"id": "No", "date": "Day", "name": "Who", "amount": "Sum", "sign": "S/H"}
-    for name, fields in (("wallet", columns), ("purse", {key: columns[key] for key in columns if key != "id"})):
-        own = p2p.ColumnFormat(
-            name=name, columns=fields, currency="EUR", signs=dict(zip(("out", "in"), signs, strict=True))
-        )
-        p2p.register_format(own)
+    columns = {"date": "Day", "name": "Who", "amount": "Sum", "sign": "S/H"}
+    given = {"currency": "EUR", "signs": dict(zip(("out", "in"), signs, strict=True))}
+    p2p.register_format(p2p.ColumnFormat(name="wallet", columns={"id": "No", **columns}, **given))
+    p2p.register_format(p2p.ColumnFormat(name="purse", columns=columns, **given))
     return p2p.read_statements(files, account=account)
 
 
-def list_flows(archive: p2p.Archive) -> list[int]:
-    """Return the flows of an archive, the newest first, after a look at its problems."""
+def list_flows(archive) -> list[int]:
+    """Return the flows of an archive without problems, the newest first."""
     history = archive.history()
     assert history.problems.empty, history.problems.to_dict("records")
     return history.payments["flow_cents"].tolist()
 
 
 @pytest.fixture
-def archive(tmp_path, monkeypatch) -> p2p.Archive:
+def archive(new, monkeypatch) -> p2p.Archive:
     """Return a new archive, and forget the formats afterwards."""
     monkeypatch.setattr(registry, "_FORMATS", {})
-    return p2p.open_archive(tmp_path / "new")
+    return new
 
 
 @pytest.mark.parametrize(
@@ -81,7 +75,7 @@ def test_rows_that_are_left_out_of_a_second_reading_stay(archive) -> None:
 
 
 def test_an_edited_note_of_a_row_that_has_another_id_now(archive) -> None:
-    """Without an id in the file, the amount is in that of the row; the edit makes no payment of its own."""
+    """Without an id in the file, the id of a row contains its amount; the edit adds no payment."""
     statements = read([("purse.csv", WITHOUT_ID.encode())], ("h", "s"))
     statements.payments["note"] = "edited"
     archive.import_(statements)
@@ -102,8 +96,13 @@ SERVICE = (
 )
 
 
-@pytest.mark.parametrize("end", [SERVICE.index("102,") + 2, SERVICE.index("taxi"), SERVICE.index(",,,,,,,,,,,$9")])
-@pytest.mark.parametrize(("name", "is_turned"), [("may.csv", False), ("may (1).csv", False), ("may (1).csv", True)])
+CUTS = [SERVICE.index("102,") + 2, SERVICE.index("taxi"), SERVICE.index(",,,,,,,,,,,$9")]
+
+
+@pytest.mark.parametrize(
+    ("end", "name", "is_turned"),
+    [*((end, "may (1).csv", False) for end in CUTS), (CUTS[1], "may.csv", False), (CUTS[1], "may (1).csv", True)],
+)
 def test_a_whole_file_takes_the_place_of_one_that_is_cut_off(archive, end, name, is_turned) -> None:
     """A half id, a row without an amount and the problems of the shorter file are gone, in either order."""
     short, whole = ("may.csv", SERVICE[:end].encode()), (name, SERVICE.encode())
