@@ -1,13 +1,12 @@
 """Builders of frames from literal rows, and a reader of results, for every kind of frame."""
 
-import duckdb
 import polars as pl
 import pytest
 
 from p2p_analytics.frames.arrow import table_of
-from p2p_analytics.frames.schema import FRIENDS, PAYMENTS
+from p2p_analytics.frames.schema import PAYMENTS
 from p2p_analytics.times import parse_instant
-from support.analyses.containers import read_rows
+from support.analyses.containers import connect, read_rows
 from support.frames import frame_from_rows
 
 
@@ -24,35 +23,15 @@ def payments_frame(rows):
     return frame_from_rows(filled, PAYMENTS)
 
 
-def friends_frame(ids):
-    """Return a FRIENDS frame with these ids."""
-    return frame_from_rows([{"user_id": identifier} for identifier in ids], FRIENDS)
-
-
-def as_objects(frame):
-    """Return the frame with every column as Python objects, and None for null."""
-    return frame.astype(object).where(frame.notna(), None)
-
-
-def as_arrow(frame):
-    """Return the frame with every column in its pyarrow-backed dtype."""
-    return frame.convert_dtypes(dtype_backend="pyarrow")
-
-
 def as_categories(frame):
     """Return the frame with every text column as a categorical."""
     return frame.astype({name: "category" for name, dtype in frame.dtypes.items() if dtype == "str"})
 
 
-def connect(zone="UTC"):
-    """Return a connection of DuckDB in a time zone."""
-    return duckdb.connect().execute(f"SET TimeZone = '{zone}'")
-
-
 KINDS = {
     "pandas": lambda frame: frame,
-    "pandas objects": as_objects,
-    "pandas pyarrow": as_arrow,
+    "pandas objects": lambda frame: frame.astype(object).where(frame.notna(), None),
+    "pandas pyarrow": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
     "pandas categories": as_categories,
     "pandas odd index": lambda frame: frame.set_axis([7] * len(frame)),
     "polars": pl.from_pandas,
@@ -62,9 +41,9 @@ KINDS = {
 }
 
 
-def read_values(table):
-    """Return the rows of a result as tuples."""
-    return [tuple(row.values()) for row in read_rows(table)]
+def read_values(table, *names):
+    """Return the rows of a result as tuples: of some columns, or of all."""
+    return [tuple(row[name] for name in names or row) for row in read_rows(table)]
 
 
 # The other kinds are other dtypes of these; `make test-all` runs them.
@@ -82,12 +61,6 @@ def convert(request):
 def payments(convert):
     """Return a function that builds a payments frame from literal rows."""
     return lambda *rows: convert(payments_frame(list(rows)))
-
-
-@pytest.fixture
-def friends(convert):
-    """Return a function that builds a friends frame from ids."""
-    return lambda *ids: convert(friends_frame(list(ids)))
 
 
 @pytest.fixture

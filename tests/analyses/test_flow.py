@@ -6,31 +6,34 @@ import pytest
 from analyses.conftest import read_rows, read_values
 
 from p2p_analytics.analyses import monthly_flow
-from p2p_analytics.errors import ConfigurationError, SchemaError
 
 
 def move(cents, created, completed=None, **more):
     """Return a settled payment, received if the cents are positive."""
-    direction = "in" if cents > 0 else "out"
+    direction = "in" if (cents or 0) > 0 else "out"
     return {"direction": direction, "flow_cents": cents, "created": created, "completed": completed, **more}
 
 
 def test_months_without_gaps(payments):
     """Every month from the first to the last is a row; the running net adds up the nets."""
     frame = payments(
-        move(-1050, "2022-01-05T23:00:00Z", "2023-12-31T23:30:00Z"),  # the month is that of completion
+        move(-1050, "2022-01-05T23:00:00Z", "2023-12-31T23:30:00Z"),  # counted by completion
         move(2000, "2023-12-01T00:00:00Z", "2023-12-01T00:00:00Z"),
+        move(None, "2024-02-01T00:00:00Z"),
         move(-25, "2024-03-01T00:00:00Z"),
+        move(None, "2024-03-01T00:00:00Z"),
         move(-9900, "2025-01-01T00:00:00Z", status="pending"),
         move(-9900, "2026-01-01T00:00:00Z", direction=None),
+        move(-9900, "2026-01-01T00:00:00Z", direction="IN"),
+        move(-9900, "2026-01-01T00:00:00Z", kind="transfer"),
     )
     table = read_rows(monthly_flow(frame))
     assert list(table[0]) == ["month", "sent", "received", "net", "payments", "running_net"]
     assert [tuple(row.values()) for row in table] == [
         ("2023-12", 10.5, 20.0, 9.5, 2, 9.5),
         ("2024-01", 0.0, 0.0, 0.0, 0, 9.5),
-        ("2024-02", 0.0, 0.0, 0.0, 0, 9.5),
-        ("2024-03", 0.25, 0.0, -0.25, 1, 9.25),
+        ("2024-02", 0.0, 0.0, 0.0, 1, 9.5),
+        ("2024-03", 0.25, 0.0, -0.25, 2, 9.25),
     ]
 
 
@@ -44,73 +47,40 @@ def test_a_payment_without_dates_is_not_lost(payments):
     assert read_values(monthly_flow(payments(undated))) == [(None, 2.5, 0.0, -2.5, 1, -2.5)]
 
 
-@pytest.mark.parametrize(
-    ("zone", "instants"),
-    [
-        ("UTC", {"2024-02-29T23:59:59.999999Z": "2024-02", "2024-03-01T00:00:00Z": "2024-03"}),
-        (
-            "America/New_York",  # March begins five hours behind UTC, April (daylight time) four
-            {
-                "2024-03-01T04:59:59.999999Z": "2024-02",
-                "2024-03-01T05:00:00Z": "2024-03",
-                "2024-03-10T07:00:00Z": "2024-03",
-                "2024-04-01T03:59:59.999999Z": "2024-03",
-                "2024-04-01T04:00:00Z": "2024-04",
-                "2024-11-03T06:00:00Z": "2024-11",
-            },
-        ),
-        (
-            "Australia/Lord_Howe",  # 11:00 ahead in summer, 10:30 in winter
-            {
-                "2024-03-31T12:59:59.999999Z": "2024-03",
-                "2024-03-31T13:00:00Z": "2024-04",
-                "2024-04-30T13:29:59.999999Z": "2024-04",
-                "2024-04-30T13:30:00Z": "2024-05",
-            },
-        ),
-        ("Asia/Kolkata", {"2024-04-30T18:29:59.999999Z": "2024-04", "2024-04-30T18:30:00Z": "2024-05"}),
-        # In 2011, clocks went forward over midnight of April 1st, so April began at 01:00.
-        ("Asia/Amman", {"2011-03-31T21:59:59.999999Z": "2011-03", "2011-03-31T22:00:00Z": "2011-04"}),
-        # December 30th, 2011, was left out, on the way to the other side of the date line.
-        ("Pacific/Apia", {"2011-12-31T09:59:59.999999Z": "2011-12", "2011-12-31T10:00:00Z": "2012-01"}),
-    ],
-)
-def test_local_months_to_the_edge(payments, zone, instants):
+ZONES = {
+    "UTC": {"2024-02-29T23:59:59.999999Z": "2024-02", "2024-03-01T00:00:00Z": "2024-03"},
+    # March begins five hours behind UTC, April (daylight time) four.
+    "America/New_York": {
+        "2024-03-01T04:59:59.999999Z": "2024-02",
+        "2024-03-01T05:00:00Z": "2024-03",
+        "2024-03-10T07:00:00Z": "2024-03",
+        "2024-04-01T03:59:59.999999Z": "2024-03",
+        "2024-04-01T04:00:00Z": "2024-04",
+        "2024-11-03T06:00:00Z": "2024-11",
+    },
+    # 11:00 ahead in summer, 10:30 in winter
+    "Australia/Lord_Howe": {
+        "2024-03-31T12:59:59.999999Z": "2024-03",
+        "2024-03-31T13:00:00Z": "2024-04",
+        "2024-04-30T13:29:59.999999Z": "2024-04",
+        "2024-04-30T13:30:00Z": "2024-05",
+    },
+    "Asia/Kolkata": {"2024-04-30T18:29:59.999999Z": "2024-04", "2024-04-30T18:30:00Z": "2024-05"},
+    # In 2011, clocks went forward over midnight of April 1st, so April began at 01:00.
+    "Asia/Amman": {"2011-03-31T21:59:59.999999Z": "2011-03", "2011-03-31T22:00:00Z": "2011-04"},
+    # December 30th, 2011, was left out, on the way to the other side of the date line.
+    "Pacific/Apia": {"2011-12-31T09:59:59.999999Z": "2011-12", "2011-12-31T10:00:00Z": "2012-01"},
+}
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_local_months_to_the_edge(payments, zone):
     """Months begin and end at local midnight, also around clock changes."""
     far = [move(100, "2010-05-17T00:00:00Z"), move(100, "2025-05-17T00:00:00Z")]
-    frame = payments(*far, *(move(-100, instant) for instant in instants))
-    sent = {row["month"]: row["sent"] for row in read_rows(monthly_flow(frame, tz=zone)) if row["sent"]}
-    months = list(instants.values())
+    frame = payments(*far, *(move(-100, instant) for instant in ZONES[zone]))
+    months = list(ZONES[zone].values())
+    sent = {month: units for month, units in read_values(monthly_flow(frame, zone), "month", "sent") if units}
     assert sent == {month: months.count(month) for month in months}
-
-
-def test_ten_years_of_month_edges(payments):
-    """Two payments a microsecond apart around each month's edge fall into different months: two per month."""
-    edges = [f"{year}-{month:02d}" for year in range(2010, 2020) for month in range(1, 13)]
-    days = ("01T00:00:00Z", "28T23:59:59.999999Z")
-    table = read_rows(monthly_flow(payments(*(move(1, f"{edge}-{day}") for edge in edges for day in days))))
-    assert [row["month"] for row in table] == edges
-    assert {row["payments"] for row in table} == {2}
-    assert table[-1]["running_net"] == 2.4
-
-
-@pytest.mark.parametrize("tz", ["Asia/Kolkata", ZoneInfo("Asia/Kolkata")])
-def test_zone_by_position(build, tz):
-    """The zone is the second argument, a name or a ZoneInfo."""
-    assert monthly_flow(build([move(100, "2024-04-30T18:30:00Z")]), tz)["month"].tolist() == ["2024-05"]
-
-
-@pytest.mark.parametrize("tz", ["Mars/Olympus", "", "America", "../etc/passwd", None, 5])
-def test_bad_zone(build, tz):
-    """An unknown zone is refused in one sentence."""
-    with pytest.raises(ConfigurationError, match="tz must be a zone name"):
-        monthly_flow(build([]), tz=tz)
-
-
-def test_missing_columns_are_named(build):
-    """A frame without a needed column is refused, and the message names the column."""
-    with pytest.raises(SchemaError, match="needs the columns date_completed;"):
-        monthly_flow(build([]).drop(columns="date_completed"))
 
 
 @pytest.mark.parametrize("tz", ["UTC", "Pacific/Kiritimati"])
@@ -134,6 +104,6 @@ def test_an_odd_date_is_no_date(payments, tz):
     ],
 )
 def test_the_ends_of_the_calendar(payments, tz, months):
-    """The first and the last supported instants are in local months."""
+    """The first and the last supported instants are in local months; the zone may be a ZoneInfo."""
     for edge, month in zip(("1970-01-01T00:00:00Z", "2199-12-31T23:59:59.999999Z"), months, strict=True):
-        assert [row["month"] for row in read_rows(monthly_flow(payments(move(100, edge)), tz=tz))] == [month]
+        assert read_values(monthly_flow(payments(move(100, edge)), ZoneInfo(tz)), "month") == [(month,)]

@@ -55,13 +55,6 @@ class Mutant(NamedTuple):
     text: str
 
 
-class Outcome(NamedTuple):
-    """The tests that noticed a mutant: "mirror", "rest" or None."""
-
-    mutant: Mutant
-    noticed_by: str | None
-
-
 def list_mutants(path: Path) -> Iterator[Mutant]:
     """Yield the mutants of a module, in the order of its text."""
     body = (ROOT / path).read_bytes()
@@ -142,8 +135,8 @@ def passes(checkout: Path, tests: list[str]) -> bool:
         return False
 
 
-def judge(mutant: Mutant, checkouts: Queue[Path], *, use_all: bool) -> Outcome:
-    """Return which tests notice a mutant."""
+def judge(mutant: Mutant, checkouts: Queue[Path], *, use_all: bool) -> str:
+    """Return which tests notice a mutant: "mirror", "rest" or "none"; then print its place and both texts."""
     checkout = checkouts.get()
     path = checkout / mutant.path
     original = path.read_bytes()
@@ -151,17 +144,15 @@ def judge(mutant: Mutant, checkouts: Queue[Path], *, use_all: bool) -> Outcome:
         path.write_bytes(original[: mutant.start] + mutant.text.encode() + original[mutant.end :])
         mirror = find_mirror(mutant.path)
         if mirror and not passes(checkout, mirror):
-            return Outcome(mutant, "mirror")
-        return Outcome(mutant, "rest" if use_all and not passes(checkout, list_others(mirror)) else None)
+            return "mirror"
+        if use_all and not passes(checkout, list_others(mirror)):
+            return "rest"
     finally:
         path.write_bytes(original)
         checkouts.put(checkout)
-
-
-def describe(mutant: Mutant) -> str:
-    """Return the place of a mutant, with the original and the changed text."""
-    before = (ROOT / mutant.path).read_bytes()[mutant.start : mutant.end].decode()
-    return f"{mutant.path}:{mutant.line}\n    - {' '.join(before.split())}\n    + {mutant.text}"
+    before = " ".join(original[mutant.start : mutant.end].decode().split())
+    print(f"{mutant.path}:{mutant.line}\n    - {before}\n    + {mutant.text}", flush=True)  # noqa: T201 - its result
+    return "none"
 
 
 def main() -> None:
@@ -187,12 +178,7 @@ def main() -> None:
         for tests in [*mirrors, *([tuple(list_others([]))] if options.all else [])]:
             if not passes(Path(folder) / "0", [*tests]):  # it would "notice" every mutant
                 sys.exit(f"{' '.join(tests)} must pass without a mutant first.")
-        outcomes = []
-        for outcome in pool.map(lambda mutant: judge(mutant, checkouts, use_all=options.all), chosen):
-            outcomes.append(outcome)
-            if outcome.noticed_by is None:
-                print(describe(outcome.mutant), flush=True)  # noqa: T201 - its result
-    counts = Counter(outcome.noticed_by or "none" for outcome in outcomes)
+        counts = Counter(pool.map(lambda mutant: judge(mutant, checkouts, use_all=options.all), chosen))
     print(f"noticed by: {dict(counts)}")  # noqa: T201 - its result
 
 

@@ -1,25 +1,21 @@
-"""A sandbox in the observed dialect, and clients that others wrote, each in a process of its own.
+"""A sandbox in the observed dialect, and clients that others wrote, each in a separate process.
 
 `make test-all` installs them beside the environment and not into it, so they run with the packages that were installed
 with them and ours are out of their sight.
 """
-
-from __future__ import annotations
 
 import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from support.servers import sandbox_fixture
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 HERE = Path(__file__).parent
 PYTHON_PEERS, NODE_PEERS = Path(sys.prefix) / "peers", Path(sys.prefix) / "peers-node"
@@ -31,8 +27,8 @@ peers_server = sandbox_fixture(people=6, years=1, dialect="observed")
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Return a runner of a Python program beside this file: run("calls.py", *arguments, given=text on its input).
+def run_peer(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Return a runner of a Python program beside this file: run_peer("calls.py", *arguments, given=text on its input).
 
     Its home is the test's own, without the packages of this environment, and its clock is at UTC.
     """

@@ -1,4 +1,4 @@
-"""Two analyses of an archive on a cluster: the driver is this process, and the executor one of its own.
+"""Two analyses of an archive on a cluster: the driver is this process, and the executor another.
 
 Called with the folder of the archive and a folder for Spark's files; prints one line of JSON.
 """

@@ -1,4 +1,4 @@
-"""Analyses on a cluster on this machine, with an executor in a process of its own."""
+"""Analyses on a cluster on this machine, with an executor in another process."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ SECONDS = 240
 
 
 def test_tables_of_a_cluster(pyspark, tmp_path, history_of, payment):
-    """They equal those of pandas, though the executor has no Python: expressions run in its Java."""
+    """They equal the tables of pandas, though the executor has no Python: expressions run in its Java."""
     archive = p2p.open_archive(tmp_path / "archive")
     days = [payment(day, date_created=f"2024-04-{day:02}T12:00:00", action="charge") for day in range(1, 9)]
     archive.merge(history_of(*days))

@@ -1,20 +1,12 @@
 """Payments in another currency than US dollars: named in the result, and looked at only where a payment counts."""
 
-from functools import partial
-
 import pytest
-from analyses.conftest import read_rows
+from analyses.conftest import read_rows, read_values
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import SchemaError
+from support.analyses.calls import CALLS, WITHOUT_MONEY
 
-ANALYSES = {
-    "spend_by_friend": p2p.spend_by_friend,
-    "monthly_flow": p2p.monthly_flow,
-    "status_mix": p2p.status_mix,
-    "pending_ageing": partial(p2p.pending_ageing, as_of="2024-07-01"),
-    "pending_requests": partial(p2p.pending_requests, as_of="2024-07-01"),
-}
 EURO = {
     "kind": "payment", "currency": "EUR", "direction": "out", "flow_cents": -1250, "counterparty_name": "Ada Quill",
     "created": "2024-06-01T10:00:00Z",
@@ -22,47 +14,44 @@ EURO = {
 PENDING = {**EURO, "status": "pending", "direction": "in", "flow_cents": 300}
 
 
-@pytest.mark.parametrize("name", ANALYSES)
-def test_the_currency_of_a_result(payments, name):
-    """Another currency than dollars is one more column, the last; rows of other kinds may have any.
+@pytest.mark.parametrize("label", CALLS)
+def test_the_currency_of_each_table(build, label):
+    """Another currency than dollars is one more column, the last; tables without money take several currencies."""
+    frame = build([EURO, PENDING])
+    if label.startswith(WITHOUT_MONEY):
+        assert "currency" not in CALLS[label](frame.assign(currency=["EUR", "GBP"]))
+        return
+    if not label.startswith("status_mix"):
+        frame = frame.assign(status="pending" if label.startswith("pending") else "settled", action="charge")
+        with pytest.raises(SchemaError, match="needs payments in one currency, not in EUR and GBP"):
+            CALLS[label](frame.assign(currency=["EUR", "GBP"]))
+    euros, dollars = CALLS[label](frame), CALLS[label](frame.assign(currency="USD"))
+    assert list(euros) == [*dollars, "currency"]
+    assert read_rows(euros) == [{**row, "currency": "EUR"} for row in read_rows(dollars)]
 
-    A null is dollars in rows of the service or without a source; in rows of statements, it is unknown, "XXX".
-    """
+
+def test_the_currency_without_a_code(payments):
+    """Rows of other kinds may have any; a null is dollars, but in rows of statements it is unknown, "XXX"."""
 
     def compute(*changes, **more):
-        return read_rows(ANALYSES[name](payments(*({**row, **more} for row in (EURO, PENDING)), *changes)))
+        table = p2p.spend_by_friend(payments(*({**row, **more} for row in (EURO, PENDING)), *changes))
+        return [tuple(row.get(name) for name in ("sent", "currency")) for row in read_rows(table)]
 
     pounds = {**EURO, "kind": "merchant", "currency": "GBP"}
-    euros = compute(pounds, {**pounds, "kind": "asset", "status": "pending"})
-    dollars = compute(currency="USD")
-    assert euros == [{**row, "currency": "EUR"} for row in dollars]
-    assert [list(row)[-1] for row in euros] == ["currency"] * len(euros)
-    assert dollars == compute(currency=None, source="api") == compute(currency=None)
-    assert compute(currency=None, source="statement") == [{**row, "currency": "XXX"} for row in dollars] != []
+    assert compute(pounds, {**pounds, "kind": "asset", "status": "pending"}) == [(12.5, "EUR")]
+    assert compute(currency=None, source="api") == compute(currency=None) == [(12.5, None)]
+    assert compute(currency=None, source="statement") == [(12.5, "XXX")]
 
 
 def test_only_the_statuses_that_count_need_one_currency(payments):
     """Settled euros and pending pounds are two tables; the mix of statuses counts both, and refuses them."""
     frame = payments(EURO, {**PENDING, "currency": "GBP"}, {**EURO, "currency": "CHF", "direction": None})
-    (person,) = read_rows(p2p.spend_by_friend(frame))
-    assert (person["sent"], person["currency"]) == (12.5, "EUR")
-    (request,) = read_rows(ANALYSES["pending_requests"](frame))
-    assert (request["amount"], request["currency"]) == (3.0, "GBP")
+    assert read_values(p2p.spend_by_friend(frame), "sent", "currency") == [(12.5, "EUR")]
+    assert read_values(p2p.pending_requests(frame, "2024-07-01"), "amount", "currency") == [(3.0, "GBP")]
     with pytest.raises(
         SchemaError, match=r"^status_mix needs payments in one currency, not in CHF and EUR and GBP: .*== 'CHF'\]\.$"
     ):
         read_rows(p2p.status_mix(frame))
-
-
-def read_mix(frame):
-    """Return the mix of statuses by currency."""
-    return [(row["currency"], row["status"], row["amount"]) for row in read_rows(p2p.status_mix(frame, by="currency"))]
-
-
-def test_the_mix_of_statuses_by_currency(payments):
-    """Grouped by currency, no amounts of two currencies are added."""
-    frame = payments(EURO, PENDING, {**EURO, "currency": "GBP"})
-    assert read_mix(frame) == [("EUR", "pending", 3.0), ("EUR", "settled", 12.5), ("GBP", "settled", 12.5)]
 
 
 def test_an_unknown_currency_is_not_added_to_dollars(payments):
@@ -80,7 +69,11 @@ def test_an_unknown_currency_is_not_added_to_dollars(payments):
     )
     with pytest.raises(SchemaError, match=message):
         read_rows(p2p.monthly_flow(frame))
-    assert read_mix(frame) == [("EUR", "settled", 2.0), ("USD", "settled", 1.0), ("XXX", "settled", 4.0)]
+    assert read_values(p2p.status_mix(frame, by="currency"), "currency", "status", "amount") == [
+        ("EUR", "settled", 2.0),
+        ("USD", "settled", 1.0),
+        ("XXX", "settled", 4.0),
+    ]
 
 
 def test_dollars_without_a_code_and_an_unknown_currency(build):

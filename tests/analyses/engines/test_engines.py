@@ -1,40 +1,34 @@
 """Tests of engines: sessions, results of the caller's kind, and local time as numbers."""
 
+from bisect import bisect_left
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import duckdb
-import narwhals.stable.v2 as nw
 import polars as pl
 import pytest
 from analyses.conftest import connect
 
 from p2p_analytics import (
+    activity,
+    categorise,
     monthly_flow,
     pending_ageing,
-    pending_requests,
     spend_by_friend,
     spending_over_time,
     status_mix,
     unusual,
 )
-from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.arrow import table_of
-from p2p_analytics.times import from_microseconds, to_microseconds
 
 ROWS = [
     {"direction": "out", "flow_cents": -1050, "counterparty_id": "1", "created": "2024-02-29T23:59:59.999Z"},
     {"direction": "in", "flow_cents": 2000, "counterparty_id": "2", "created": "2024-03-01T00:00:00Z"},
 ]
-ANALYSES = {
-    "spend_by_friend": spend_by_friend,
-    "status_mix": status_mix,
-    "monthly_flow": monthly_flow,
-    "pending_ageing": lambda frame: pending_ageing(frame, "2024-06-30"),
-    "pending_requests": lambda frame: pending_requests(frame, "2024-06-30"),
-}
 
 
 @pytest.mark.parametrize("dtype", [pl.String, pl.Categorical, pl.Enum])
@@ -52,12 +46,13 @@ def test_kinds_in_polars_files(tmp_path, dtype, kinds, counted):
     assert lazy.collect()["payments"].sum() == counted
 
 
-@pytest.mark.parametrize("name", ANALYSES)
-def test_a_connection_in_another_zone_is_refused(build, name):
+@pytest.mark.parametrize("analysis", [spend_by_friend, categorise])
+def test_a_connection_in_another_zone_is_refused(build, analysis):
     """The dates of a result would be shown in the zone of the connection."""
     relation = connect("Asia/Kolkata").from_arrow(table_of(build(ROWS)))
-    with pytest.raises(SchemaError, match=rf"{name}: DuckDB's connection is in the time zone Asia/Kolkata.*SET TimeZ"):
-        ANALYSES[name](relation)
+    sentence = rf"{analysis.__name__}: DuckDB's connection is in the time zone Asia/Kolkata.*SET TimeZone"
+    with pytest.raises(SchemaError, match=sentence):
+        analysis(relation)
 
 
 def test_a_relation_of_the_same_connection(build):
@@ -87,20 +82,6 @@ def test_medians_of_duckdb_are_computed_once(build):
     assert found.pl()["usual"].to_list() == [3.0]
 
 
-def test_duckdb_reads_only_some_columns_before_a_lazy_result(build):
-    """The check of values is one query; the others ask for the zone of the connection."""
-    connection = connect()
-    connection.from_arrow(table_of(build([row | {"currency": "USD"} for row in ROWS]))).create("payments")
-    payments = connection.table("payments")
-    connection.execute("CALL enable_logging('QueryLog')")
-    pending_requests(payments, "2024-06-30")
-    logged = connection.execute("SELECT message FROM duckdb_logs WHERE type = 'QueryLog'").fetchall()
-    (check,) = (text for (text,) in logged if "WHERE" in text and "duckdb_logs" not in text)
-    conditions = "".join(part.partition("\n")[0] for part in check.split("WHERE")[1:])
-    names = [name for name in payments.columns if f'"{name}"' in conditions]
-    assert names == ["amount_cents", "date_created", "currency"]
-
-
 def test_a_connection_that_may_not_read_python(build):
     """Results are written as text for it, with every type, nulls and any character."""
     connection = connect()
@@ -123,7 +104,7 @@ def test_a_connection_that_may_not_read_python(build):
     ("column", "found"), [("'soon'", "VARCHAR"), ("20240301", "INTEGER"), ("1.5::DOUBLE", "DOUBLE")]
 )
 def test_other_types_are_refused(build, column, found):
-    """A number or a text is no date; what it could mean is not guessed."""
+    """A number or a text is not a date; what it could mean is not guessed."""
     relation = connect().from_arrow(table_of(build(ROWS)))
     changed = relation.select(f"* REPLACE ({column} AS date_created)")
     with pytest.raises(SchemaError, match=f"needs datetimes in the column date_created, not {found}; cast it"):
@@ -164,31 +145,16 @@ def test_local_time_equals_that_of_the_clocks(name):
     """Seconds around every change of the clocks, and two instants of each day, from 1970 to 2037."""
     zone = ZoneInfo(name)
     first, last = datetime(1970, 1, 1, tzinfo=UTC), datetime(2037, 12, 31, tzinfo=UTC)
-    changes = [at for at, _ in calendar.find_offsets(to_microseconds(first), to_microseconds(last), zone)]
     instants = [first + timedelta(hours=12 * half) for half in range(2 * (last - first).days)]
-    instants += [from_microseconds(at) + timedelta(seconds=step) for at in changes for step in (-3601, -1, 0, 1, 3601)]
-    instants = sorted(at for at in instants if first <= at <= last)
-    frame = pl.DataFrame({"at": [to_microseconds(at) for at in instants]})
-    ends = to_microseconds(first), to_microseconds(last)
-    found = calendar.add_local_time(nw.from_native(frame).lazy(), "at", zone, ends, frame)
-    seconds = found.sort("at").collect().to_native()["local_us"].to_list()
-    assert seconds == [to_microseconds(at.astimezone(zone).replace(tzinfo=UTC)) for at in instants]
 
+    def has_offset_of(instant, other):
+        return instant.astimezone(zone).utcoffset() == other.astimezone(zone).utcoffset()
 
-@pytest.mark.parametrize(
-    ("every", "day", "start"),
-    [
-        ("day", "2024-02-29", "2024-02-29"),
-        ("week", "2024-02-25", "2024-02-19"),  # a Sunday
-        ("week", "2024-02-26", "2024-02-26"),
-        ("week", "1970-01-01", "1969-12-29"),
-        ("month", "2024-02-29", "2024-02-01"),
-        ("quarter", "2024-06-30", "2024-04-01"),
-        ("year", "2024-12-31", "2024-01-01"),
-    ],
-)
-def test_first_day_of_a_period(every, day, start):
-    """The first day of the period that a day is in."""
-    number = (datetime.fromisoformat(day) - datetime(1970, 1, 1)).days  # noqa: DTZ001 - days have no zone
-    (first,) = calendar.list_periods([number], every)
-    assert calendar.to_date(first).isoformat() == start
+    for begin, end in pairwise([*instants]):
+        if not has_offset_of(begin, end):
+            at = bisect_left(range(43_200), x=True, key=lambda at: has_offset_of(begin + timedelta(seconds=at), end))
+            instants += [begin + timedelta(seconds=at + step) for step in (-3601, -1, 0, 1, 3601)]
+    others = {"status": "settled", "direction": "in", "amount_cents": 1}
+    table = activity(pl.DataFrame({"date_created": instants, **others}), tz=zone)
+    clocks = Counter((local.weekday(), local.hour) for local in (instant.astimezone(zone) for instant in instants))
+    assert {tuple(hour): number for *hour, number, _ in table.rows() if number} == clocks

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import p2p_analytics as p2p
 from support.analyses.calls import pick
 from support.analyses.containers import make_table, to_pandas
-from support.analyses.records import NOTES, PEOPLE, WAYS, WORDS, make_record
+from support.analyses.records import NOTES, PEOPLE, WAYS, WORDS, make_record, make_town
 
 CHOICES = {name: [*values, None] for name, values in {**WAYS, **PEOPLE, "note": NOTES, **WORDS}.items()}
 ROW = st.fixed_dictionaries({name: st.sampled_from(values) for name, values in CHOICES.items()})
@@ -75,7 +75,7 @@ def compare(frames, whole, number):
     number=st.integers(0, 6),
 )
 def test_order_and_chunks_change_nothing(records, places, chance, number):
-    """The rows of a frame may be in any order, in one piece or in several, of which some are empty."""
+    """The rows of a frame may be in any order, in one piece or in several, and some of them may be empty."""
     mixed = [*records]
     chance.shuffle(mixed)
     ends = [0, *sorted(place % (len(mixed) + 1) for place in places), len(mixed)]
@@ -85,10 +85,5 @@ def test_order_and_chunks_change_nothing(records, places, chance, number):
 
 def test_more_chunks_than_are_kept():
     """Text in a chunk for each of many rows counts like that in one."""
-    values = {name: choices for name, choices in CHOICES.items() if name not in WORDS or name in WAYS}
-    rows = [
-        make_record(payment_id=f"{at:03}", **{name: each[at % len(each)] for name, each in values.items()})
-        for at in range(150)
-    ]
-    scattered = WAYS_TO_JOIN["Arrow chunks"]([[row] for row in rows])
-    compare({"scattered": scattered}, to_frame(rows), 0)
+    rows = make_town(3)[:150]
+    compare({"scattered": WAYS_TO_JOIN["Arrow chunks"]([[row] for row in rows])}, to_frame(rows), 0)

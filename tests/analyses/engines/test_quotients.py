@@ -1,41 +1,48 @@
-"""Exact quotients on every engine: within a query, and as the last step of a result."""
+"""Exact quotients on every engine, which are the last step of a result."""
 
-import duckdb
-import narwhals.stable.v2 as nw
-import pandas as pd
-import polars as pl
-import pytest
-from analyses.conftest import read_rows
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 
-from p2p_analytics.analyses import _engine
-from support.analyses.kinds import KINDS, list_expected, make_table
+from analyses.conftest import read_values
 
-LIKE = {
-    "pandas": pd.DataFrame,
-    "polars": pl.DataFrame,
-    "lazy": pl.LazyFrame,
-    "duckdb": lambda: duckdb.connect().sql("SELECT 1"),
-}
-SEVENTHS = {-15: -3, -14: -2, -8: -2, -7: -1, -1: -1, 0: 0, 1: 0, 6: 0, 7: 1, 13: 1, 14: 2, None: None}
-DAYS = {2**62: 53_375_995, -(2**62): -53_375_996, 86_399_999_999: 0, 86_400_000_000: 1, -1: -1, None: None}
+import p2p_analytics as p2p
+
+AS_OF = datetime(2200, 1, 1, tzinfo=UTC)
+DAY = 24 * 60 * 60 * 10**6  # microseconds
+# A product with the inverse, or a division of rounded numbers, gives another number than these quotients.
+CENTS = [*range(0, 1000, 7), 5879, 10**15 + 1, 2**53 - 1]
+WAITED = [0, 1, DAY - 1, DAY, DAY + 1, 3 * DAY // 7, 73_000 * DAY - 1, 73_000 * DAY, 2**53 - 1]
 
 
-@pytest.mark.parametrize(("engine", "is_here"), [*((engine, True) for engine in LIKE), ("duckdb", False)])
-def test_quotients_of_kinds(engine, *, is_here):
-    """Each is the float next to the quotient; whole days are rounded down; null stays null."""
-    table = make_table()
-    computed = pl.DataFrame(table) if is_here else duckdb.connect().from_arrow(table)
-    rows = read_rows(_engine.to_result(nw.from_native(computed).lazy(), LIKE[engine](), KINDS))
-    assert [*rows[0]] == [*KINDS]
-    assert rows == list_expected()
+def list_rows():
+    """Return pending payments of these amounts, and requests that were paid after these times."""
+    rows = [{"status": "pending", "direction": "in", "amount_cents": cents, "note": "amount"} for cents in CENTS]
+    for waited in WAITED:
+        created = f"{AS_OF - timedelta(microseconds=waited):%Y-%m-%dT%H:%M:%S.%fZ}"
+        row = {"direction": "in", "action": "charge", "note": f"{waited}", "created": created}
+        rows += [row | {"status": "pending"}, row | {"completed": f"{AS_OF:%Y-%m-%dT%H:%M:%SZ}"}]
+    return [{"payment_id": f"{number:03}"} | row for number, row in enumerate(rows)]
 
 
-@pytest.mark.parametrize("build", [pl.DataFrame.lazy, lambda rows: duckdb.connect().from_arrow(rows.to_arrow())])
-@pytest.mark.parametrize(("divisor", "quotients"), [(7, SEVENTHS), (86_400_000_000, DAYS)], ids=["small", "large"])
-def test_quotients_of_a_query(build, divisor, quotients):
-    """They are rounded down below 0, too, and exact beyond 2**53; other columns stay as they are."""
-    rows = pl.DataFrame({"number": [*quotients], "a b": "x"}, schema={"number": pl.Int64, "a b": pl.String})
-    table = _engine.add_quotient(nw.from_native(build(rows)).lazy(), 'the "whole"', nw.col("number") + 0, divisor)
-    found = table.collect()
-    assert found.columns == ["number", "a b", 'the "whole"']
-    assert [*found.iter_rows()] == [(number, "x", quotient) for number, quotient in quotients.items()]
+def read_quotients(frame):
+    """Return the amounts, the whole days by the microseconds waited, and the days by them."""
+    pending = read_values(p2p.pending_requests(frame, AS_OF), "note", "amount", "age_days")
+    days = read_values(p2p.time_to_settle(frame, by="note"), "note", "days_p50")
+    amounts = sorted(amount for note, amount, _ in pending if note == "amount")
+    return (
+        amounts,
+        {int(note): age for note, _, age in pending if note != "amount"},
+        {int(note): of for note, of in days},
+    )
+
+
+EXPECTED = (
+    [float(Fraction(cents, 100)) for cents in CENTS],
+    {waited: waited // DAY for waited in WAITED},
+    {waited: float(Fraction(waited, DAY)) for waited in WAITED},
+)
+
+
+def test_quotients(payments):
+    """Each is the float next to the quotient; whole days are rounded down."""
+    assert read_quotients(payments(*list_rows())) == EXPECTED

@@ -1,12 +1,9 @@
 """`recurring` judged by the series that towns planted; a table of the seeds is printed at the end of a run."""
 
-import pandas as pd
 import pytest
 
-from p2p_analytics.analyses._series import chains
-from p2p_analytics.analyses.series import recurring
 from p2p_analytics.sandbox.town import build
-from support.analyses.towns import FEWEST, judge_town, view_payments
+from support.analyses.towns import judge_town
 
 SEEDS = range(1, 21)  # other seeds than those by which the detection was tuned
 
@@ -29,17 +26,6 @@ def test_planted_series(seeds, record_property):
 
 def test_a_plain_town():
     """In a town without more series, nearly all that is found is the rent and the internet of homes of three."""
-    scores = [judge_town(build.build(seed), place) for seed in SEEDS[:2] for place in range(3)]
+    scores = [judge_town(town, place) for town in map(build.build, SEEDS[:2]) for place in range(3)]
     assert sum(score.right for score in scores) == sum(score.planted for score in scores) > 12
     assert sum(score.true for score in scores) >= 0.9 * sum(score.found for score in scores)
-
-
-def test_threads_and_the_order_of_rows_change_nothing(monkeypatch):
-    """The series of a town, searched one cadence after another, in threads, and with the rows mixed."""
-    payments = view_payments(build.build(4, series=True))
-    one_by_one = recurring(payments, as_of="2026-01-01")
-    assert len(one_by_one) > FEWEST
-    mixed = payments.sample(frac=1, random_state=1)
-    pd.testing.assert_frame_equal(recurring(mixed, as_of="2026-01-01"), one_by_one)
-    monkeypatch.setattr(chains, "_FEWEST_IN_THREADS", 0)
-    pd.testing.assert_frame_equal(recurring(payments, as_of="2026-01-01"), one_by_one)

@@ -6,7 +6,6 @@ import pytest
 from analyses.conftest import read_rows
 
 from p2p_analytics.analyses.series import recurring
-from p2p_analytics.errors import ConfigurationError, SchemaError
 
 ANN = {"counterparty_id": "1", "counterparty_name": "Ann", "direction": "out", "note": "Rent"}
 DATES = ("first_date", "last_date", "next_expected")
@@ -25,19 +24,16 @@ def read(rows, *names):
 
 def test_one_series(payments):
     """Rent on the first of three months; rows that are pending, of another kind, or without amount do not count."""
-    found = read_rows(
-        recurring(
-            payments(
-                *pay(-90000, "2024-01-01", "2024-02-01", "2024-03-01"),
-                *pay(90000, "2024-04-01", status="pending"),
-                *pay(None, "2024-04-01"),
-                *pay(90000, "2024-04-01", direction=None),
-                *pay(90000, "2024-04-01", kind="transfer"),
-                *pay(90000, "1969-12-01"),
-            ),
-            as_of="2024-03-20",
-        )
+    frame = payments(
+        *pay(-90000, "2024-01-01", "2024-02-01", "2024-03-01"),
+        *pay(90000, "2024-04-01", status="pending"),
+        *pay(None, "2024-04-01"),
+        *pay(90000, "2024-04-01", direction=None),
+        *pay(90000, "2024-04-01", direction="IN"),
+        *pay(90000, "2024-04-01", kind="transfer"),
+        *pay(90000, "1969-12-01", "2200-01-01"),
     )
+    found = read_rows(recurring(frame, as_of="2024-03-20"))
     assert [row | dict(zip(DATES, read([row], *DATES)[0], strict=True)) for row in found] == [
         {
             "counterparty_id": "1", "counterparty_name": "Ann", "direction": "out", "cadence": "monthly",
@@ -96,12 +92,13 @@ def test_the_next_date(build, days, expected):
     ],
 )
 def test_states_change_on_the_day(build, cadence, late, ended):
-    """A series is late from 1.25 periods after its last date, and has ended from 2.5; the day is that of the zone."""
+    """A series is late from 1.25 periods after its last date, and has ended from 2.5; the day is a day of the zone."""
     days, _ = CADENCES[cadence]
     frame = build(pay(5, *days))
     last = date.fromisoformat(days[-1])
     ends = [last + timedelta(days=number) for number in (late - 1, late, ended - 1, ended)]
     assert [recurring(frame, as_of=day)["state"].item() for day in ends] == ["active", "late", "late", "ended"]
+    assert [recurring(frame, as_of=f"{year}-01-01")["state"].item() for year in ("0001", "9999")] == ["active", "ended"]
     evening = f"{last + timedelta(days=late - 1)}T23:30:00Z"
     assert recurring(frame, as_of=evening)["state"].item() == "active"
     assert recurring(frame, as_of=evening, tz="Asia/Kolkata")["state"].item() == "late"
@@ -147,14 +144,15 @@ def test_two_series_with_one_person(build):
     """Series differ by amount, by note, by date, or in nothing; each payment belongs to one."""
     half = [day[:8] + f"{int(day[8:]) + 14}" for day in MONTHS]
     for other in (pay(25000, *MONTHS), pay(90000, *MONTHS, note="Garage"), pay(90000, *half), pay(90000, *MONTHS)):
-        rows = recurring(build([*pay(90000, *MONTHS), *other]), as_of="2024-01-01").to_dict("records")
-        assert [(row["cadence"], row["payments"], row["state"]) for row in rows] == [("monthly", 12, "active")] * 2
+        of_one = [*pay(90000, *MONTHS), *other]
+        rows = [row | {"counterparty_id": person} for person in ("1", "2", "3") for row in of_one]
+        table = recurring(build(rows), as_of="2024-01-01")
+        assert read(table.to_dict("records"), "cadence", "payments", "state") == [("monthly", 12, "active")] * 6
 
 
 def test_rent_that_rises(build):
     """One series: a rise each year, late payments, a date missed, one paid twice on a day; the note changes."""
-    days = [f"{year}-{month:02}-{1 + (month % 3)}" for year in (2021, 2022, 2023) for month in range(1, 13)]
-    days = [day[:8] + f"{int(day[8:]):02}" for day in days]
+    days = [f"{year}-{month:02}-{1 + month % 3:02}" for year in (2021, 2022, 2023) for month in range(1, 13)]
     rows = [row for at, day in enumerate(days) for row in pay(90000 + 4000 * (at // 12), day, note=f"Rent {day[:7]}")]
     doubled = [*rows[:17], *rows[18:], rows[5]]
     table = recurring(build(doubled), as_of="2024-01-01")
@@ -193,6 +191,21 @@ def test_amounts_that_drift(build, cents):
         assert all(max(among[at : at + 6]) < 1.9 * min(among[at : at + 6]) for at in range(len(among)))
 
 
+def test_a_rise_among_other_payments(build):
+    """A fee that rises step by step is one series, though others, to this and another person, are of any amount."""
+    first, cents = date(2022, 1, 1), [1000, 1000, 1000, 1040, 1090, 1130, 1180, 1230, 1290]
+    fee = [row for amount, day in zip(cents, MONTHS, strict=False) for row in pay(amount, day, note=None)]
+    for at in range(56):
+        fee += pay(round(100 * 1.1**at), f"{first + timedelta(days=at * 259 % 1000)}", note=None)
+    for at in range(800):
+        day = first + timedelta(days=at * 17 % 1000)
+        fee += pay(50 + at * 7919 % 90000, f"{day}", note=None, counterparty_id="0")
+    table = recurring(build(fee), as_of="2023-12-31")
+    assert read(table.to_dict("records"), "counterparty_id", "cadence", "amount", "payments") == [
+        ("1", "monthly", 10.9, 9)
+    ]
+
+
 def test_breaks_of_a_series(build):
     """Lessons that pause for two months are one series."""
     first = date(2023, 1, 4)
@@ -214,6 +227,16 @@ def test_the_note(build):
     assert find_note(None, "", None, "") is None
 
 
+@pytest.mark.parametrize(("notes", "found"), [(["tea"] * 3, 1), ([None] * 3, 0), (["beer", "taxi", "film"], 0)])
+def test_notes_are_evidence(build, notes, found):
+    """Among others, three equal payments a few days off a month are a series if they have one note."""
+    days = ("2023-01-03", "2023-02-05", "2023-03-01")
+    rows = [row for day, note in zip(days, notes, strict=True) for row in pay(1000, day, note=note)]
+    for at in range(12):
+        rows += pay(300 + 777 * at, f"2023-{1 + at % 4:02}-{10 + at * 7 % 18}", note=f"z{chr(97 + at)}")
+    assert len(recurring(build(rows), as_of="2023-04-10")) == found
+
+
 def test_payments_that_are_no_series(build):
     """Workdays, dates that are too far apart, other amounts, and every second month are none of the cadences."""
     first = date(2023, 1, 2)
@@ -228,15 +251,3 @@ def test_payments_that_are_no_series(build):
         pay(450, *["2023-01-01"] * 5),
     ):
         assert recurring(build(rows), as_of="2024-01-01").empty
-
-
-def test_other_currencies_and_arguments(build):
-    """Amounts that are not dollars have their currency beside them; wrong arguments are refused."""
-    rows = pay(5, "2024-01-01", "2024-02-01", "2024-03-01", currency="EUR")
-    assert recurring(build(rows), as_of="9999-12-31")["currency"].item() == "EUR"
-    with pytest.raises(ConfigurationError, match="as_of"):
-        recurring(build(rows), as_of="soon")
-    with pytest.raises(ConfigurationError, match="tz must be"):
-        recurring(build(rows), as_of="2024-01-01", tz="Mars")
-    with pytest.raises(SchemaError, match="note"):
-        recurring(build(rows).drop(columns="note"), as_of="2024-01-01")
