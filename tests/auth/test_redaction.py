@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -12,48 +12,43 @@ from hypothesis import strategies as st
 
 from p2p_analytics.auth import Secret, redact, redact_exception
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 TOKEN = "Zk3vQ0x-W7pLr_T9sYb2NcJ5"
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+
+def escape(form: str, every: int = 1) -> Callable[[str], str]:
+    """Return a function that writes the code of each character, or of every second one, in a form."""
+    return lambda text: "".join(char if at % every else form.format(ord(char)) for at, char in enumerate(text))
+
+
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "plain": str,
     "backwards": lambda text: text[::-1],
     "upper case": str.upper,
     "lower case": str.lower,
     "other case": str.swapcase,
-    "percent": lambda text: "".join(f"%{ord(char):02X}" for char in text),
-    "percent in lower case": lambda text: "".join(f"%{ord(char):02x}" for char in text),
-    "percent twice": lambda text: "".join(f"%25{ord(char):02X}" for char in text),
-    "percent for every second": lambda text: "".join(
-        f"%{ord(char):02X}" if at % 2 else char for at, char in enumerate(text)
-    ),
-    "JSON": lambda text: "".join(f"\\u{ord(char):04x}" for char in text),
-    "JSON in JSON": lambda text: json.dumps("".join(f"\\u{ord(char):04x}" for char in text))[1:-1],
-    "Python": lambda text: "".join(f"\\x{ord(char):02x}" for char in text),
-    "HTML": lambda text: "".join(f"&#{ord(char)};" for char in text),
-    "HTML without semicolons": lambda text: "".join(f"&#{ord(char)}" for char in text),
-    "HTML in hexadecimal without semicolons": lambda text: "".join(f"&#x{ord(char):X}" for char in text),
-    "JavaScript": lambda text: "".join(f"\\u{{{ord(char):x}}}" for char in text),
-    "hexadecimal of the reverse": lambda text: text[::-1].encode().hex(),
-    "HTML in hexadecimal": lambda text: "".join(f"&#x{ord(char):X};" for char in text),
+    "percent": escape("%{:02X}"),
+    "percent in lower case": escape("%{:02x}"),
+    "percent twice": escape("%25{:02X}"),
+    "percent for every second": escape("%{:02X}", every=2),
+    "JSON": escape("\\u{:04x}"),
+    "JSON in JSON": lambda text: json.dumps(escape("\\u{:04x}")(text))[1:-1],
+    "Python": escape("\\x{:02x}"),
+    "JavaScript": escape("\\u{{{:x}}}"),
+    "HTML": escape("&#{};"),
+    "HTML without semicolons": escape("&#{}"),
+    "HTML in hexadecimal": escape("&#x{:X};"),
+    "HTML in hexadecimal without semicolons": escape("&#x{:X}"),
     "blanks": " ".join,
-    "lines": lambda text: "\r\n".join(split_text(text, 5)),
+    "lines": lambda text: "\r\n".join(text[start : start + 5] for start in range(0, len(text), 5)),
     "dashes": "-".join,
     "hexadecimal": lambda text: text.encode().hex(),
+    "hexadecimal of the reverse": lambda text: text[::-1].encode().hex(),
     "hexadecimal with colons": lambda text: text.encode().hex(":"),
     "base64": lambda text: base64.b64encode(text.encode()).decode(),
     "base64 of an address": lambda text: base64.b64encode(f"access_token={text}".encode()).decode(),
     "base64 for addresses": lambda text: base64.urlsafe_b64encode(f"?{text}&".encode()).decode(),
 }
-
-
-def split_text(text: str, size: int) -> list[str]:
-    """Return a text in pieces."""
-    return [text[start : start + size] for start in range(0, len(text), size)]
-
-
 tokens = st.tuples(
     st.text(LETTERS, min_size=8, max_size=8), st.text(LETTERS + "-_.~", max_size=48), st.sampled_from(LETTERS)
 ).map("".join)
@@ -84,21 +79,16 @@ def test_a_fragment_of_eight_characters_is_redacted(token: str, data: st.DataObj
     assert redact(f"«{piece}» ?", [Secret(token)]) == "«***» ?"
 
 
-@settings(max_examples=20)
-@given(st.text(max_size=200), tokens)
-def test_text_without_the_token_is_unchanged(text: str, token: str) -> None:
-    """A text without characters of a token is unchanged."""
-    kept = "".join(char for char in text if not (char.isascii() and char.isalnum()))
-    assert redact(kept, [Secret(token)]) == kept
-
-
 @pytest.mark.parametrize(
-    "text",
-    ["The access token is invalid.", "limit=50&before=2024-05-01T12:00:00", "", "***", "Zk3vQ0x W7", "%zz \\u12"],
-)
-def test_sentences_are_unchanged(text: str) -> None:
+    ("text", "secret"),
+    [
+        ("The access token is invalid.", TOKEN), ("limit=50&before=2024-05-01T12:00:00", TOKEN), ("", TOKEN),
+        ("***", TOKEN), ("%zz \\u12", TOKEN), ("Zk3vQ0x W7", "Zk3vQ0x_Y"),
+    ],
+)  # fmt: skip
+def test_sentences_are_unchanged(text: str, secret: str) -> None:
     """A service's sentences, and fewer than eight characters of a token, are unchanged."""
-    assert redact(text, [Secret(TOKEN[:7]), Secret("x" * 40)] if "Zk" not in text else [Secret("Zk3vQ0x_Y")]) == text
+    assert redact(text, [Secret(secret), Secret("x" * 40)]) == text
 
 
 def test_unusual_secrets_and_texts() -> None:
@@ -115,15 +105,12 @@ def test_unusual_secrets_and_texts() -> None:
 
 
 @pytest.mark.parametrize("depth", [0, 1, 3, 4, 7])
-@pytest.mark.parametrize(
-    "inner", [TOKEN, TOKEN.encode(), {"a": TOKEN}, ValueError(TOKEN)], ids=lambda one: type(one).__name__
-)
-def test_nested_arguments_are_redacted(depth: int, inner: object) -> None:
+@pytest.mark.parametrize("kind", [str, str.encode, lambda text: {"a": text}, ValueError])
+def test_nested_arguments_are_redacted(depth: int, kind: Callable[[str], object]) -> None:
     """A secret at any depth in an exception's arguments is redacted."""
-    held: object = inner if not isinstance(inner, ValueError) else ValueError(TOKEN)
+    held = kind(TOKEN)
     for _ in range(depth):
         held = [held, "kept"]
     error = RuntimeError(held)
     redact_exception(error, [Secret(TOKEN)])
-    assert TOKEN not in repr(error)
-    assert "***" in repr(error)
+    assert (TOKEN in repr(error), "***" in repr(error)) == (False, True)

@@ -27,14 +27,10 @@ def save_sign_in(
     return sign_in
 
 
-@pytest.fixture
-def keyring_sign_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Store a sign-in in the keyring."""
-    monkeypatch.setattr(KeyringStore, "load", lambda _self: SignIn(HERE, AccessToken("from-the-keyring")))
-
-
-def test_precedence_of_sources(monkeypatch: pytest.MonkeyPatch, keyring_sign_in: None) -> None:
+@pytest.mark.usefixtures("memory_keyring")
+def test_precedence_of_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     """Argument, environment, state file and keyring, in this order; an empty variable counts as unset."""
+    KeyringStore().save(SignIn(HERE, AccessToken("from-the-keyring")))
     found = find_token(base_url=HERE)
     assert (found.token.reveal(), found.source) == ("from-the-keyring", "the keyring")
     save_sign_in("from-the-file")
@@ -81,20 +77,18 @@ def test_a_client_uses_a_stored_token_for_its_service(start_service) -> None:
     assert service.asked == [("/v1/me", {"access_token": "kept"})]
 
 
-def test_an_expired_sign_in_is_deleted(keyring_sign_in: None) -> None:
-    """It is not sent; the next source is used, and without one the error has the time of expiry."""
-    save_sign_in("CANARY", expires_at=PAST)
-    assert find_token(base_url=HERE).token.reveal() == "from-the-keyring"
-    assert FileStore().load() is None
-
-
-def test_the_error_says_what_to_do() -> None:
-    """In a notebook, in a terminal and elsewhere; a sign-in that has expired is named with its time, and deleted."""
+@pytest.mark.usefixtures("memory_keyring")
+def test_an_expired_sign_in_is_deleted() -> None:
+    """It is not sent; the next source is used, and without one the error says what to do and why."""
     save_sign_in("CANARY", expires_at=PAST)
     sentence = r"TokenForm.*p2p-analytics login.*P2P_ACCESS_TOKEN.*expired at 2025-05-01 12:30 UTC and was deleted"
     with pytest.raises(NotSignedIn, match=sentence):
         find_token(base_url=HERE)
     assert not (Path(os.environ["P2P_STATE_DIR"]) / "sign-in.json").exists()
+    save_sign_in("CANARY", expires_at=PAST)
+    KeyringStore().save(SignIn(HERE, AccessToken("from-the-keyring")))
+    assert find_token(base_url=HERE).token.reveal() == "from-the-keyring"
+    assert FileStore().load() is None
 
 
 def test_an_expired_sign_in_with_a_refresh_token_is_kept() -> None:

@@ -10,27 +10,24 @@ import pytest
 
 from p2p_analytics.client import Client
 from p2p_analytics.errors import ConfigurationError, PaginationError, RecordError, ScopeError, TokenError
+from support.canary import CANARY
+from support.connections import client_to
 
 EMPTY = {"data": [], "pagination": {"next": None}}
 ME = {"data": {"balance": 9.9, "user": {"id": "7", "display_name": "Me"}}}
 
 
-def client_of(service) -> Client:
-    """Return a client without a cache."""
-    return Client("token", base_url=service.base_url, cache_dir=False)
-
-
 def test_filters_are_sent_in_the_documented_form(start_service) -> None:
     """Values separated by commas, instants in UTC, and the largest page; an empty page is confirmed."""
-    service = start_service(lambda _path, _parameters: EMPTY)
-    client_of(service).payments(
+    service = start_service(lambda *_: EMPTY)
+    client_to(service.base_url).payments(
         action="charge", actor=["8", "9"], status=["pending", "failed"],
         after=date(2024, 5, 1), before=datetime(2024, 6, 1, 2, tzinfo=timezone(timedelta(hours=2))),
     )  # fmt: skip
     assert service.asked == [
         ("/v1/payments", {
             "action": "charge", "actor": "8,9", "status": "pending,failed", "after": "2024-05-01T00:00:00",
-            "before": "2024-06-01T00:00:00", "limit": "50", "access_token": "token",
+            "before": "2024-06-01T00:00:00", "limit": "50", "access_token": CANARY,
         }),
     ] * 2  # fmt: skip
 
@@ -53,9 +50,9 @@ def test_filters_are_sent_in_the_documented_form(start_service) -> None:
 )
 def test_an_undocumented_filter_is_refused_before_sending(start_service, arguments: dict, sentence: str) -> None:
     """The service would ignore or refuse the value; the message says which values are allowed."""
-    service = start_service(lambda _path, _parameters: EMPTY)
+    service = start_service(lambda *_: EMPTY)
     with pytest.raises(ConfigurationError, match=sentence):
-        client_of(service).payments(**arguments)
+        client_to(service.base_url).payments(**arguments)
     assert service.asked == []
 
 
@@ -80,12 +77,12 @@ def test_bad_settings_are_refused_by_the_constructor() -> None:
 
 def test_ids_are_quoted_in_the_path(start_service) -> None:
     """An id is never converted to a number, and adds no segment to the path."""
-    service = start_service(lambda _path, _parameters: {"data": {"id": "x"}})
-    client_of(service).payment("../me?x=1")
+    service = start_service(lambda *_: {"data": {"id": "x"}})
+    client_to(service.base_url).payment("../me?x=1")
     assert service.asked[0][0] == "/v1/payments/..%2Fme%3Fx%3D1"
     for wrong in (1322585332520059420, "", ".", ".."):
         with pytest.raises(ConfigurationError, match="id is text"):
-            client_of(service).user(wrong)  # type: ignore[arg-type]
+            client_to(service.base_url).user(wrong)  # type: ignore[arg-type]
 
 
 def test_friends_follow_the_next_links(start_service) -> None:
@@ -96,11 +93,11 @@ def test_friends_follow_the_next_links(start_service) -> None:
         "3": {"data": [], "pagination": {"next": None}},
     }
     service = start_service(lambda path, sent: ME if path == "/v1/me" else pages[sent.get("after")])
-    assert [friend.id for friend in client_of(service).friends()] == ["1", "2", "3"]
+    assert [friend.id for friend in client_to(service.base_url).friends()] == ["1", "2", "3"]
     assert service.asked[1:] == [
-        ("/v1/users/7/friends", {"limit": "50", "access_token": "token"}),
-        ("/v1/users/7/friends", {"after": "2", "limit": "2", "access_token": "token"}),
-        ("/v1/users/7/friends", {"after": "3", "limit": "50", "access_token": "token"}),
+        ("/v1/users/7/friends", {"limit": "50", "access_token": CANARY}),
+        ("/v1/users/7/friends", {"after": "2", "limit": "2", "access_token": CANARY}),
+        ("/v1/users/7/friends", {"after": "3", "limit": "50", "access_token": CANARY}),
     ]
 
 
@@ -112,7 +109,7 @@ def test_a_list_of_friends_that_ends_early_is_asked_for_again(start_service, res
     service = start_service(
         lambda path, sent: me if path == "/v1/me" else {"data": [{"id": n} for n in lists.get(sent.get("after"), [])]}
     )
-    client = client_of(service)
+    client = client_to(service.base_url)
     pages = list(client.friend_pages())
     assert [friend.id for page in pages for friend in page.items] == ["1", "2", *rest]
     assert [problem.value for page in pages for problem in page.problems] == ([] if rest else ["3 and 2"])
@@ -121,32 +118,22 @@ def test_a_list_of_friends_that_ends_early_is_asked_for_again(start_service, res
             client.friends()
 
 
-@pytest.mark.parametrize("link", [lambda n: "?after=1", lambda n: f"?after={n}"])
-def test_an_endless_list_of_friends_raises(start_service, link) -> None:
+@pytest.mark.parametrize("link", ["?after=1", "?after={}"])
+def test_an_endless_list_of_friends_raises(start_service, link: str) -> None:
     """A cycle of links, and links without new friends, raise after a few requests."""
-    service = start_service(
-        lambda _path, _sent: {"data": [{"id": "1"}], "pagination": {"next": link(len(service.asked))}}
-    )
+    service = start_service(lambda *_: {"data": [{"id": "1"}], "pagination": {"next": link.format(len(service.asked))}})
     with pytest.raises(PaginationError):
-        client_of(service).friends("7")
+        client_to(service.base_url).friends("7")
     assert len(service.asked) <= 4
-
-
-def test_a_foreign_next_link_of_the_payments_raises(start_service) -> None:
-    """The link is not followed, but a service that points elsewhere is not trusted."""
-    item = {"id": "1", "date_created": "2024-05-01T12:00:00"}
-    foreign = {"data": [item], "pagination": {"next": "https://evil.example/v1/payments?before=x"}}
-    with pytest.raises(PaginationError, match="another host"):
-        client_of(start_service(lambda _path, _parameters: foreign)).payments()
 
 
 def test_an_unreadable_record_fails_the_list_but_not_the_pages(start_service) -> None:
     """payments() raises; payment_pages() lists a problem of the page, which has the time of its response."""
     before = datetime.now(UTC)
-    service = start_service(lambda _path, _parameters: {"data": [{"id": "1", "amount": 0.123}], "pagination": None})
+    service = start_service(lambda *_: {"data": [{"id": "1", "amount": 0.123}], "pagination": None})
     with pytest.raises(RecordError, match="'amount' of payment 1"):
-        client_of(service).payments()
-    (page,) = client_of(service).payment_pages()
+        client_to(service.base_url).payments()
+    (page,) = client_to(service.base_url).payment_pages()
     assert [problem.field for problem in page.problems if problem.unreadable] == ["amount"]
     assert before <= page.fetched_at <= datetime.now(UTC)
 
@@ -170,10 +157,3 @@ def test_threads_share_one_request_to_me(start_service, tmp_path) -> None:
         found = list(threads.map(lambda day: client.payments(before=f"2025-01-{day:02}"), range(1, 17)))
     assert found == [[]] * 16
     assert sum(path == "/v1/me" for path, _ in service.asked) == 1
-
-
-def test_the_repr_of_a_client_holds_no_token() -> None:
-    """It only names the service."""
-    client = Client("CANARY", base_url="https://pay.example", cache_dir=False)
-    assert repr(client) == "<Client of https://pay.example/v1>"
-    assert "CANARY" not in repr(vars(client))

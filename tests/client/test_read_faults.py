@@ -1,30 +1,28 @@
 """Read faults of the fault matrix: a load returns the exact payments or raises one typed error.
 
-No text holds the token, and nothing is sent to a foreign host.
+No text holds the token, and nothing is sent to a foreign host. `paging/test_page_forms.py` has the ends of lists.
 """
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import logging
+import socket
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from p2p_analytics import errors
-from p2p_analytics.client import Client
 from p2p_analytics.history import load_history
 from support.canary import CANARY
-from support.connections import stay_silent
+from support.connections import client_to, stay_silent
 from support.exceptions import format_everything
 from support.scripted import reset
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
 
 FOREIGN = "http://foreign.invalid:9/v1"  # each test replaces it by its own listener
 START = datetime(2019, 5, 1, tzinfo=UTC)
@@ -38,16 +36,6 @@ ROWS = [
 FIRST, LATER = 1, 5  # number of the request that gets the fault
 
 
-class Cell(NamedTuple):
-    """One fault: the answer, the request that gets it, how often, and the outcome."""
-
-    name: str
-    answer: object  # or a function of the good page
-    at: int
-    always: bool
-    outcome: type[Exception] | None  # None: the exact payments
-
-
 def with_link(link: object) -> Callable[[dict], object]:
     """Return a function that changes the next link of a page."""
     return lambda page: page | {"pagination": {"next": link}}
@@ -58,49 +46,39 @@ def with_item(**fields: object) -> Callable[[dict], object]:
     return lambda page: page | {"data": [page["data"][0] | fields, *page["data"][1:]]}
 
 
-def cut_in_the_body(connection: socket.socket) -> None:
-    """End the connection in the middle of the body."""
-    connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n{"data": [')
+def cut_after(head: bytes) -> Callable[[object], object]:
+    """Return a function that returns an answer which breaks off after these bytes."""
 
+    def cut(connection: socket.socket) -> None:
+        with contextlib.suppress(OSError):  # the client need not read it all
+            connection.sendall(b"HTTP/1.1 200 OK\r\n" + head)
 
-def cut_in_a_chunk(connection: socket.socket) -> None:
-    """End the connection in the middle of a chunk."""
-    connection.sendall(b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{"data": [')
-
-
-def refuse_until_a_date(_page: object) -> object:
-    """Return an answer that names the instant in 20 seconds."""
-    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
-    return 429, {"Retry-After": soon}, b""
+    return lambda _page: cut
 
 
 PASSING = {
     "429": ((429, {}, b""), errors.RateLimitedError),
     "429, in 7 seconds": ((429, {"Retry-After": "7"}, b""), errors.RateLimitedError),
-    "429, at a date": (refuse_until_a_date, errors.RateLimitedError),
-    "500": ((500, {}, b""), errors.ServerError),
-    "503": ((503, {}, b""), errors.ServerError),
+    "503": ((503, {}, {"error": {"message": f"failed for {CANARY}", "code": "1"}}), errors.ServerError),
     "503, in 7 seconds": ((503, {"Retry-After": "7"}, b""), errors.ServerError),
-    "a page of a proxy": ((200, {}, b"<html>please log in</html>"), errors.ProtocolError),
+    "a page of a proxy": ((200, {}, f"<html>?access_token={CANARY}".encode()), errors.ProtocolError),
     "nothing": ((200, {}, b""), errors.ProtocolError),
     "half a body": ((200, {}, b'{"data": [{"id": "1"'), errors.ProtocolError),
     "bad gzip": ((200, {"Content-Encoding": "gzip"}, b"not gzip"), errors.TransportError),
     "RST": (lambda _page: reset, errors.TransportError),
     "FIN": (lambda _page: lambda _connection: None, errors.TransportError),
-    "cut in the body": (lambda _page: cut_in_the_body, errors.TransportError),
-    "cut in a chunk": (lambda _page: cut_in_a_chunk, errors.TransportError),
+    "cut in the body": (cut_after(b'Content-Length: 999\r\n\r\n{"data": ['), errors.TransportError),
+    "cut in a chunk": (cut_after(b'Transfer-Encoding: chunked\r\n\r\nff\r\n{"data": ['), errors.TransportError),
     "silence": (lambda _page: stay_silent, errors.TransportError),
     "NaN": (b'{"data": [NaN]}', errors.ProtocolError),
 }
 FINAL = {
-    "400": ((400, {}, {"error": {"message": "no", "code": "1"}}), errors.InvalidRequestError),
     "401": ((401, {}, {"error": {"message": f"bad {CANARY}", "code": "261"}}), errors.AuthenticationError),
     "403": ((403, {}, {"error": {"message": "", "code": "260"}}), errors.ScopeError),
     "302 elsewhere": ((302, {"Location": f"{FOREIGN}/payments?access_token={CANARY}"}, b""), errors.ProtocolError),
-    "307 elsewhere": ((307, {"Location": f"{FOREIGN}/payments"}, b""), errors.ProtocolError),
     "429, tomorrow": ((429, {"Retry-After": "86400"}, b""), errors.RateLimitedError),
-    "too large": ((200, {}, b" " * (8 * 2**20 + 1)), errors.ProtocolError),
-    "no list": ({"data": {}}, errors.ProtocolError),
+    "too large": (cut_after(b"Content-Length: 99999999\r\n\r\n" + b" " * 9 * 2**20), errors.ProtocolError),
+    "no list": ({"data": {"at": f"?access_token={CANARY}"}}, errors.ProtocolError),
     "a next link elsewhere": (with_link(f"{FOREIGN}/payments?before=x"), errors.PaginationError),
     "a next link with a user": (with_link("http://127.0.0.1@foreign.invalid:9/v1/payments"), errors.PaginationError),
     "a next link that is a number": (with_link(5), errors.PaginationError),
@@ -109,6 +87,7 @@ FINAL = {
     "an infinite amount": (with_item(amount="1e400"), errors.RecordError),
     "an impossible date": (with_item(date_completed="2024-02-30T00:00:00"), errors.RecordError),
 }
+BAD_UTF8 = b'{"data": [{"id": "\xff"}]}'
 HARMLESS = {
     "an unknown status": with_item(status="escrowed"),
     "an unknown action": with_item(action="gift"),
@@ -120,93 +99,81 @@ HARMLESS = {
     "a null amount": with_item(amount=None),
     "a token in the next link": with_link(f"/v1/payments?before=2020-01-01T00:00:00&access_token={CANARY}"),
     "an item twice": lambda page: page | {"data": [page["data"][0], *page["data"]]},
-    # Once, these are asked for again; for ever, they stop a load.
-    "bad UTF-8, once": lambda _page: b'{"data": [{"id": "\xff"}]}',
+    "bad UTF-8, once": BAD_UTF8,
     "a byte order mark": lambda page: b"\xef\xbb\xbf" + json.dumps(page).encode(),
     "half an emoji": lambda page: json.dumps(page).encode().replace(b'"n"', rb'"\ud83c"', 1),
 }  # fmt: skip
-BROKEN = {
-    "bad UTF-8, for ever": (b'{"data": [{"id": "\xff"}]}', errors.RecordError, errors.PaginationError),
-    "an item without an id": (with_item(id=None), errors.RecordError, errors.PaginationError),
+
+
+class Cell(NamedTuple):
+    """One fault: the answer, the request that gets it, whether all later ones get it, and the outcome."""
+
+    answer: object  # or a function of the good page
+    at: int
+    outcome: type[Exception] | None = None  # None: the exact payments
+    always: bool = False
+
+
+PLACES = itertools.cycle((FIRST, LATER))
+CELLS = {
+    **{f"{name}, once": Cell(answer, next(PLACES)) for name, (answer, _) in PASSING.items()},
+    **{
+        f"{name}, for ever": Cell(PASSING[name][0], LATER, PASSING[name][1], always=True)
+        for name in ("429, in 7 seconds", "503", "a page of a proxy", "half a body", "RST", "silence")
+    },
+    **{name: Cell(answer, next(PLACES), error) for name, (answer, error) in FINAL.items()},
+    **{name: Cell(answer, LATER) for name, answer in HARMLESS.items()},
+    "bad UTF-8 in the first page": Cell(BAD_UTF8, FIRST, errors.RecordError, always=True),
+    "bad UTF-8 in later pages": Cell(BAD_UTF8, LATER, errors.PaginationError, always=True),
+    "an item without an id in the first page": Cell(with_item(id=None), FIRST, errors.RecordError, always=True),
+    "an item without an id in later pages": Cell(with_item(id=None), LATER, errors.PaginationError, always=True),
 }
-LAST = {
-    "next null": {"pagination": {"next": None}},
-    "next empty": {"pagination": {"next": ""}},
-    "next missing": {"pagination": {}},
-    "pagination null": {"pagination": None},
-}
-CELLS = [
-    *(Cell(f"{name}, once", answer, (FIRST, LATER)[place % 2], False, None)  # noqa: FBT003 - a table
-      for place, (name, (answer, _)) in enumerate(PASSING.items())),
-    *(Cell(f"{name}, for ever", *PASSING[name][:1], LATER, True, PASSING[name][1])  # noqa: FBT003
-      for name in ("429, in 7 seconds", "503", "a page of a proxy", "half a body", "RST", "silence")),
-    *(Cell(name, answer, (FIRST, LATER)[place % 2], False, error)  # noqa: FBT003
-      for place, (name, (answer, error)) in enumerate(FINAL.items())),
-    *(Cell(name, answer, LATER, False, None) for name, answer in HARMLESS.items()),  # noqa: FBT003
-    *(Cell(name, answer, at, True, error) for name, (answer, *both) in BROKEN.items()  # noqa: FBT003
-      for at, error in zip((FIRST, LATER), both, strict=True)),
-    *(Cell(name, lambda page, end=end: page if page["pagination"]["next"] else page | end, FIRST, True, None)  # noqa: FBT003
-      for name, end in LAST.items()),
-]  # fmt: skip
 
 
-def good_page(parameters: dict[str, str]) -> dict:
-    """Return the page of ROWS by the documented rules."""
-    rows = [row for row in ROWS if row["date_created"] < parameters.get("before", "9")]
-    limit = int(parameters["limit"])
-    link = f"/v1/payments?limit={limit}&before={rows[limit - 1]['date_created']}" if len(rows) > limit else None
-    return {"data": rows[:limit], "pagination": {"next": link}}
+def serve(cell: Cell, foreign: str) -> Callable[[str, dict[str, str]], object]:
+    """Return the answers of a service by the documented rules, with the fault of a cell."""
+    numbers = itertools.count(1)  # of requests for pages; taking the next one is atomic
 
-
-class Service:
-    """Service with the fault of one cell."""
-
-    def __init__(self, cell: Cell, foreign: str) -> None:
-        self.cell, self.foreign = cell, foreign
-        self.pages = 0
-        self._lock = threading.Lock()
-
-    def __call__(self, path: str, parameters: dict[str, str]) -> object:
-        """Answer one request."""
+    def answer(path: str, parameters: dict[str, str]) -> object:
         if path != "/v1/payments":
             return ME if path == "/v1/me" else {"data": [{"id": "8"}], "pagination": None}
-        with self._lock:
-            self.pages += 1
-            at = self.pages
-        page = good_page(parameters)
-        if at < self.cell.at or (at > self.cell.at and not self.cell.always):
+        limit = int(parameters["limit"])
+        rows = [row for row in ROWS if row["date_created"] < parameters.get("before", "9")]
+        link = f"/v1/payments?limit={limit}&before={rows[limit - 1]['date_created']}" if len(rows) > limit else None
+        page, at = {"data": rows[:limit], "pagination": {"next": link}}, next(numbers)
+        if at < cell.at or (at > cell.at and not cell.always):
             return page
-        answer = self.cell.answer(page) if callable(self.cell.answer) else self.cell.answer
-        if callable(answer):
-            return answer
-        status, headers, body = answer if isinstance(answer, tuple) else (200, {}, answer)
-        headers = {name: value.replace(FOREIGN, self.foreign) for name, value in headers.items()}
+        found = cell.answer(page) if callable(cell.answer) else cell.answer
+        if callable(found):
+            return found
+        status, headers, body = found if isinstance(found, tuple) else (200, {}, found)
+        headers = {name: value.replace(FOREIGN, foreign) for name, value in headers.items()}
         payload = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return status, headers, payload.replace(FOREIGN.encode(), self.foreign.encode())
+        return status, headers, payload.replace(FOREIGN.encode(), foreign.encode())
+
+    return answer
 
 
 @pytest.mark.fault("read")
-@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: f"{cell.name} ({'first' if cell.at == FIRST else 'later'})")
-def test_a_load_is_exact_or_one_typed_error(start_service, tmp_path, caplog, cell: Cell) -> None:
+@pytest.mark.parametrize("name", CELLS)
+def test_a_load_is_exact_or_one_typed_error(start_service, tmp_path, caplog, capfd, name: str) -> None:
     """Through the cache, on three connections, with recorded waits."""
     caplog.set_level(logging.DEBUG)
-    foreign = start_service(lambda _path, _parameters: {"data": []})
-    service = start_service(Service(cell, foreign.base_url))
-    timeout = (0.5, 0.3) if cell.name.startswith("silence") else (20.0, 20.0)
-    client = Client(CANARY, base_url=service.base_url, cache_dir=tmp_path, timeout=timeout, concurrency=3)
-    waits: list[float] = []
-    client._transport._sleep = waits.append
-    if cell.outcome is None:
-        history = load_history(client)
-        assert list(history.payments["payment_id"]) == [row["id"] for row in ROWS]
-    else:
-        with pytest.raises(cell.outcome) as caught:
-            load_history(client)
-        assert type(caught.value) is cell.outcome
-        assert CANARY not in format_everything(caught.value)
-        assert caught.value.__cause__ is None
-    client.close()
+    cell, waits = CELLS[name], []
+    foreign = start_service(lambda *_: {"data": []})
+    base_url = start_service(serve(cell, foreign.base_url)).base_url
+    timeout = (0.5, 0.3) if name.startswith("silence") else (20.0, 20.0)
+    with client_to(base_url, waits.append, cache_dir=tmp_path, timeout=timeout, concurrency=3) as client:
+        if cell.outcome is None:
+            assert list(load_history(client).payments["payment_id"]) == [row["id"] for row in ROWS]
+        else:
+            with pytest.raises(cell.outcome) as caught:
+                load_history(client)
+            assert type(caught.value) is cell.outcome
+            assert CANARY not in format_everything(caught.value)
+            assert caught.value.__cause__ is None
     assert all(0 <= wait <= 61 for wait in waits)
     assert foreign.asked == []
-    assert CANARY not in caplog.text
+    output = "".join([caplog.text, *capfd.readouterr()])
+    assert ("urllib3" in output, CANARY in output) == (True, False)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("p2p-load")]

@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from unittest.mock import Mock
 
 import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics import errors
-from p2p_analytics.auth import AccessToken, FileStore, Secret, SignIn, authorize_url, code_from_redirect
-from p2p_analytics.client import oauth
+from p2p_analytics.auth import AccessToken, FileStore, Secret, SignIn
 
 ME = {"data": {"balance": None, "user": {"id": "7"}}}
 NEW = {"access_token": "new", "expires_in": 5184000, "refresh_token": "r2"}
@@ -29,16 +29,10 @@ def store_sign_in(sign_in: SignIn, left: timedelta) -> SignIn:
     return sign_in
 
 
-def load_sign_in() -> SignIn:
-    """Return the stored sign-in."""
-    sign_in = FileStore().load()
-    assert sign_in is not None
-    return sign_in
-
-
-def get_text(sign_in: SignIn) -> str:
-    """Return the text of the token."""
-    return sign_in.token.reveal()
+def list_tokens(sign_in: SignIn | None = None) -> tuple[str, str]:
+    """Return the access and the refresh token of a sign-in, by default of the stored one."""
+    sign_in = sign_in or FileStore().load()
+    return sign_in.token.reveal(), sign_in.refresh_token.reveal()
 
 
 def request_me(base_url: str, times: int = 1) -> None:
@@ -62,54 +56,46 @@ def count_refreshes(service) -> int:
 
 
 @pytest.mark.parametrize("left", [timedelta(hours=1), timedelta(days=-1)])
-def test_a_sign_in_is_renewed(server, monkeypatch: pytest.MonkeyPatch, left: timedelta) -> None:
-    """Before and after it expires, both tokens are replaced for 60 days, and the client uses the new ones."""
-    application = server.register_application(server.viewer, name="Ledger", redirect_url="http://127.0.0.1/callback")
-    monkeypatch.setenv("P2P_CLIENT_SECRET", application.client_secret)
-    address = authorize_url(server.base_url, application.client_id, response_type="code")
-    code = code_from_redirect(server.sign_in(address, server.viewer))
-    sign_in = store_sign_in(oauth.exchange(code, base_url=server.base_url, client_id=application.client_id), left)
-    request_me(sign_in.base_url, times=3)
-    renewed = load_sign_in()
-    assert get_text(renewed) != get_text(sign_in)
-    assert renewed.refresh_token.reveal() != sign_in.refresh_token.reveal()  # type: ignore[union-attr]
-    assert renewed.token.expires_at - datetime.now(UTC) > timedelta(days=59)  # type: ignore[operator]
-    assert renewed.ident == sign_in.ident
-    request_me(sign_in.base_url)
-    assert get_text(load_sign_in()) == get_text(renewed)
+def test_new_tokens_are_stored_before_they_are_used(start_service, monkeypatch, left: timedelta) -> None:
+    """Before and after it expires, a sign-in is renewed for 60 days; with two days left, nothing is refreshed.
 
-
-def test_new_tokens_are_stored_before_they_are_used(start_service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file holds the new pair before the first request with it; with two days left, nothing is refreshed."""
+    The file holds the new pair before the first request with it.
+    """
     seen = []
     service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(days=2))
     answer = service.answer
 
     def answer_and_note(path: str, parameters: dict[str, str]) -> object:
-        seen.append((path, get_text(load_sign_in()), load_sign_in().refresh_token.reveal()))  # type: ignore[union-attr]
+        seen.append((path, parameters.get("access_token"), *list_tokens()))
         return answer(path, parameters)
 
     service.answer = answer_and_note
     request_me(service.base_url)
-    store_sign_in(load_sign_in(), timedelta(hours=1))
-    request_me(service.base_url)
+    old = store_sign_in(FileStore().load(), left)
+    request_me(service.base_url, times=2)
     assert seen == [
-        ("/v1/me", "old", "r1"), ("POST /v1/oauth/access_token", "old", "r1"), ("/v1/me", "new", "r2"),
+        ("/v1/me", "old", "old", "r1"), ("POST /v1/oauth/access_token", None, "old", "r1"),
+        *[("/v1/me", "new", "new", "r2")] * 2,
     ]  # fmt: skip
+    renewed = FileStore().load()
+    assert timedelta(days=59) < renewed.token.expires_at - datetime.now(UTC) < timedelta(days=60)
+    assert renewed.ident == old.ident
 
 
 def test_threads_and_clients_renew_once(start_service, monkeypatch: pytest.MonkeyPatch) -> None:
     """While one of them refreshes, under a lock of the machine, the others wait for the result."""
     second = threading.Event()
 
-    def answer() -> object:
+    def answer(path: str, _parameters: dict[str, str]) -> object:
+        if not path.startswith("POST"):
+            return ME
         if count_refreshes(service) > 1:
             second.set()
         second.wait(0.5)
         return NEW
 
     service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(hours=1))
-    service.answer = lambda path, _parameters: answer() if path.startswith("POST") else ME
+    service.answer = answer
     clients = [p2p.Client(base_url=service.base_url, cache_dir=False) for _ in range(2)]
     with ThreadPoolExecutor(6) as threads:
         list(threads.map(lambda client: client.me(lenient=True), clients * 3))
@@ -153,46 +139,33 @@ def test_a_failed_renewal_is_logged_before_expiry(start_service, monkeypatch, ca
     request_me(service.base_url, times=3)
     assert count_refreshes(service) == 1
     assert caplog.text.count("could not be renewed") == 1
-    store_sign_in(load_sign_in(), timedelta(seconds=-1))
+    store_sign_in(FileStore().load(), timedelta(seconds=-1))
     with pytest.raises(errors.ServiceError, match=r"sign in again|service failed"):
         request_me(service.base_url)
     assert count_refreshes(service) == 2
-    assert load_sign_in().refresh_token is not None
+    assert list_tokens() == ("old", "r1")
 
 
-def test_another_sign_in_is_not_used(start_service, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
-    """A later sign-in may belong to another user: a running client neither uses nor renews it."""
-    service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(days=2))
+OTHER = {"token": AccessToken("other"), "client_id": "1", "refresh_token": Secret("r9")}
+
+
+@pytest.mark.parametrize(
+    ("prevent", "message"),
+    [
+        # A later sign-in may belong to another user.
+        (lambda _, url: store_sign_in(SignIn(url, **OTHER), timedelta(hours=1)), "create a new Client"),
+        # The client secret is not stored with the tokens.
+        (lambda patch, _: patch.delenv("P2P_CLIENT_SECRET"), "set P2P_CLIENT_SECRET"),
+        (lambda patch, _: patch.setattr(os, "fsync", Mock(side_effect=OSError(28, "Full"))), "(full)"),
+    ],
+    ids=["another sign-in", "no secret", "a full disk"],
+)
+def test_where_nothing_can_be_renewed_nothing_is_sent(start_service, monkeypatch, caplog, prevent, message) -> None:
+    """No pair is given up or replaced; the client goes on with its own token, and the log says why."""
+    service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(hours=1))
     with p2p.Client(base_url=service.base_url, cache_dir=False) as client:
-        other = store_sign_in(SignIn(service.base_url, AccessToken("other"), "1", Secret("r9")), timedelta(hours=1))
-        renewal = client._transport._renew_token.__self__
-        token = AccessToken("old", expires_at=datetime.now(UTC) + timedelta(hours=1))
-        renewal._sign_in = replace(renewal._sign_in, token=token)
+        prevent(monkeypatch, service.base_url)
+        kept = list_tokens()
         client.me(lenient=True)
     assert service.asked == [("/v1/me", {"access_token": "old"})]
-    assert get_text(load_sign_in()) == get_text(other)
-    assert "create a new Client" in caplog.text
-
-
-def test_without_a_client_secret_nothing_is_renewed(start_service, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
-    """The secret is not stored with the tokens; without P2P_CLIENT_SECRET nothing is sent, and the log says so."""
-    service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(hours=1))
-    monkeypatch.delenv("P2P_CLIENT_SECRET")
-    request_me(service.base_url)
-    assert count_refreshes(service) == 0
-    assert "set P2P_CLIENT_SECRET" in caplog.text
-
-
-def test_an_unwritable_store_is_detected_before_the_refresh(
-    start_service, monkeypatch: pytest.MonkeyPatch, caplog
-) -> None:
-    """The old pair is not given up if the new one could not be stored."""
-    service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(hours=1))
-
-    def full(_number: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    request_me(service.base_url)
-    assert service.asked == [("/v1/me", {"access_token": "old"})]
-    assert "no space left on device" in caplog.text
+    assert (message in caplog.text, list_tokens()) == (True, kept)

@@ -10,8 +10,11 @@ import itertools
 import re
 import socket
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import FrameType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -22,11 +25,6 @@ from p2p_analytics.client import oauth
 from p2p_analytics.client.http.transport import CachePolicy
 from support.canary import CANARY
 from support.interrupts import GOOD, INTERRUPT_MARKS, PACKAGE, PLAIN_KINDS, find_secrets, is_test_frame, transport_to
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from types import FrameType
 
 pytestmark = INTERRUPT_MARKS
 
@@ -89,16 +87,6 @@ class Interrupter:
 SIGN_IN = auth.SignIn("http://127.0.0.1/v1", p2p.AccessToken(CANARY), "1", auth.Secret(f"{CANARY}-1"))
 
 
-class Keyring:
-    """Keyring in memory."""
-
-    def __init__(self) -> None:
-        kept: list[str] = []
-        self.get_password = lambda *_: kept[-1] if kept else None
-        self.set_password = lambda *words: kept.append(words[-1])
-        self.delete_password = lambda *_: kept.clear()
-
-
 def read_page(service: Any, folder: Path) -> Callable[[], object]:
     """Read a page through the cache."""
     folders = map(str, itertools.count())
@@ -112,9 +100,9 @@ def read_page(service: Any, folder: Path) -> Callable[[], object]:
 
 
 def read_refusal(service: Any, _folder: Path) -> Callable[[], object]:
-    """Read, with an error after a retry that quotes the token."""
-    refusal = 401, {}, {"error": {"message": f"No such token: {CANARY}", "code": 261}}
-    answers = itertools.cycle([(500, {}, b""), refusal])
+    """Read, with errors before and after a retry that quote the token."""
+    body = {"error": {"message": f"No such token: {CANARY}", "code": 261}}
+    answers = itertools.cycle([(500, {}, body), (401, {}, body)])
     service.answer = lambda *_: next(answers)
     return lambda: transport_to(service.base_url).get("/me", {})
 
@@ -128,7 +116,12 @@ def exchange_code(service: Any, _folder: Path) -> Callable[[], object]:
 
 def keep_sign_in(_service: Any, _folder: Path) -> Callable[[], object]:
     """Save a sign-in in the state file and in the keyring, find it, and delete it; read the environment."""
-    ring: Any = Keyring()
+    kept: list[str] = []
+    ring = SimpleNamespace(
+        get_password=lambda *_: kept[-1] if kept else None,
+        set_password=lambda *words: kept.append(words[-1]),
+        delete_password=lambda *_: kept.clear(),
+    )
 
     def flow() -> None:
         with pytest.MonkeyPatch.context() as patch:
@@ -196,7 +189,7 @@ def fill_form(service: Any, _folder: Path) -> Callable[[], object]:
     """Enter a token into a notebook form, by its prompt and by its box."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(getpass, "getpass", lambda _: "")
-        FORMS.append(form := p2p.TokenForm(service.base_url, "1", how="prompt"))
+        form = p2p.TokenForm(service.base_url, "1", how="prompt")
 
     def flow() -> None:
         with pytest.MonkeyPatch.context() as patch:
@@ -204,10 +197,10 @@ def fill_form(service: Any, _folder: Path) -> Callable[[], object]:
             form._prompt()
             form._on_paste({"new": CANARY})
 
+    flow.close = form.close
     return flow
 
 
-FORMS: list[p2p.TokenForm] = []
 FLOWS = {
     "get": read_page,
     "refused": read_refusal,
@@ -224,7 +217,7 @@ FLOWS = {
 
 @pytest.mark.parametrize("flow", FLOWS)
 def test_at_any_place(start_service, tmp_path, flow: str) -> None:
-    """Raise at each line of this package and in 20 of the functions that it calls, with each kind in turn."""
+    """Raise at each line of this package and in 10 of the functions that it calls, with each kind in turn."""
     interrupter = Interrupter()
     run = FLOWS[flow](start_service(lambda *_: GOOD), tmp_path)
     interrupter.run(run)
@@ -233,12 +226,11 @@ def test_at_any_place(start_service, tmp_path, flow: str) -> None:
     assert len(places) > 10
     kinds = itertools.cycle(PLAIN_KINDS.values())
     came = 0
-    for place in places + below[:: 1 + len(below) // 20]:
+    for place in places + below[:: 1 + len(below) // 10]:
         interrupter.at, interrupter.error = place, next(kinds)()
         raised, error = interrupter.error, interrupter.run(run)
         came += error is raised
         assert error is None or find_secrets(error) == [], (place, type(raised))
     assert came > 10
-    while FORMS:
-        FORMS.pop().close()
+    getattr(run, "close", lambda: None)()
     gc.collect()  # Warnings about unclosed resources appear here and not in the next test.

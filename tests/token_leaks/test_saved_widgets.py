@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
@@ -18,10 +17,6 @@ import pytest
 from support.canary import CANARY
 
 pytestmark = pytest.mark.full
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 START = f"""
 import getpass, secrets, time, urllib.request
 import ipywidgets, p2p_analytics as p2p
@@ -87,19 +82,14 @@ def executed_notebook(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in [START, *cells]])
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(notebook, folder / "routes.ipynb")
-    convert(
-        folder,
+    runs = [
         ["--execute", "--allow-errors", "--to=notebook", "--output=run", "routes.ipynb"],
         ["--to=html", "run.ipynb"],
-    )
-    return {path.suffix: path.read_text(encoding="utf-8") for path in folder.glob("run.*")}
-
-
-def convert(folder: Path, *runs: list[str]) -> None:
-    """Run nbconvert with each list of arguments, in one process, because starting it takes seconds."""
-    command = [sys.executable, "-c", CONVERT, json.dumps(runs)]
+    ]
+    command = [sys.executable, "-c", CONVERT, json.dumps(runs)]  # one process, because starting it takes seconds
     own = os.environ | {"IPYTHONDIR": str(folder / "ipython")}
     subprocess.run(command, cwd=folder, env=own, check=True, timeout=120, capture_output=True)  # noqa: S603 - our own
+    return {path.suffix: path.read_text(encoding="utf-8") for path in folder.glob("run.*")}
 
 
 def test_the_search_would_find_a_token(executed_notebook: dict[str, str]) -> None:

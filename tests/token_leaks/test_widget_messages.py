@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import start_new_kernel
 
 from support.canary import CANARY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_client.blocking.client import BlockingKernelClient
 
 SECONDS = 60
 CELL = """

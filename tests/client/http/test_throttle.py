@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import itertools
 import signal
+import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
-from p2p_analytics.auth import AccessToken
 from p2p_analytics.client import Client
-from p2p_analytics.client.http.transport import SLOW_SECONDS, Throttle, Transport
-from support.connections import stay_silent
+from p2p_analytics.client.http.transport import SLOW_SECONDS, Throttle
+from support.connections import stay_silent, transport_to
 from support.waiting import wait_until
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-
-GOOD = {"data": {"id": "7"}}
-BODY = b'{"data": {"id": "7"}}'
-
-
-def transport_to(service, **options: object) -> Transport:
-    """Return a transport without jitter."""
-    return Transport(service.base_url, AccessToken("token"), timeout=(1.0, 5.0), jitter=lambda: 0.0, **options)
 
 
 def test_one_retry_after_pauses_every_connection(start_service) -> None:
@@ -40,7 +27,7 @@ def test_one_retry_after_pauses_every_connection(start_service) -> None:
 
     def answer(_path: str, _parameters: dict[str, str]) -> object:
         events.append("request")
-        return (429, {"Retry-After": "7"}, b"") if next(numbers) == 0 else GOOD
+        return (429, {"Retry-After": "7"}, b"") if next(numbers) == 0 else {"data": {"id": "7"}}
 
     def sleep(seconds: float) -> None:
         events.append(f"sleep {seconds:.0f}")
@@ -48,7 +35,8 @@ def test_one_retry_after_pauses_every_connection(start_service) -> None:
         wait_until(lambda: len(turns) == 9)  # the first request waits for two turns, the others for one each
         events.append("wake")
 
-    transport = transport_to(start_service(answer), sleep=sleep)
+    base_url = start_service(answer).base_url
+    transport, _ = transport_to(base_url, timeout=(1.0, 5.0), jitter=lambda: 0.0, sleep=sleep)
     wait_turn = transport._throttle.wait_turn
 
     def count_turns(turn: ExitStack) -> bool:
@@ -60,7 +48,7 @@ def test_one_retry_after_pauses_every_connection(start_service) -> None:
         first = threads.submit(transport.get, "/me", {})
         assert limited.wait(20)
         others = [threads.submit(transport.get, "/me", {}) for _ in range(7)]
-        assert [future.result().value for future in (first, *others)] == [BODY] * 8
+        assert [future.result().value for future in (first, *others)] == [b'{"data": {"id": "7"}}'] * 8
     assert events == ["request", "sleep 7", "wake", *["request"] * 8]
 
 
@@ -78,17 +66,6 @@ def test_the_throttle_ends_after_a_minute() -> None:
     with ExitStack() as turn, ExitStack() as other:
         assert not throttle.wait_turn(turn)
         assert not throttle.wait_turn(other)
-
-
-def client_of(start_service, answer_later: Callable[[], object], days_apart: int) -> Client:
-    """Return a client of a service that answers the newest page, and calls a function for all later requests."""
-    dates = [datetime(2025, 6, 1, tzinfo=UTC) - timedelta(days=days_apart * number) for number in range(50)]
-    rows = [{"id": str(number), "date_created": f"{date:%Y-%m-%dT%H:%M:%S}"} for number, date in enumerate(dates)]
-
-    def answer(_path: str, parameters: dict[str, str]) -> object:
-        return answer_later() if "before" in parameters else {"data": rows, "pagination": {"next": "?more"}}
-
-    return Client("token", base_url=start_service(answer).base_url, cache_dir=False, timeout=(1.0, 60.0))
 
 
 def interrupt_soon() -> None:
@@ -115,11 +92,16 @@ def test_ctrl_c_ends_a_load_at_once(start_service, days_apart: int, request, *, 
             interrupt_soon()
         closed.append(stay_silent(connection))
 
-    def answer_later() -> object:
+    dates = [datetime(2025, 6, 1, tzinfo=UTC) - timedelta(days=days_apart * number) for number in range(50)]
+    rows = [{"id": str(number), "date_created": f"{date:%Y-%m-%dT%H:%M:%S}"} for number, date in enumerate(dates)]
+
+    def answer(_path: str, parameters: dict[str, str]) -> object:
+        if "before" not in parameters:
+            return {"data": rows, "pagination": {"next": "?more"}}
         requests.append("later")
         return (503, {"Retry-After": "50"}, b"") if waits else be_silent
 
-    client = client_of(start_service, answer_later, days_apart)
+    client = Client("token", base_url=start_service(answer).base_url, cache_dir=False, timeout=(1.0, 60.0))
     sleep = client._transport._sleep
 
     def sleep_and_interrupt(seconds: float) -> None:

@@ -6,8 +6,6 @@ import base64
 import http.client
 import logging
 import pickle
-import traceback
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
@@ -24,109 +22,72 @@ from support.canary import CANARY
 from support.connections import serve_raw, transport_to
 from support.exceptions import format_everything
 
-if TYPE_CHECKING:
-    import socket
-
 GOOD = {"data": {"id": "7"}}
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_debuglevel_prints_no_request_of_ours(
-    start_service, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], method: str
-) -> None:
+def test_debuglevel_prints_no_request_of_ours(start_service, monkeypatch, capfd) -> None:
     """``debuglevel`` prints other requests of the same program, but none with the token."""
     for kind in (http.client.HTTPConnection, urllib3.connection.HTTPConnection):
         monkeypatch.setattr(kind, "debuglevel", 1, raising=False)
-    service = start_service(lambda _path, _parameters: (200, {"Location": f"/?access_token={CANARY}"}, GOOD))
+    service = start_service(lambda *_: (200, {"Location": f"/?access_token={CANARY}"}, GOOD))
     requests.get(f"{service.base_url}/others", timeout=5)
     assert "send: " in capfd.readouterr().out
     transport, _ = transport_to(service.base_url)
-    _ = transport.get("/me", {}) if method == "GET" else transport.write("POST", "/payments", {"note": "x"})
-    assert CANARY in service.asked[-1][1]["access_token"]
+    transport.get("/me", {})
+    transport.write("POST", "/payments", {"note": "x"})
+    assert [asked["access_token"] for _, asked in service.asked[1:]] == [CANARY] * 2
     assert capfd.readouterr().out == ""
-    for kind in DEADLINE_POOLS.values():
-        assert kind.ConnectionCls.debuglevel == 0
+    assert {name: pool.ConnectionCls.debuglevel for name, pool in DEADLINE_POOLS.items()} == {"http": 0, "https": 0}
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_log_record_leads_to_no_frame_with_the_token(method: str, caplog: pytest.LogCaptureFixture) -> None:
-    """urllib3 logs a malformed header with an exception; handlers that print local variables find no token."""
-    shown = []
-
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            shown.append(record.getMessage() + repr(record.args) + repr(record.exc_text))
-            for error in (*(record.args or ()), *(record.exc_info or ())):
-                if isinstance(error, BaseException):
-                    shown.extend(traceback.TracebackException.from_exception(error, capture_locals=True).format())
-
-    def talk(connection: socket.socket) -> None:
-        head = f"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nbroken {CANARY} line\r\nX-More: 1\r\n\r\n{{}}"
-        connection.sendall(head.encode())
-
+    """urllib3 logs a malformed header with an exception; its frames hold the token, so handlers get no exception."""
     caplog.set_level(logging.DEBUG)
-    handler = Handler()
-    logging.getLogger().addHandler(handler)
-    try:
-        with serve_raw(talk) as base_url, transport_to(base_url)[0]._sessions.borrow() as session:
-            response = session.request(method, f"{base_url}/me", data={"a": "b"}, timeout=(1, 1))
-    finally:
-        logging.getLogger().removeHandler(handler)
-    assert response.status_code == 200
-    assert "Failed to parse headers" in str(shown)
-    assert CANARY not in str(shown)
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nbroken {CANARY} line\r\nX-More: 1\r\n\r\n{{}}".encode()
+    serving = serve_raw(lambda connection: connection.sendall(head))
+    with serving as base_url, transport_to(base_url)[0]._sessions.borrow() as session:
+        response = session.request(method, f"{base_url}/me", data={"a": "b"}, timeout=(1, 1))
+    assert (response.status_code, "Failed to parse headers" in caplog.text) == (200, True)
+    assert CANARY not in caplog.text + repr([vars(record) for record in caplog.records])
+    held = [each for record in caplog.records for each in (*(record.args or ()), *(record.exc_info or ()))]
+    assert not any(isinstance(each, BaseException) for each in held)
 
 
-@pytest.mark.parametrize(
-    "encode",
-    [quote, lambda text: text[::-1], str.lower, lambda text: "".join(f"%{ord(char):x}" for char in text), " ".join,
-     lambda text: base64.b64encode(text.encode()).decode(), lambda text: f"{text[:9]} and more"],
-)  # fmt: skip
 @pytest.mark.parametrize("place", ["message", "code"])
-def test_a_token_that_the_service_reencodes_is_not_quoted(start_service, encode, place: str) -> None:
+def test_a_token_that_the_service_reencodes_is_not_quoted(start_service, place: str) -> None:
     """Message and code of an error hide the token in every encoding."""
-    envelope = {"message": "Bad token", "code": "1"} | {place: f"No {encode(CANARY)}"}
-    service = start_service(lambda _path, _parameters: (400, {}, {"error": envelope}))
+    encoded = base64.b64encode(CANARY.encode()).decode()
+    envelope = {"message": "Bad token", "code": "1"} | {place: f"No {encoded}, {CANARY[::-1]}"}
     with pytest.raises(errors.ApiError) as caught:
-        transport_to(service.base_url)[0].get("/me", {})
+        transport_to(start_service(lambda *_: (400, {}, {"error": envelope})).base_url)[0].get("/me", {})
     text = format_everything(caught.value)
-    assert "No ***" in text
-    assert encode(CANARY) not in text
-
-
-def test_a_token_in_a_next_link_is_masked(start_service) -> None:
-    """The adapter masks a token in a next link, below the cache and every other reader."""
-    link = {"data": [], "pagination": {"next": f"/v1/payments?limit=5&access_token={CANARY}&before=x"}}
-    service = start_service(lambda _path, _parameters: (200, {"Link": f"</x?access_token={CANARY}>"}, link))
-    response = transport_to(service.base_url)[0].get("/payments", {})
-    assert CANARY.encode() not in response.value
-    assert b"&before=x" in response.value
+    assert "No ***, ***" in text
+    assert not any(spelled in text for spelled in (encoded, CANARY[::-1]))
 
 
 def test_a_token_in_a_record_is_masked(start_service, tmp_path) -> None:
     """If a record repeats the token, neither the cache nor the result nor an error holds it."""
     token = f"{CANARY}-{CANARY}"
     data = {"user": {"id": "7", "username": "ann", "display_name": f"Ann {token}"}, "balance": f"much {token}"}
-    service = start_service(lambda _path, _parameters: {"data": data})
-    client = Client(token, base_url=service.base_url, cache_dir=tmp_path)
-    with pytest.raises(errors.RecordError) as caught:
-        client.me()
-    assert CANARY not in format_everything(caught.value)
-    assert client.me(lenient=True).user.display_name == "Ann ***"
-    service.answer = lambda _path, _parameters: {"data": {"note": token}}
-    for is_cached in (False, True):
-        response = client._transport.get("/payments", {}, policy=CachePolicy.SHORT)
-        assert (response.from_cache, response.value) == (is_cached, b'{"data": {"note": "***"}}')
-    client.close()
+    service = start_service(lambda *_: {"data": data})
+    with Client(token, base_url=service.base_url, cache_dir=tmp_path) as client:
+        with pytest.raises(errors.RecordError) as caught:
+            client.me()
+        assert CANARY not in format_everything(caught.value)
+        assert client.me(lenient=True).user.display_name == "Ann ***"
+        service.answer = lambda *_: {"data": {"note": token}}
+        for is_cached in (False, True):
+            response = client._transport.get("/payments", {}, policy=CachePolicy.SHORT)
+            assert (response.from_cache, response.value) == (is_cached, b'{"data": {"note": "***"}}')
 
 
 @pytest.mark.parametrize("equals", ["=", "\\u003d", "\\u003D", "%3D", "%3d", "%253D", "&#61;", "&#x3D;", "&equals;"])
 @pytest.mark.parametrize("end", ["&before=x", "\\u0026before=x", ""])
-def test_a_token_after_an_escaped_equals_sign_is_masked(start_service, equals: str, end: str) -> None:
+def test_a_token_after_an_escaped_equals_sign_is_masked(equals: str, end: str) -> None:
     """JSON and HTML writers may escape "=" and "&"; text after the token is kept."""
     body = f'{{"data": [], "pagination": {{"next": "/v1/payments?Access_Token{equals}{CANARY}{end}"}}}}'.encode()
-    response = transport_to(start_service(lambda _path, _parameters: (200, {}, body)).base_url)[0].get("/payments", {})
-    assert response.value == body.replace(CANARY.encode(), b"***")
+    assert mask_token(body, None) == body.replace(CANARY.encode(), b"***")
 
 
 ESCAPES = {
@@ -158,9 +119,8 @@ def test_an_escaped_token_is_masked(escape, token: str, own: bool) -> None:  # n
 def test_only_the_wire_holds_the_token(start_service, caplog: pytest.LogCaptureFixture) -> None:
     """The service gets it as a query parameter; response, request, session and log do not hold it, pickled or not."""
     caplog.set_level(logging.DEBUG)
-    service = start_service(lambda _path, _parameters: (200, {"Location": f"/x?access_token={CANARY}"}, GOOD))
-    transport, _ = transport_to(service.base_url)
-    with transport._sessions.borrow() as session:
+    service = start_service(lambda *_: (200, {"Location": f"/x?access_token={CANARY}"}, GOOD))
+    with transport_to(service.base_url)[0]._sessions.borrow() as session:
         response = session.get(f"{service.base_url}/me", timeout=(1, 1), allow_redirects=False)
         pickled = [pickle.dumps(response), pickle.dumps(session)]
     assert service.asked == [("/v1/me", {"access_token": CANARY})]

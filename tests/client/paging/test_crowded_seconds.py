@@ -3,54 +3,41 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from datetime import timedelta
 
-import msgspec
 import pytest
 
-from p2p_analytics.client.paging.scheduler import fetch_history
 from p2p_analytics.records import Payment, User
-from p2p_analytics.times import BEGINNING, END
-from support.payment_list import START, Model, load_ids, make_rows
+from support.payment_list import START, Model, load_ids, load_pages
+
+PEOPLE = ["7", "8", "9", "10"]
 
 
-def make_crowd(count: int, *, known: bool = True, **kinds: list[str]) -> list[Payment]:
-    """Return payments of one second with these actions, statuses and actors in turn, and some before and after.
-
-    Payments before and after have the same actors if ``known``.
-    """
-    words = {"action": ["pay"], "status": ["settled"], "actor": ["7"]} | kinds
-    made = [
+def make_payments(seconds: Iterable[int], actors: list[str], first_id: int = 0, **words: list[str]) -> list[Payment]:
+    """Return payments at these seconds with these actions, statuses and actors in turn."""
+    actions, statuses = words.get("action", ["pay"]), words.get("status", ["settled"])
+    return [
         Payment(
-            id=str(number),
-            date_created=START,
-            action=words["action"][number % len(words["action"])],
-            status=words["status"][number // 2 % len(words["status"])],
-            actor=User(id=words["actor"][number // 3 % len(words["actor"])]),
+            id=str(first_id + n),
+            date_created=START + timedelta(seconds=second),
+            action=actions[n % len(actions)],
+            status=statuses[n // 2 % len(statuses)],
+            actor=User(id=actors[n // 3 % len(actors)]),
         )
-        for number in range(count)
+        for n, second in enumerate(seconds)
     ]
-    around = make_rows([-9, -8, -1, 1, 2, 80_000])
-    actors = words["actor"] if known else ["7"]
-    return made + [
-        msgspec.structs.replace(
-            row, id=str(10**6 + n), action="pay", status="settled", actor=User(id=actors[n % len(actors)])
-        )
-        for n, row in enumerate(around)
-    ]
+
+
+def make_crowd(count: int, *, known: bool = True, actor: list[str] = PEOPLE[:1], **words: list[str]) -> list[Payment]:
+    """Return payments of one second, and twelve before and after, with the same actors if ``known``."""
+    around = make_payments([-9, -8, -1, 1, 2, 80_000] * 2, actor if known else PEOPLE[:1], first_id=10**6)
+    return make_payments([0] * count, actor, **words) + around
 
 
 def list_problems(model: Model, friends: tuple[str, ...] = ()) -> list[str]:
     """Return the problems of a load that make it incomplete."""
-    pages = fetch_history(
-        model,
-        after=BEGINNING,
-        before=END,
-        likely_start=None,
-        concurrency=2,
-        on_progress=lambda *_: None,
-        list_friend_ids=lambda: friends,
-    )
+    pages = load_pages(model, concurrency=2, list_friend_ids=lambda: friends)
     return [problem.problem for page in pages for problem in page.problems if problem.incomplete]
 
 
@@ -59,17 +46,15 @@ def list_problems(model: Model, friends: tuple[str, ...] = ()) -> list[str]:
     "kinds",
     [
         {"action": ["pay", "charge"], "status": ["settled", "pending", "failed"]},
-        {"action": ["pay", "charge"], "actor": ["7", "8", "9", "10"]},
-        {"actor": ["7", "8", "9", "10"]},
+        {"action": ["pay", "charge"], "actor": PEOPLE},
+        {"actor": PEOPLE},
     ],
     ids=["action and status", "action and actor", "actor"],
 )
 def test_filters_complete_a_crowded_second(kinds: dict, inclusive: bool) -> None:  # noqa: FBT001
     """A hundred and thirty payments in one second among others: all of them, once."""
     model = Model(make_crowd(130, **kinds), inclusive=inclusive)
-    found = load_ids(model)
-    assert len(found) == len(set(found))
-    assert sorted(found) == sorted(row.id for row in model.rows)
+    assert sorted(load_ids(model)) == sorted(row.id for row in model.rows)
     assert list_problems(model) == []
 
 
@@ -90,23 +75,20 @@ def test_an_inseparable_crowded_second_is_a_problem() -> None:
 
 def test_unknown_people_make_a_crowded_second_doubtful() -> None:
     """The page may hide others like them; friends, and people on other payments, are known."""
-    strangers = make_crowd(130, actor=["7", "8", "9", "10"], known=False)
-    (found,) = list_problems(Model(strangers))
+    strangers = Model(make_crowd(130, actor=PEOPLE, known=False))
+    (found,) = list_problems(strangers)
     assert "some of the people in it are seen nowhere else; others may be missing" in found
-    assert list_problems(Model(strangers), friends=("8", "9", "10")) == []
-    assert list_problems(Model(make_crowd(130, actor=["7", "8", "9", "10"]))) == []
+    assert list_problems(strangers, friends=("8", "9", "10")) == []
 
 
 def test_people_from_later_pages_complete_a_crowded_second() -> None:
     """Two hundred payments by a hundred people, of whom the page shows fifty: none is lost."""
-    chance = random.Random(3)  # noqa: S311 - the same data each time
-    ids = [str(100 + number) for number in range(100)]
-    words = {"action": "pay", "status": "settled"}
-    made = [Payment(id=str(n), date_created=START, actor=User(id=ids[n % 100]), **words) for n in range(200)]
-    older = [
-        Payment(id=str(1000 + n), date_created=START - timedelta(days=n + 1), actor=User(id=each), **words)
-        for n, each in enumerate(chance.sample(ids, 100))
+    people, words = [User(id=str(100 + number)) for number in range(100)], {"action": "pay", "status": "settled"}
+    made = [Payment(id=str(n), date_created=START, actor=people[n % 100], **words) for n in range(200)]
+    random.Random(3).shuffle(people)  # noqa: S311 - the same data each time
+    made += [
+        Payment(id=str(1000 + n), date_created=START - timedelta(days=n + 1), actor=each, **words)
+        for n, each in enumerate(people)
     ]
-    model = Model([*made, *older])
-    assert sorted(load_ids(model)) == sorted(row.id for row in model.rows)
-    assert list_problems(model) == []
+    assert sorted(load_ids(Model(made))) == sorted(row.id for row in made)
+    assert list_problems(Model(made)) == []

@@ -14,14 +14,20 @@ from p2p_analytics.client.paging.scheduler import paginate
 from p2p_analytics.errors import PaginationError
 from p2p_analytics.records import Payment, PaymentPage, Payments
 from p2p_analytics.times import END
-from support.payment_list import START, Model, make_rows
+from support.payment_list import START, Model, load_ids, make_rows
 
 
 def list_ids(model: Model, page_size: int, before: datetime = END) -> list[str]:
     """Return the ids of all pages, in order."""
-    return [
-        row.id for page in paginate(model.fetch_current, Query(limit=page_size), before=before) for row in page.items
-    ]
+    pages = paginate(model.fetch_current, Query(limit=page_size), before=before)
+    return [row.id for page in pages for row in page.items]
+
+
+def make_pending() -> Model:
+    """Return a list of 120 pending payments."""
+    model = Model(make_rows(range(120)))
+    model.rows = [msgspec.structs.replace(row, status="pending") for row in model.rows]
+    return model
 
 
 @settings(max_examples=50, deadline=None)
@@ -51,11 +57,11 @@ def test_a_bound_within_a_second_is_exact() -> None:
 
 
 def test_the_ends_of_the_calendar_do_not_overflow() -> None:
-    """Payments at both ends are in the list."""
+    """Payments at both ends are in the list and in a load: the bounds of all time exclude nothing."""
     dates = [datetime(9999, 12, 31, 23, 59, 59, 5, tzinfo=UTC), START, datetime(1, 1, 1, tzinfo=UTC)]
     model = Model([])
     model.rows = [Payment(id=str(number), date_created=date) for number, date in enumerate(dates)]
-    assert list_ids(model, 1) == list_ids(model, 50) == ["0", "1", "2"]
+    assert list_ids(model, 1) == list_ids(model, 50) == load_ids(model) == ["0", "1", "2"]
 
 
 def test_an_unsorted_list_raises() -> None:
@@ -76,8 +82,7 @@ def test_a_page_without_dates_but_with_a_next_link_raises() -> None:
 @pytest.mark.parametrize("changed", [1, 3])
 def test_a_payment_may_leave_a_filtered_list_between_two_pages(status: str, changed: int) -> None:
     """A pending payment that settles leaves the list of pending ones; the unfiltered list may not lose it."""
-    model = Model(make_rows(range(120)))
-    model.rows = [msgspec.structs.replace(row, status="pending") for row in model.rows]
+    model = make_pending()
     pages = paginate(model.fetch_current, Query(status=status))
     first = [row.id for row in next(pages).items]
     del model.rows[50 - changed : 50]
@@ -92,8 +97,7 @@ def test_a_payment_may_leave_a_filtered_list_between_two_pages(status: str, chan
 @pytest.mark.parametrize("lost", ["empty", "head"])
 def test_a_lost_page_of_a_filtered_list_raises(lost: str) -> None:
     """The previous page still holds the missing payment, so it has not settled."""
-    model = Model(make_rows(range(120)))
-    model.rows = [msgspec.structs.replace(row, status="pending") for row in model.rows]
+    model = make_pending()
 
     def fetch(query: Query, *, refetch: bool = False) -> PaymentPage:
         page = model.fetch_current(query)

@@ -1,39 +1,35 @@
-"""Calendar windows: exact cover, and starts at calendar units."""
+"""Calendar windows: exact cover, starts at calendar units, and splits for idle connections."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from p2p_analytics.client.paging._windows import cover_window, find_open_window_start, floor_to_unit, split_window
-from p2p_analytics.times import BEGINNING, GRACE, Window
+from p2p_analytics.client.paging._windows import (
+    WindowTask,
+    cover_window,
+    find_open_window_start,
+    floor_to_unit,
+    split_window,
+)
+from p2p_analytics.client.paging.pager import LoadState
+from p2p_analytics.times import BEGINNING, Window
+from support.payment_list import START, Model, make_rows
 
-EPOCH = datetime(2010, 1, 1, tzinfo=UTC)
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
-moments = st.integers(0, 15 * 365 * 86_400).map(lambda second: EPOCH + timedelta(seconds=second))
-windows = st.tuples(moments, moments).filter(lambda pair: pair[0] != pair[1]).map(lambda pair: Window(*sorted(pair)))
-
-
-@settings(max_examples=50)
-@given(windows, st.integers(1, 40))
-def test_the_parts_cover_the_window(window: Window, parts: int) -> None:
-    """Newest first, without gap or overlap; inner edges are starts of days."""
-    found = split_window(window, parts)
-    assert (found[-1].start, found[0].end) == window
-    assert all(newer.start == older.end for newer, older in pairwise(found))
-    assert all(part.start < part.end for part in found)
-    assert all(part.start.time() == datetime.min.time() for part in found[:-1])
-    assert len(found) <= 2 * parts + 2
 
 
 @pytest.mark.parametrize(
     ("start", "end", "parts", "starts"),
     [
         ("2017-01-01", "2020-01-01", 3, "2019-01-01 2018-01-01 2017-01-01"),
+        (
+            "2013-02-03",
+            "2016-11-05",
+            7,
+            "2016-07-01 2016-01-01 2015-07-01 2015-01-01 2014-07-01 2014-01-01 2013-07-01 2013-02-03",
+        ),
         ("2024-01-01", "2025-01-01", 4, "2024-10-01 2024-07-01 2024-04-01 2024-01-01"),
         ("2024-04-01", "2024-07-01", 3, "2024-06-01 2024-05-01 2024-04-01"),
         ("2024-04-01", "2024-04-29", 4, "2024-04-22 2024-04-15 2024-04-08 2024-04-01"),
@@ -42,66 +38,58 @@ def test_the_parts_cover_the_window(window: Window, parts: int) -> None:
     ],
 )
 def test_the_parts_are_calendar_units(start: str, end: str, parts: int, starts: str) -> None:
-    """Years, quarters, months, weeks from Monday or days; less than a day is not split."""
+    """Years, half years, quarters, months, weeks from Monday or days, newest first; less than a day is not split."""
     window = Window(*(datetime.fromisoformat(text).replace(tzinfo=UTC) for text in (start, end)))
-    found = [f"{part.start:%Y-%m-%dT%H}".removesuffix("T00") for part in split_window(window, parts)]
-    assert " ".join(found) == starts
+    found = split_window(window, parts)
+    assert " ".join(f"{part.start:%Y-%m-%dT%H}".removesuffix("T00") for part in found) == starts
+    assert [part.end for part in found] == [window.end, *(part.start for part in found[:-1])]
 
 
-def test_multiples_of_units_start_at_fixed_months() -> None:
-    """Half years begin in January and July, so that later loads get the same windows."""
-    for start, end in ((2011, 2016), (2012, 2017)):
-        window = Window(datetime(start, 2, 3, tzinfo=UTC), datetime(end, 11, 5, tzinfo=UTC))
-        assert {part.start.month for part in split_window(window, 11)[:-1]} == {1, 7}
-
-
-@settings(max_examples=50)
-@given(windows, st.lists(windows, max_size=8))
-def test_complete_windows_and_the_rest_cover_the_window(whole: Window, known: list[Window]) -> None:
-    """Newest first and adjacent; only complete windows extend beyond the bounds."""
-    plan = cover_window(whole, known)
-    found = [window for window, _ in plan]
-    assert all(newer.start == older.end for newer, older in pairwise(found))
-    assert found[0].end >= whole.end
-    assert found[-1].start <= whole.start
-    assert all(window in known for window, is_known in plan if is_known)
-    assert all(whole.start <= window.start and window.end <= whole.end for window, is_known in plan if not is_known)
-
-
-def test_all_windows_without_overlap_are_used() -> None:
-    """The other windows lie between, before and after them."""
-    day = [EPOCH + timedelta(days=number) for number in range(8)]
-    plan = cover_window(Window(day[0], day[7]), [Window(day[1], day[2]), Window(day[4], day[6])])
+def test_complete_windows_and_the_rest_cover_the_window() -> None:
+    """All without overlap are used; of two that overlap, the one with the older end or the shorter one is dropped."""
+    day = [datetime(2010, 1, 1, tzinfo=UTC) + timedelta(days=number) for number in range(9)]
+    complete = [(1, 2), (4, 6), (3, 5), (5, 6), (7, 8)]
+    plan = cover_window(Window(day[0], day[7]), [Window(day[start], day[end]) for start, end in complete])
     assert plan == [
         ((day[6], day[7]), False), ((day[4], day[6]), True), ((day[2], day[4]), False),
         ((day[1], day[2]), True), ((day[0], day[1]), False),
     ]  # fmt: skip
 
 
-@settings(max_examples=50)
-@given(moments, st.integers(0, 3000))
-def test_the_open_window_starts_before_the_newest_payment(newest: datetime, days: int) -> None:
-    """It starts at the start of a day, an hour or more before the newest payment, and on the page if possible."""
-    oldest = newest - timedelta(days=days)
-    start = find_open_window_start(newest, oldest, NOW)
-    assert start <= newest - GRACE
-    assert start.time() == datetime.min.time()
-    assert start > oldest or start == (newest - GRACE).replace(hour=0, minute=0, second=0, microsecond=0)
-
-
 def test_the_open_window_starts_at_the_longest_unit_on_the_page() -> None:
     """A year for monthly payments, a day for frequent ones."""
     newest = datetime(2025, 6, 20, 12, tzinfo=UTC)  # a Friday
-    starts = {
-        days: find_open_window_start(newest, newest - timedelta(days=days), NOW) for days in (400, 150, 30, 10, 3, 0)
-    }
-    found = [(start.month, start.day) for start in starts.values()]
-    assert found == [(1, 1), (4, 1), (6, 1), (6, 16), (6, 20), (6, 20)]
+    starts = [find_open_window_start(newest, newest - timedelta(days=n), NOW) for n in (400, 150, 30, 10, 3, 0)]
+    days = [(1, 1), (4, 1), (6, 1), (6, 16), (6, 20), (6, 20)]
+    assert starts == [datetime(2025, month, day, tzinfo=UTC) for month, day in days]
 
 
 def test_a_payment_in_the_future_does_not_close_the_present() -> None:
-    """The clock of this machine bounds the closed windows."""
-    far = datetime(2090, 1, 1, tzinfo=UTC)
+    """The clock of this machine bounds the closed windows, which end an hour or more before the newest payment."""
+    far, midnight = datetime(2090, 1, 1, tzinfo=UTC), datetime(2025, 6, 20, tzinfo=UTC)
     assert find_open_window_start(far, far, NOW) == datetime(2029, 12, 31, tzinfo=UTC)
+    assert find_open_window_start(midnight, midnight, NOW) == datetime(2025, 6, 19, tzinfo=UTC)
     assert find_open_window_start(BEGINNING, BEGINNING, NOW) == BEGINNING
     assert floor_to_unit(far) == far
+
+
+def test_the_end_of_a_list_is_not_split() -> None:
+    """Its last page is no measure of the older part of the window, however many connections are idle."""
+    model, state = Model(make_rows([3600 * number for number in range(60)])), LoadState()
+    window = Window(START - timedelta(days=900), START + timedelta(days=10))
+    task = WindowTask(window, model.fetch_closed, state, pages_left=9)
+    for _ in range(2):
+        task.add_page(task.pager.fetch_next(), None)
+    assert (task.complete, task.pages_left, task.split(None, idle=3)) == (False, 1, [])
+
+
+@pytest.mark.parametrize(
+    ("left", "idle", "shared"),
+    [(3, 0, False), (3, 1, True), (2, 3, False), (20, -1, False), (20, 1, True), (72, 0, True)],
+)
+def test_idle_connections_split_a_window(left: int, idle: int, shared: bool) -> None:  # noqa: FBT001
+    """Three pages are split for an idle connection; with an estimated start, seven."""
+    window = Window(datetime(2021, 1, 1, tzinfo=UTC), datetime(2022, 1, 1, tzinfo=UTC))
+    for start, is_split in ((window.start, shared), (BEGINNING, shared and left > 6)):
+        task = WindowTask(Window(start, window.end), Model([]).fetch_closed, LoadState(), pages_left=left)
+        assert bool(task.split(None, idle)) == is_split
