@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -15,8 +17,13 @@ from p2p_analytics import cli
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
+SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
+CASH = (
+    "Transaction ID,Date,Transaction Type,Currency,Amount,Fee,Net Amount,Asset Type,Asset Price,Asset Amount,Status,"
+    "Notes,Name of sender/receiver,Account\n"
+    "c1,2023-01-15 20:00:00 PST,P2P,USD,-$10,$0,-$10,,,,PAYMENT SENT,lunch,Bo,Your Cash\n"
+)
 # A shell that runs jobs in the background makes them ignore Ctrl-C, and children inherit that.
 WITH_CTRL_C = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
@@ -30,6 +37,14 @@ class Printed(NamedTuple):
     code: int
     out: str
     err: str
+
+
+class Terminal(io.StringIO):
+    """Lines that a person types at a terminal."""
+
+    def isatty(self) -> bool:
+        """Return true."""
+        return True
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +86,19 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     for process in processes:
         process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Return a function that types text at a terminal."""
+    return lambda text: monkeypatch.setattr("sys.stdin", Terminal(text))
+
+
+@pytest.fixture
+def samples(tmp_path: Path) -> None:
+    """Write the sample statements of Nora Quill, one of her choir, and one of Cash App into the current folder."""
+    shutil.copytree(SAMPLES, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "cash.csv").write_text(CASH)
 
 
 @pytest.fixture(scope="session")

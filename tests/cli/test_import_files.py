@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics import statements
-from p2p_analytics.cli import _describe, _import
 
-STATEMENT = Path(__file__).parents[1] / "statements" / "samples" / "gen_d_2024.csv"
 GROUP = "Date,Description,Category,Cost,Currency,Nora Quill,Theo Marsh\n2024-01-02,tea,Payment,5.00,USD,-5.00,5.00\n"
 ADVICE = "name yours with --member, one of 'Nora Quill', 'Theo Marsh'."
+FORMAT = 'name = "my bank"\ncurrency = "EUR"\n\n[columns]\ndate = "Booked"\nname = "Whom"\namount = "Sum"\n'
 
 
 @pytest.fixture(autouse=True)
-def _files(_own_folder) -> None:
+def _files(samples) -> None:
     """Write a good file, a damaged one, and one of a group."""
-    Path("good.csv").write_bytes(STATEMENT.read_bytes())
-    text = STATEMENT.read_text("utf-8-sig")
+    text = Path("gen_d_2024.csv").rename("good.csv").read_text("utf-8-sig")
     Path("rounded.csv").write_text(text.replace("3970000000000000302", "3.97E+18"), "utf-8")
     Path("group.csv").write_text(GROUP, "utf-8")
 
@@ -45,20 +40,26 @@ def test_bad_files_stop_nothing(run) -> None:
     assert (code, "refused" in out) == (0, False)
 
 
-@pytest.mark.parametrize(
-    ("files", "meant"), [("group.csv", "good.csv group.csv"), ("a b c", "YOUR-FILES"), ("b c", "good.csv b c")]
-)
-def test_the_folder_was_left_out(run, files: str, meant: str) -> None:
+def test_the_folder_was_left_out(run) -> None:
     """The first file is taken for the archive: the message has the command that was meant."""
-    code, _, err = run(f"import good.csv {files}")
-    assert (code, err.partition("Did you mean: ")[2]) == (2, f"p2p-analytics import mypayments {meant}\n")
+    for files, meant in (("group.csv", "good.csv group.csv"), ("a b c", "YOUR-FILES"), ("b c", "good.csv b c")):
+        code, _, err = run(f"import good.csv {files}")
+        assert (code, err.partition("Did you mean: ")[2]) == (2, f"p2p-analytics import mypayments {meant}\n")
 
 
-def test_many_skipped_files_are_one_line(run) -> None:
-    """More than three files that are not statements are counted; --verbose lists them."""
+def test_files_that_are_no_statements(run) -> None:
+    """One file alone has to be a statement; others of a pattern are skipped, and only counted if they are many."""
     for number in range(4):
         Path(f"shop{number}.csv").write_text("Shop,Total\nMill,3\n", "utf-8")
-    assert run("import a good.csv shop[0-2].csv").out.count("\nskipped: ") == 3
+    code, _, err = run("import a shop0.csv")
+    assert (code, err.count("\n"), "shop0.csv is not a statement (columns: Shop, Total). " in err) == (1, 1, True)
+    assert run("import a none.csv").code == 1
+    assert not Path("a").exists()
+    out = run("import a good.csv shop[0-2].csv").out.splitlines()
+    assert out[2:5] == [f"skipped: shop{at}.csv is not a statement (columns: Shop, Total)." for at in range(3)]
+    values = json.loads(run("import a good.csv shop0.csv --json").out)
+    assert (values["problems"], [each["file"] for each in values["skipped"]]) == (1, ["shop0.csv"])
+    assert len(p2p.open_archive("a").history().problems) == 1
     line = "4 other files were skipped, because they are not statements; --verbose lists them"
     assert line in run("import a good.csv shop?.csv").out.splitlines()
     assert run("import a good.csv shop?.csv --verbose").out.count("\nskipped: shop") == 4
@@ -76,27 +77,24 @@ def test_a_member_is_named_once(run) -> None:
     assert run("import b group.csv")[::2] == (0, "")
 
 
-@pytest.mark.parametrize("answer", ["2\n", "Theo Marsh\n"])
-def test_a_terminal_asks_for_the_member(answer, run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_asks_for_the_member(answer, run) -> None:
     """By number or name; another answer is none, and the file is refused, beside others too."""
-    monkeypatch.setattr("p2p_analytics.cli._output.is_terminal", lambda: True)
     question = "Which member of group.csv are you? 1 Nora Quill, 2 Theo Marsh: "
     for archive, files, given, code, holders in (
-        ("a", "group.csv", answer, 0, ["Theo Marsh"]), ("b", "group.csv", "x\n", 1, []),
-        ("c", "good.csv group.csv", "1\n", 0, ["Nora Quill"]), ("d", "good.csv group.csv", "x\n", 3, ["Nora Quill"]),
+        ("a", "group.csv", "2", 0, ["Theo Marsh"]), ("b", "group.csv", "Theo Marsh", 0, ["Theo Marsh"]),
+        ("c", "group.csv", "x", 1, []), ("d", "good.csv group.csv", "1", 0, ["Nora Quill"]),
+        ("e", "good.csv group.csv", "x", 3, ["Nora Quill"]),
     ):  # fmt: skip
-        monkeypatch.setattr("sys.stdin", io.StringIO(given))
+        answer(f"{given}\n")
         found = run(f"import {archive} {files}")
         assert (found.code, question in found.err) == (code, True)
         assert p2p.open_archive(archive).holder_names == holders
-    code, _, err = run("import b group.csv --json")
+    code, _, err = run("import c group.csv --json")
     assert (code, "Which member" in err, err.endswith(f"{ADVICE}\n")) == (1, False, True)
 
 
-def test_a_zone_that_is_known_is_not_moved(run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zone_that_is_known_is_not_moved(run) -> None:
     """The service's own files are in UTC: the zone is for the report."""
-    zones = [SimpleNamespace(name=each.name, zone="UTC") for each in statements.list_formats()]
-    monkeypatch.setattr(_import, "list_formats", lambda: zones)
     said = (
         "p2p-analytics: The times in good.csv are always UTC, so --tz America/New_York would move them: leave out --tz "
         "here, and choose the zone that you see with: p2p-analytics report a --tz America/New_York\n"
@@ -108,37 +106,32 @@ def test_a_zone_that_is_known_is_not_moved(run, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_format_of_ones_own_is_kept(run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The archive has a copy of the file, which the next import reads without the option; undo leaves it there."""
-    Path("mybank.toml").write_text('name = "my bank"\n', "utf-8")
-    read: list[str] = []
-    monkeypatch.setattr(
-        _import, "read_format", lambda path: (read.append(Path(path).name), SimpleNamespace(name="my bank"))[1],
-    )  # fmt: skip
-    monkeypatch.setattr(_import, "register_format", lambda each: each)
-    assert run("import a good.csv --format mybank.toml --dry-run").code == 0
-    assert not Path("a").exists()
-    assert run("import a good.csv --format mybank.toml").code == 0
+    monkeypatch.setattr("p2p_analytics.statements.formats.registry._FORMATS", {})  # other tests have no own formats
+    Path("mybank.toml").write_text(FORMAT, "utf-8")
+    Path("own.csv").write_text("Booked,Whom,Sum\n2024-01-02,Theo Marsh,5.00\n", "utf-8")
+    words = "import a own.csv --account nora"
+    assert (run(f"{words} --format mybank.toml --dry-run").code, Path("a").exists()) == (0, False)
+    assert run(f"{words} --format mybank.toml").code == 0
     kept = Path("a/format-my-bank.toml")
-    assert kept.read_bytes() == Path("mybank.toml").read_bytes()
+    assert kept.read_text("utf-8") == FORMAT
     assert run("undo a --yes").code == 0
-    read.clear()
-    assert run("import a good.csv").code == 0
-    assert read == ["format-my-bank.toml"]
+    kept.write_text(FORMAT.replace("EUR", "CHF"), "utf-8")
+    assert run(words).code == 0
+    (row,) = p2p.open_archive("a").history().payments.to_dict("records")
+    assert (row["flow_cents"], row["currency"]) == (500, "CHF")
 
 
-@pytest.mark.parametrize(
-    ("known", "advice"),
-    [
-        (None, "Then: p2p-analytics import ARCHIVE 'my bank.csv' --format mybank.toml --account YOUR-NAME"),
-        ("my bank", "Import it: p2p-analytics import ARCHIVE 'my bank.csv'"),
-    ],
-)
-def test_describe(run, monkeypatch: pytest.MonkeyPatch, known: str | None, advice: str) -> None:
-    """The columns, three rows and a draft, then the command that uses it."""
-    kind = type("Found", (SimpleNamespace,), {"__str__": lambda _: "my bank.csv:\n  Day  2024-01-02"})
-    found = kind(format=known, columns=("Day", "Sum"), rows=(("2024-01-02", "3"),), toml='name = "x"\n')
-    monkeypatch.setattr(_describe, "describe_file", lambda _path: found)
-    assert run("describe", "my bank.csv").out == f"my bank.csv:\n  Day  2024-01-02\n{advice}\n"
-    assert json.loads(run("describe --json", "my bank.csv").out) == {
-        "file": "my bank.csv", "format": known, "columns": ["Day", "Sum"], "rows": [["2024-01-02", "3"]],
-        "toml": 'name = "x"\n',
-    }  # fmt: skip
+def test_describe(run) -> None:
+    """The columns, three rows and a draft, then the command that uses it; a known file can be imported at once."""
+    Path("my bank.csv").write_text("Day,Whom,Total\n2024-01-02,Theo Marsh,3\n", "utf-8")
+    Path("my good.csv").write_bytes(Path("good.csv").read_bytes())
+    for name, words in (
+        ("my bank.csv", "Then: p2p-analytics import ARCHIVE 'my bank.csv' --format mybank.toml --account YOUR-NAME"),
+        ("my good.csv", "Import it: p2p-analytics import ARCHIVE 'my good.csv'"),
+    ):
+        found = p2p.describe_file(name)
+        assert run("describe", name).out == f"{found}\n{words}\n"
+        assert json.loads(run("describe --json", name).out) == {
+            "file": name, "format": found.format, "columns": list(found.columns), "rows": list(map(list, found.rows)),
+            "toml": found.toml,
+        }  # fmt: skip

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from p2p_analytics.cli import _demo
 from p2p_analytics.errors import TransportError
+from p2p_analytics.sandbox import SandboxServer
 
 
 @pytest.mark.parametrize(
@@ -22,14 +24,10 @@ from p2p_analytics.errors import TransportError
         ("export --tabel payments a b.csv", "p2p-analytics export", "did you mean --table?"),
         ("export a - --table payment", "p2p-analytics export", "did you mean payments?"),
         ("sync a b", "p2p-analytics sync", "unrecognized arguments: b"),
-        ("--verison", "p2p-analytics", "--verison: did you mean --version?"),
-        ("demo --people 1", "p2p-analytics demo", "argument --people: 1 is not between 3 and 2000"),
         ("demo --people many", "p2p-analytics demo", "argument --people: invalid number value: 'many'"),
-        ("sandbox --port 65536", "p2p-analytics sandbox", "65536 is not between 0 and 65535"),
         ("sandbox --latency nan", "p2p-analytics sandbox", "nan is not between 0 and 60000"),
         ("sandbox --lat 5", "p2p-analytics sandbox", "unrecognized arguments: --lat"),
         ("sandbox --rate-limit 10", "p2p-analytics sandbox", "argument --rate-limit: A rate limit is REQUESTS/SECONDS"),
-        ("sandbox --rate-limit 0/5", "p2p-analytics sandbox", "argument --rate-limit: A rate limit is from 1 to "),
         ("sandbox --faults 503:2", "p2p-analytics sandbox", "argument --faults: "),
         ("completion tcsh", "p2p-analytics completion", "choose from bash, zsh, fish"),
         ("sync a --token=CANARY", "p2p-analytics sync", "unrecognized arguments: --token"),
@@ -48,6 +46,36 @@ def test_wrong_use(run, line: str, program: str, message: str) -> None:
     assert "CANARY" not in said
 
 
+@pytest.mark.usefixtures("archive", "draw_nothing")
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("export a p.ods", "end in .csv, .parquet, .jsonl, .xlsx, .sqlite, .db, .beancount, .journal or .hledger, and"),
+        ("export a p.csv --tz Foo", "argument --tz: Foo is no zone name, such as America/New_York or UTC"),
+        ("export a p.csv --as-of yesterday", "argument --as-of: yesterday is no date, such as 2024-05-31 or "),
+        ("export a - --json", "With - the table goes to standard output: leave out --json, or name a file."),
+        ("report a --only unusual,rent", "'rent' is no analysis: choose from spend_by_friend, "),
+        ("report a --only recuring", "'recuring' is no analysis: did you mean recurring?"),
+        ("report a --since May", "May is no day, such as 2024-05-31"),
+        ("report a --since 2023", "2023 is no day: write 2023-01-01 or 2023-12-31"),
+        ("report a --privacy=weak", "weak is no privacy mode: write --privacy or --privacy strict"),
+        ("report a --year 2024", "--year is for the year in review: add --template year."),
+        ("report a --template year --only recurring", "--template year has its own analyses: leave out --only."),
+        ("report a --template year --since 2024-01-01", "choose it with --year, not --since."),
+        ("report a --template year --until 2024-01-01", "choose it with --year, not --until."),
+        ("report a --privacy strict --no-privacy", "--privacy and --no-privacy exclude each other: leave one of them "),
+        ("report a --out=", "--out needs the name of a file, or - for standard output."),
+        ("report a --out new.d/r.PDF", "A report is HTML or Markdown, not .pdf: end --out in .html or .md."),
+        ("report a --out - --json", "With - the page goes to standard output: leave out --json, or name a file."),
+    ],
+)
+def test_options_that_do_not_go_together(run, line: str, sentence: str) -> None:
+    """It ends with 2, and nothing is written."""
+    code, out, err = run(line)
+    assert (code, out, sentence in err) == (2, "", True)
+    assert [path.name for path in Path().iterdir()] == ["a"]
+
+
 def test_version_and_help(run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The help has commands in one column, then exit codes, and no line that is longer than a terminal."""
     monkeypatch.setenv("COLUMNS", "80")
@@ -62,13 +90,11 @@ def test_version_and_help(run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_failure_is_one_line(run, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of the package is its sentence and exit code 1; any other keeps its traceback, as a bug to report."""
-    for error in (TransportError("The service cannot be reached: try again later."), ZeroDivisionError()):
-        monkeypatch.setattr(_demo, "_make_writable", lambda _out, error=error: (_ for _ in ()).throw(error))
-        if isinstance(error, ZeroDivisionError):
-            with pytest.raises(ZeroDivisionError):
-                run("demo")
-        else:
-            assert run("demo") == (1, "", f"p2p-analytics: {error}\n")
+    error = TransportError("The service cannot be reached: try again later.")
+    monkeypatch.setattr(SandboxServer, "__enter__", Mock(side_effect=[error, ZeroDivisionError]))
+    assert run("sandbox --statements files") == (1, "", f"p2p-analytics: {error}\n")
+    with pytest.raises(ZeroDivisionError):
+        run("sandbox --statements files")
 
 
 @pytest.mark.parametrize(
@@ -86,9 +112,6 @@ def test_streams_that_are_closed_or_full(tmp_path, closed: str, code: int, out: 
     words = ["export", "a", "p.csv", "--progress", "log"] if closed != ">/dev/full" else ["export", "a", "-"]
     command = ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "p2p_analytics", *words]
     found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603 - ours
-    assert (found.returncode, found.stdout, found.stderr.splitlines(keepends=True)[-1:]) == (
-        code,
-        out,
-        [err] * bool(err),
-    )
+    last = "".join(found.stderr.splitlines(keepends=True)[-1:])
+    assert (found.returncode, found.stdout, last) == (code, out, err)
     assert (tmp_path / "p.csv").exists() == (code == 0)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics import cli
 from support.archives.statements import row, statements_of
-from support.reports import payment_row, report_history
 
 pytestmark = pytest.mark.usefixtures("archive", "draw_nothing")
 PRIVATE = "Privacy mode: names and amounts are invented."
@@ -26,7 +22,11 @@ def read(name: str) -> str:
 
 
 def test_report(run) -> None:
-    """One HTML file, with nothing real in privacy mode; an error is one line on standard error."""
+    """One HTML file, or the page and nothing else on standard output; an error is one line on standard error."""
+    for words, said in (("", ""), ("--template year --no-privacy", f"{REAL}\n")):
+        printed = run(f"report a --out - {words}")
+        assert (printed.out[:15], printed.out[-7:], printed.err) == ("<!DOCTYPE html>", "</html>", said)
+    assert [path.name for path in Path().iterdir()] == ["a"]
     assert run("report a --tz America/New_York") == (0, "The report of 2 payments, in report.html\n", "")
     assert ">rent<" in read("report.html")
     code, out, err = run("report a --out r.html --json --progress none")
@@ -37,22 +37,16 @@ def test_report(run) -> None:
     assert (code, out, err.count("\n"), "no archive" in err) == (1, "", 1, True)
 
 
-@pytest.mark.parametrize(
-    ("words", "mode"),
-    [
-        ("--privacy a", PRIVATE),
-        ("a --privacy", PRIVATE),
-        ("a --privacy strict", STRICT),
-        ("--privacy strict a", STRICT),
-        ("--privacy=strict a", STRICT),
-    ],
-)
-def test_privacy_accepts_only_strict(run, words: str, mode: str) -> None:
+def test_privacy_accepts_only_strict(run) -> None:
     """`--privacy` takes an optional `strict`; an archive's name after it is not taken for the mode."""
-    code, out, _ = run(f"report {words} --tz Pacific/Auckland")
-    assert (code, out.splitlines()[1]) == (0, mode)
-    assert (mode in read("report.html"), ">rent<" in read("report.html")) == (True, False)
-    assert "the zone UTC" in read("report.html")
+    for words, mode in {
+        "--privacy a": PRIVATE, "a --privacy": PRIVATE, "a --privacy strict": STRICT, "--privacy strict a": STRICT,
+        "--privacy=strict a": STRICT,
+    }.items():  # fmt: skip
+        code, out, _ = run(f"report {words} --tz Pacific/Auckland --only pending_requests")
+        assert (code, out.splitlines()[1]) == (0, mode)
+        page = read("report.html")
+        assert (mode in page, ">rent<" in page, "the zone UTC" in page) == (True, False, True)
 
 
 def test_the_stricter_privacy_mode(run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,31 +75,6 @@ def test_some_days_and_analyses(run) -> None:
     assert read("report.html") == page
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("--only unusual,rent", "'rent' is no analysis: choose from spend_by_friend, "),
-        ("--only recuring", "'recuring' is no analysis: did you mean recurring?"),
-        ("--since May", "May is no day, such as 2024-05-31"),
-        ("--since 2023", "2023 is no day: write 2023-01-01 or 2023-12-31"),
-        ("--privacy=weak", "weak is no privacy mode: write --privacy or --privacy strict"),
-        ("--year 2024", "--year is for the year in review: add --template year."),
-        ("--template year --only recurring", "--template year has its own analyses: leave out --only."),
-        ("--template year --since 2024-01-01", "choose it with --year, not --since."),
-        ("--template year --until 2024-01-01", "choose it with --year, not --until."),
-        ("--privacy strict --no-privacy", "--privacy and --no-privacy exclude each other: leave one of them out."),
-        ("--out=", "--out needs the name of a file, or - for standard output."),
-        ("--out new.d/r.PDF", "A report is HTML or Markdown, not .pdf: end --out in .html or .md."),
-        ("--out - --json", "With - the page goes to standard output: leave out --json, or name a file."),
-    ],
-)
-def test_wrong_use(run, words: str, sentence: str) -> None:
-    """It ends with 2, and nothing is written."""
-    code, out, err = run(f"report a {words}")
-    assert (code, out, sentence in err) == (2, "", True)
-    assert [path.name for path in Path().iterdir()] == ["a"]
-
-
 def test_a_year_in_review(run, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is in privacy mode unless that is switched off, and has the last year or the given one."""
     said = "The year 2024 in review of 1 settled payment, in "
@@ -118,21 +87,22 @@ def test_a_year_in_review(run, monkeypatch: pytest.MonkeyPatch) -> None:
         assert mode in read(file)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("--year 2011", "No payment settled in 2011; the payments are from 2024."),
-        ("--year 2025", "No payment settled in 2025; the payments are from 2024. The data ends with 1 Jun 2024."),
-        ("--as-of 2019-05-01", "No payment settled in 2019; all payments are later."),
-    ],
-)
-def test_a_year_without_payments(run, words: str, sentence: str) -> None:
+def test_a_year_without_payments(run) -> None:
     """It is refused in one sentence, whether there is a file or not; nothing is written or replaced."""
     Path("year.html").write_text("of another year")
     Path("link.html").symlink_to("absent.html")
-    for out in ("year.html", "new.html", "link.html", "-"):
-        advice = "No page is written: choose a year with payments with --year."
-        assert run(f"report a --template year --out {out} {words}") == (1, "", f"p2p-analytics: {sentence} {advice}\n")
+    for words, out, sentence in (
+        ("--year 2011", "year.html", "No payment settled in 2011; the payments are from 2024."),
+        (
+            "--year 2025",
+            "new.html",
+            "No payment settled in 2025; the payments are from 2024. The data ends with 1 Jun 2024.",
+        ),
+        ("--as-of 2019-05-01", "link.html", "No payment settled in 2019; all payments are later."),
+        ("--year 2011", "-", "No payment settled in 2011; the payments are from 2024."),
+    ):
+        said = f"p2p-analytics: {sentence} No page is written: choose a year with payments with --year.\n"
+        assert run(f"report a --template year --out {out} {words}") == (1, "", said)
     assert read("year.html") == "of another year"
     assert {path.name for path in Path().iterdir()} == {"a", "year.html", "link.html"}
 
@@ -145,29 +115,6 @@ def test_the_ending_of_the_page(run) -> None:
         assert read(name).startswith(start)
 
 
-def test_the_year_of_the_real_dates(run) -> None:
-    """The year, and the count that is printed, are those of the page without privacy mode."""
-    side = {"flow_cents": -500, "direction": "out", "counterparty_id": "2", "counterparty_name": "Ben"}
-    days = ("2024-05-05", "2025-01-02", "2025-01-03")
-    rows = [payment_row(number, f"{day}T10:00:00Z", **side) for number, day in enumerate(days)]
-    p2p.open_archive("b").merge(replace(report_history(rows), fetched_at=datetime(2025, 2, 1, tzinfo=UTC)))
-    for as_of, year in (("2025-01-01", 2024), ("2025-01-02T12:00:00Z", 2025)):
-        for mode in ("--no-privacy", "--privacy strict"):
-            out = run(f"report b --template year --as-of {as_of} {mode}").out
-            assert out.startswith(f"The year {year} in review of 1 settled payment, in year.html")
-            assert f"<h1>{year} in payments</h1>" in read("year.html")
-            assert "<dt>Payments</dt><dd>1<small>" in read("year.html")
-
-
-def test_a_page_on_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
-    """`--out -` prints the page and nothing else, and writes no file."""
-    for template, said in (([], ""), (["--template", "year", "--no-privacy"], f"{REAL}\n")):
-        assert cli.main(["report", "a", "--out", "-", *template]) == 0
-        printed = capfd.readouterr()
-        assert (printed.out[:15], printed.out[-7:], printed.err) == ("<!DOCTYPE html>", "</html>", said)
-    assert [path.name for path in Path().iterdir()] == ["a"]
-
-
 def test_a_wrong_line_of_people_csv_is_quoted_outside_of_privacy_mode(run) -> None:
     """The line is left out with a warning, by report, year in review and export."""
     archive = p2p.open_archive("b")
@@ -176,7 +123,7 @@ def test_a_wrong_line_of_people_csv_is_quoted_outside_of_privacy_mode(run) -> No
     year = "report b --template year"
     for words, is_quoted in (
         (year, False), (f"{year} --privacy strict", False), (f"{year} --no-privacy", True), ("report b", True),
-        ("report b --privacy", False), ("export b p.csv", True), ("reminders b --privacy", False),
+        ("report b --privacy --only status_mix", False), ("export b p.csv", True), ("reminders b --privacy", False),
     ):  # fmt: skip
         code, _, err = run(words)
         assert (code, err.startswith("people.csv")) == (0, True)
@@ -192,7 +139,36 @@ def test_several_currencies_need_a_choice(run) -> None:
     assert run("report b") == (1, "", f"{counts} a report {advice}")
     assert run("report b --template year") == (1, "", f"{counts} a year in review {advice}")
     assert run("reminders b") == (1, "", f"{counts} a list of reminders {advice}")
-    assert run("report b --currency eur").code == 0
+    assert run("report b --currency eur --only status_mix").code == 0
     assert "€5.00" in read("report.html")
     code, _, err = run("report b --currency CHF")
     assert (code, "has no rows in 'CHF': its rows are in 'EUR', 'GBP'." in err) == (1, True)
+
+
+def test_archives_of_several_services(run) -> None:
+    """One table, report or list, as of the latest: rows keep their account, equal ids are two, people are one."""
+    ask = {"action": "charge", "direction": "in", "status": "pending"}
+    for folder, account, date, cents, name in (
+        ("venmo", "nora-quill", "2024-05-01T12:00:00", 500, "Lena Ortiz"),
+        ("cash", "noraq", "2025-02-03T10:00:00", 700, "Imani Cole"),
+    ):
+        own = {"account_id": account, "date": date, "amount_cents": cents}
+        rows = row("1", "Theo Marsh", **own), row(f"{account} 2", name, **own | ask)
+        p2p.open_archive(folder).import_(statements_of(*rows, account=account))
+    values = json.loads(run("export venmo cash all.csv --json").out)
+    assert (values["archive"], values["archives"], values["rows"]) == ("venmo, cash", ["venmo", "cash"], 4)
+    payments = p2p.read_csv("all.csv")
+    assert (set(payments["account_id"]), payments["payment_id"].is_unique) == ({"nora-quill", "noraq"}, True)
+    assert run("export venmo cash people.csv --table spend_by_friend").code == 0
+    assert p2p.read_csv("people.csv")["counterparty_name"].tolist().count("Theo Marsh") == 1
+    assert run("export venmo cash balances.csv --table reconciliation").code == 0
+    assert len(p2p.read_csv("balances.csv")) == 2
+    values = json.loads(run("reminders venmo cash --json").out)
+    assert values["as_of"].startswith("2025-02-03")
+    assert [each["counterparty_name"] for each in values["reminders"]] == ["Lena Ortiz", "Imani Cole"]
+    code, _, err = run("report venmo nowhere")
+    assert (code, "There is no archive in " in err, Path("report.html").exists()) == (1, True, False)
+    assert run("report venmo cash --only status_mix").out.startswith("The report of 4 payments, in report.html")
+    assert run("report venmo cash --privacy --only spend_by_friend --out private.html").code == 0
+    assert "Theo" not in read("private.html")
+    assert run("report venmo cash --template year --out year.html").code == 0

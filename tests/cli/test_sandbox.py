@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import socket
 import stat
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from p2p_analytics.cli import _commands
+from p2p_analytics import cli
 from p2p_analytics.sandbox import SandboxServer
 from p2p_analytics.sandbox.statements.write import GENERATIONS
 
@@ -25,42 +24,30 @@ if TYPE_CHECKING:
 SMALL = "sandbox --years 1 --people 3"
 
 
-def list_errors(address: str, count: int) -> list[tuple[int, object]]:
-    """Return status and error code of requests without a token."""
-    found = []
-    for _ in range(count):
-        with pytest.raises(urllib.error.HTTPError) as caught:
-            urllib.request.urlopen(f"{address}/me", timeout=20)  # noqa: S310 - loopback
-        with caught.value:
-            body = caught.value.read()
-            is_ours = caught.value.headers["Content-Type"].startswith("application/json")
-            found.append((caught.value.status, json.loads(body)["error"]["code"] if is_ours else None))
-    return found
-
-
 def test_the_sandbox_serves_until_ctrl_c(start: Callable[..., subprocess.Popen[str]]) -> None:
-    """`sandbox` prints how to sign in, fails as its script says, serves as often as the limit lets, and ends with 0."""
-    process = start(*f"{SMALL} --port 0 --faults".split(), "ok 504", "--rate-limit", "2/3600")
+    """It prints how to sign in, fails as its script says, speaks the dialect, keeps to the limit, and ends with 0."""
+    options = f"{SMALL} --port 0 --dialect observed --rate-limit 2/3600 --rate-limit-status 400 --faults"
+    process = start(*options.split(), "ok 504")
     login = next(words for line in process.stdout if (words := line.partition("p2p-analytics ")[2].split()))
-    address = _commands.build_parser().parse_args(login).base_url
+    address = cli.build_parser().parse_args(login).base_url
     assert login == ["login", "--base-url", address, "--client-id", "1001"]
+    given = cli.build_parser().parse_args(["sandbox"])
+    assert (given.dialect, given.rate_limit, given.rate_limit_status, given.port) == ("documented", None, 429, 8400)
     request = f"{address}/oauth/authorize?client_id=1001&scope=access_profile"
     with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310 - loopback
         assert answer.status == 200
-    assert [status for status, _ in list_errors(address, 4)] == [401, 504, 401, 429]
+    for status, code in ((401, 267), (504, None), (401, 267), (400, 277)):
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"{address}/me", timeout=20)  # noqa: S310 - loopback
+        with caught.value as error:
+            body = error.read()
+            is_ours = error.headers["Content-Type"].startswith("application/json")
+        assert (error.status, json.loads(body)["error"]["code"] if is_ours else None) == (status, code)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert (process.returncode, "Traceback" in err) == (0, False)
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(address, timeout=5)  # noqa: S310 - loopback
-
-
-def test_the_sandbox_speaks_the_given_dialect(start: Callable[..., subprocess.Popen[str]]) -> None:
-    """`sandbox --dialect observed` answers with numbers as error codes; `--rate-limit-status` is its 277's."""
-    options = "--dialect observed --rate-limit 1/3600 --rate-limit-status 400"
-    process = start(*f"{SMALL} --port 0 {options}".split())
-    address = next(match[0] for line in process.stdout if (match := re.search(r"http://127\.0\.0\.1:\d+/v1", line)))
-    assert list_errors(address, 2) == [(401, 267), (400, 277)]
 
 
 def test_a_port_that_is_taken(run) -> None:
@@ -96,7 +83,7 @@ def test_statement_files_of_the_main_person(run) -> None:
 
 def test_statement_files_of_others_in_another_form(run) -> None:
     """`--person`, also repeated and with @, and `--generation` choose; files of a run before are replaced."""
-    assert _commands.GENERATIONS == GENERATIONS
+    assert f"{{{','.join(GENERATIONS)}}}" in run("sandbox --help").out
     people = "--person @tom-ohara --person noor-haddad --person tom-ohara"
     for _ in range(2):
         code, out, _ = run(f"{SMALL} --statements files --generation JSON {people}")
@@ -109,13 +96,9 @@ def test_statement_files_of_others_in_another_form(run) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        ("--port 0 --person kai_", 2, "--person is for statement files: name their folder with --statements."),
-        ("--port 0 --generation A", 2, "--generation is for statement files: name their folder with --statements."),
-        (
-            "--port 0 --rate-limit-status 400",
-            2,
-            "--rate-limit-status 400 needs --dialect observed: leave it out, or add that.",
-        ),
+        ("--person kai_", 2, "--person is for statement files: name their folder with --statements."),
+        ("--generation A", 2, "--generation is for statement files: name their folder with --statements."),
+        ("--rate-limit-status 400", 2, "--rate-limit-status 400 needs --dialect observed: leave it out, or add that."),
         ("--statements file", 1, "Cannot write into file: it is no folder; name another one."),
         ("--statements file/new", 1, "Cannot create file/new: not a directory; name another folder."),
         ("--statements out --person no-such-name", 1, "No person of this town has the username 'no-such-name'"),
@@ -124,7 +107,7 @@ def test_statement_files_of_others_in_another_form(run) -> None:
 def test_what_cannot_be_done(run, words: str, code: int, message: str) -> None:
     """Options of the other use, a file in place of the folder, and an unknown person are one line each."""
     Path("file").write_text("mine")
-    found = run(f"{SMALL} {words}")
+    found = run(f"{SMALL} --port 0 {words}")
     assert (found.code, found.out, found.err.count("\n")) == (code, "", 1)
     assert found.err.startswith(f"p2p-analytics: {message}")
     assert [path.name for path in Path().iterdir()] == ["file"]

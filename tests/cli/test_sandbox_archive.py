@@ -80,31 +80,22 @@ def test_a_payment_is_in_the_archives_of_both_sides(rows) -> None:
 
 
 def test_the_town_is_realistic(rows) -> None:
-    """Every status of charges, skewed amounts, repeated notes with emoji, habits, addresses, fees, shared bills."""
+    """Every status of charges, skewed amounts, repeated notes with emoji, addresses, shared bills."""
     assert set(rows.filter(action="charge")["status"]) == {"settled", "pending", "failed", "expired", "cancelled"}
-    amounts = rows["amount_cents"]
+    amounts, notes = rows["amount_cents"], rows["note"]
     assert 0 < amounts.min() < 1.3 * amounts.median() < amounts.mean()
-    assert rows["note"].value_counts(sort=True)["count"][0] > 100
-    assert rows["note"].n_unique() > 50
-    assert rows["note"].str.contains("🍝").any()
-    rent = (
-        rows.filter(pl.col("note").str.contains("Rent|lesson"), direction="out")
-        .group_by("account_id", "counterparty_id", "note")
-        .agg(pl.col("amount_cents").n_unique(), pl.col("date_created").sort().diff().dt.total_days().median())
-    )
-    assert set(rent["amount_cents"]) == {1}
-    assert set(rent["date_created"].round()) <= {6, 7, 30, 31}
-    assert rows["fee_cents"].drop_nulls().min() >= 10
-    assert set(rows["target_type"]) > {"user"}
+    assert notes.value_counts(sort=True)["count"][0] > 100
+    assert (notes.str.contains("🍝").any(), set(rows["target_type"]) > {"user"}) == (True, True)
     is_pending = pl.col("status") == "pending"
     assert rows.filter(is_pending)["date_completed"].is_null().all()
     assert rows.filter(~is_pending)["settle_us"].min() >= 0
     assert p2p.split_bills(rows.filter(account_id=rows["account_id"][0]), as_of="2025-06-30")["people"].max() > 1
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "sentence"),
-    [
+def test_what_cannot_be_done(run) -> None:
+    """One sentence; nothing is written or replaced."""
+    Path("mine").write_text("mine")
+    for words, code, sentence in (
         ("a --accounts 1", 2, "argument --accounts: 1 is not between 2 and 100000"),
         ("a --payments 0", 2, "argument --payments: 0 is not between 1 and"),
         ("a --years 21", 2, "argument --years: 21 is not between 1 and 20"),
@@ -113,19 +104,17 @@ def test_the_town_is_realistic(rows) -> None:
         ("mine", 1, "mine holds something already: name a new or empty folder."),
         ("mine/a", 1, "mine/a cannot be used (not a directory): name another folder."),
         ("b --accounts 2 --payments 1000001", 1, "give 3 accounts or more"),
-    ],
-)
-def test_what_cannot_be_done(run, words: str, code: int, sentence: str) -> None:
-    """One sentence; nothing is written or replaced."""
-    Path("mine").write_text("mine")
-    found = run(f"sandbox-archive {words}")
-    assert (found.code, sentence in found.err) == (code, True)
+    ):
+        found = run(f"sandbox-archive {words}")
+        assert (found.code, sentence in found.err) == (code, True)
     assert [(path.name, path.read_text()) for path in Path().iterdir()] == [("mine", "mine")]
+    for wrong in ({"accounts": 1}, {"payments": 0}, {"years": 0}, {"years": "4"}):
+        with pytest.raises(SettingError, match=r"is a whole number from"):
+            crowd.Crowd(1, **{"accounts": 3, "payments": 9, "years": 1} | wrong)
 
 
-@pytest.mark.parametrize("accounts", [2, 3, 40])
-@pytest.mark.parametrize("payments", [1, 500])
-def test_every_size_of_town_holds_each_payment(accounts, payments) -> None:
+@pytest.mark.parametrize(("accounts", "payments"), [(2, 1), (3, 500), (40, 1), (40, 500)])
+def test_every_size_of_town_holds_each_payment(accounts: int, payments: int) -> None:
     """Each payment is in one or two accounts, never between a person and themselves."""
     made = crowd.Crowd(1, accounts=accounts, payments=payments, years=1)
     found: dict[int, list[int]] = {}
@@ -137,11 +126,3 @@ def test_every_size_of_town_holds_each_payment(accounts, payments) -> None:
             found.setdefault(payment_id, []).append(cents)
     assert len(found) == payments
     assert all(len(cents) <= 2 and len(set(cents)) == 1 for cents in found.values())
-
-
-@pytest.mark.parametrize("wrong", [{"seed": 1.5}, {"accounts": 1}, {"payments": 0}, {"years": 0}, {"years": "4"}])
-def test_the_town_checks_its_numbers(wrong) -> None:
-    """As the command does."""
-    numbers = {"seed": 1, "accounts": 3, "payments": 9, "years": 1} | wrong
-    with pytest.raises(SettingError, match=r"is a whole number from"):
-        crowd.Crowd(numbers.pop("seed"), **numbers)

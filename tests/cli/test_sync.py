@@ -6,41 +6,45 @@ import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 import p2p_analytics as p2p
+from support.servers import sandbox_fixture
 
 NEW = "There is no archive in a yet: this sync starts a new one there.\n"
 
 
+server = sandbox_fixture(seed=7, people=5, years=9)  # more than 20 pages
+
+
 @pytest.fixture
-def town(monkeypatch: pytest.MonkeyPatch):
-    """Serve a town, with the viewer's token in the environment."""
-    with p2p.sandbox.SandboxServer(seed=7, people=4, years=2) as server:
-        monkeypatch.setenv("P2P_BASE_URL", server.base_url)
-        monkeypatch.setenv("P2P_ACCESS_TOKEN", server.token(server.viewer))
-        yield server
+def town(server, monkeypatch: pytest.MonkeyPatch) -> p2p.sandbox.SandboxServer:
+    """Return a town with the viewer's token in the environment."""
+    monkeypatch.setenv("P2P_BASE_URL", server.base_url)
+    monkeypatch.setenv("P2P_ACCESS_TOKEN", server.token(server.viewer))
+    return server
 
 
 def test_sync_and_sync_again(town, run) -> None:
     """The first sync is announced, because a mistyped name looks like one; a refresh says how much it reloaded."""
     code, out, err = run("sync a")
     count = len(p2p.open_archive("a").history().payments)
-    assert (code, out, err) == (0, f"{count} new payments, 0 with another status, in a\n", NEW)
+    assert (code, out, err) == (0, f"{count:,} new payments, 0 with another status, in a\n", NEW)
     assert run("sync a") == (0, "0 new payments, 0 with another status, in a\n", "")
-    reloaded = f"{count} payments reloaded: 0 new payments, 0 with another status, in a\n"
+    reloaded = f"{count:,} payments reloaded: 0 new payments, 0 with another status, in a\n"
     assert run("sync a --refresh") == (0, reloaded, "")
 
 
-@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"{")], ids=["lost", "broken"])
-def test_damaged_files(town, run, damage) -> None:
+def test_damaged_files(town, run) -> None:
     """A damaged manifest does not make an archive new; broken tables are named, set aside and loaded again."""
     run("sync a")
-    damage(Path("a/manifest.json"))
-    assert not p2p.open_archive("a").is_new
-    code, _, err = run("sync a")
-    assert (code, "starts a new one" in err) == (0, False)
+    for damage in (Path.unlink, lambda path: path.write_bytes(b"{")):
+        damage(Path("a/manifest.json"))
+        assert not p2p.open_archive("a").is_new
+        code, _, err = run("sync a")
+        assert (code, "starts a new one" in err) == (0, False)
     (payments,), (people,) = Path("a").glob("payments-*"), Path("a").glob("people-*")
     count = len(p2p.open_archive("a").history().payments)
     for file, loss in (
@@ -50,7 +54,7 @@ def test_damaged_files(town, run, damage) -> None:
         file.write_bytes(b"")
         code, out, err = run("sync a")
         assert err.splitlines()[-1] == f"{file.name} was broken: it is set aside, and {loss}."
-        assert out.startswith(f"{count} new payments") == (file is payments)
+        assert out.startswith(f"{count:,} new payments") == (file is payments)
 
 
 def test_an_interrupted_sync_prints_the_note_of_the_load(run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,13 +62,9 @@ def test_an_interrupted_sync_prints_the_note_of_the_load(run, monkeypatch: pytes
     monkeypatch.setenv("P2P_BASE_URL", "https://service.invalid/v1")
     code, _, err = run("sync a")
     assert (code, err.count("\n"), list(Path().iterdir())) == (1, 1, [])
-
-    def interrupt(*_: object, **__: object) -> None:
-        interrupt = KeyboardInterrupt()
-        interrupt.add_note("272 payments are kept, and the next load goes on from there.")
-        raise interrupt
-
-    monkeypatch.setattr("p2p_analytics.archive.Archive.sync", interrupt)
+    interrupt = KeyboardInterrupt()
+    interrupt.add_note("272 payments are kept, and the next load goes on from there.")
+    monkeypatch.setattr(p2p.Archive, "sync", Mock(side_effect=interrupt))
     monkeypatch.setenv("P2P_ACCESS_TOKEN", "made-up")
     kept = "stopped. 272 payments are kept, and the next load goes on from there."
     assert run("sync a") == (130, "", f"{NEW}\np2p-analytics: {kept}\n")
@@ -85,13 +85,10 @@ def test_summaries_as_json(town, run) -> None:
     code, out, _ = run("verify a --json")
     months = [{"month": "2025-01", "missing": 2, "extra": 0, "changed": 0}]
     assert (code, json.loads(out)) == (1, same | {"agrees": False, "missing": 2, "months": months})
-    advice = "2 payments differ in 1 month: run p2p-analytics sync --refresh a."
-    assert run("verify a") == (1, f"2025-01: 2 missing from the archive\n{advice}\n", "")
 
 
-def test_progress_in_a_log(town, run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_in_a_log(town, run) -> None:
     """`--progress log` writes lines without control characters to standard error, `none` nothing."""
-    monkeypatch.setattr("p2p_analytics.cli._output._STEPS_PER_LINE", 3)
     lines = run("sync a --progress log").err.removeprefix(NEW)
     assert re.fullmatch(r"Loading payments into a \.\.\.\n(?:[\d,]+ payments loaded\n)+", lines)
     assert run("sync b --progress none").err == ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import stat
 from pathlib import Path
@@ -11,14 +10,7 @@ import pytest
 
 import p2p_analytics as p2p
 
-SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
-
-
-@pytest.fixture(autouse=True)
-def _files(_own_folder) -> None:
-    """Copy the sample files of two years into the current folder."""
-    for name in ("gen_c_2021.csv", "gen_d_2024.csv"):
-        Path(name).write_bytes((SAMPLES / name).read_bytes())
+pytestmark = pytest.mark.usefixtures("samples")
 
 
 def _list_table(printed: str, title: str) -> list[str]:
@@ -42,17 +34,16 @@ def test_a_dry_run_shows_what_would_come(run) -> None:
     assert "Month" not in run("import a gen_d_2024.csv --dry-run").out, "nothing is new"
 
 
-def test_undo_shows_what_goes_and_asks(run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undo_shows_what_goes_and_asks(run, answer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only yes undoes; no other answer does, JSON has no place for a question, and privacy mode shows no name."""
     for file in ("gen_c_2021.csv", "gen_d_2024.csv"):
         assert run(f"import a {file}").code == 0
     refused = "no question can be asked here: add --yes to take import 2 back (gen_d_2024.csv).\n"
     for option in ("", "--json"):
         assert run(f"undo a {option}") == (2, "", f"p2p-analytics: Nothing was undone, because {refused}")
-    monkeypatch.setattr("p2p_analytics.cli._output.is_terminal", lambda: True)
-    for mode, answer, code in (("1", "n\n", 1), ("", "\n", 1), ("", "n\n", 1), ("", "Y\n", 0)):
+    for mode, typed, code in (("1", "n\n", 1), ("", "\n", 1), ("", "n\n", 1), ("", "Y\n", 0)):
         monkeypatch.setenv("P2P_PRIVACY", mode)
-        monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+        answer(typed)
         found = run("undo a")
         assert (found.code, found.err) == (code, "Take it back out of a? [y/N] ")
         lines = found.out.splitlines()
@@ -81,7 +72,7 @@ def test_undo_of_each_import(run) -> None:
     assert run("import a gen_d_2024.csv").out.startswith("6 new transactions (3 ")
 
 
-def test_undo_of_a_newer_snapshot_says_what_comes_back(run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undo_of_a_newer_snapshot_says_what_comes_back(run, answer) -> None:
     """An import that removes rows shows how many, and its undo that they come back."""
     head = "Date,Description,Category,Cost,Currency,Nora Quill,Theo Marsh\n"
     tea, cake = "2024-01-02,tea,Payment,5.00,USD,-5.00,5.00\n", "2024-01-03,cake,Payment,2.00,USD,-2.00,2.00\n"
@@ -90,8 +81,7 @@ def test_undo_of_a_newer_snapshot_says_what_comes_back(run, monkeypatch: pytest.
     assert run("import a old.csv --member", "Nora Quill").code == 0
     removed = "0 new transactions, 1 known, 1 removed, in a\n"
     assert run("import a new.csv --member", "Nora Quill").out.startswith(removed)
-    monkeypatch.setattr("p2p_analytics.cli._output.is_terminal", lambda: True)
-    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    answer("y\n")
     shown = "Import 2 of new.csv: 0 transactions go, 1 transaction that it removed will be back\n"
     assert run("undo a").out.startswith(shown)
     assert len(p2p.open_archive("a").history().payments) == 2

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-import p2p_analytics as p2p
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 GUIDE = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -40,23 +34,13 @@ def list_commands(page: Path) -> list[str]:
     return [line.partition("  #")[0].strip() for line in lines if line.strip()]
 
 
-PARTS = {
-    "page": lambda page: [page],
-    "example_page": lambda page: [page] if page in GUIDE[1:] and list_code(page, "python") else [],
-    "command_line": list_commands,
-}
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test once for each page, page with examples, or command line that it asks for."""
-    for name, list_parts in PARTS.items():
+    examples = [page for page in GUIDE[1:] if list_code(page, "python")]
+    lines = [line for page in PAGES for line in list_commands(page)]
+    for name, parts in {"page": PAGES, "example_page": examples, "command_line": lines}.items():
         if name in metafunc.fixturenames:
-            metafunc.parametrize(name, [part for page in PAGES for part in list_parts(page)], ids=describe)
-
-
-def describe(part: Path | str) -> str:
-    """Return a name for a test of a page or a command."""
-    return part.name if isinstance(part, Path) else part.encode("ascii", "replace").decode()
+            metafunc.parametrize(name, parts, ids=lambda part: getattr(part, "name", ascii(part)))
 
 
 @pytest.fixture(scope="session")
@@ -69,10 +53,3 @@ def spans() -> list[tuple[str, str]]:
 def guide() -> str:
     """Return the text of the README and all pages of the documentation."""
     return "\n".join(page.read_text(encoding="utf-8") for page in GUIDE)
-
-
-@pytest.fixture(scope="module")
-def examples_server() -> Iterator[p2p.sandbox.SandboxServer]:
-    """Serve the town that the examples load."""
-    with p2p.sandbox.SandboxServer(seed=7) as server:
-        yield server

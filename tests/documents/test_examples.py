@@ -17,9 +17,11 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import cli
 from p2p_analytics.catalogue import ANALYSES
+from support.servers import sandbox_fixture
 
 ROOT = Path(__file__).parents[2]
 BEGIN = "p2p-analytics import mypayments"
+examples_server = sandbox_fixture(seed=7)
 
 
 def list_blocks(page: Path, language: str = "python") -> list[str]:
@@ -84,39 +86,22 @@ def test_the_first_steps_are_ten_lines_and_run_alone(tmp_path: Path) -> None:
     assert len(p2p.read_csv(tmp_path / "payments.csv")) > 100
 
 
-@pytest.mark.parametrize("name", ["cookbook", "gallery"])
-def test_ages_count_to_the_moment_chosen_at_the_top(name: str) -> None:
-    """The first two blocks set ``as_of``; later ones use it, a date, or the clock of a sandbox of their own."""
-    first, second, *later = list_blocks(ROOT / "docs" / f"{name}.md")
-    assert "as_of = history.payments, history.fetched_at\n" in first
-    assert "as_of = history.payments, server.now\n" in second
-    given = re.findall(r"as_of=([\w.\"-]+)", "".join(later))
-    assert given.count("as_of") >= 2
-    assert {moment for moment in given if not re.fullmatch(r'as_of|server\.now|"[\d-]+"', moment)} == set()
-
-
-def test_every_page_of_instructions_has_an_example() -> None:
-    """Pages that explain Python names show them in code that is run."""
-    guides = "analyses cookbook loading-and-archive paying privacy quick-start sandbox sign-in statements"
-    assert [name for name in guides.split(" ") if not list_blocks(ROOT / "docs" / f"{name}.md")] == []
-
-
-@pytest.mark.parametrize("name", [*ANALYSES, "categorise"])
-def test_the_example_of_an_analysis_runs(name: str) -> None:
+def test_the_examples_of_analyses_run() -> None:
     """Each public analysis has an example on a tiny frame, which begins with the imports."""
-    (test,) = doctest.DocTestFinder(recurse=False).find(getattr(p2p, name), name, globs={})
-    imports = [example.source for example in test.examples[:2]]
-    assert imports == ["import pandas as pd\n", "import p2p_analytics as p2p\n"]
-    results = doctest.DocTestRunner(verbose=False).run(test)
-    assert (results.failed, results.attempted) == (0, len(test.examples))
+    for name in (*ANALYSES, "categorise"):
+        (test,) = doctest.DocTestFinder(recurse=False).find(getattr(p2p, name), name, globs={})
+        imports = [example.source for example in test.examples[:2]]
+        assert imports == ["import pandas as pd\n", "import p2p_analytics as p2p\n"]
+        results = doctest.DocTestRunner(verbose=False).run(test)
+        assert (results.failed, results.attempted) == (0, len(test.examples)), name
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/statements.md"])
-def test_the_first_commands_of_a_statement_owner_run(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the sample files and another one in the folder of downloads; the report names their owner."""
-    block = next(block for block in list_blocks(ROOT / name, "sh") if block.startswith(BEGIN))
+def test_the_first_commands_of_a_statement_owner_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They open the README and run with the sample files and another one in the folder of downloads."""
+    block, *_ = list_blocks(ROOT / "README.md", "sh")
+    assert block.startswith(BEGIN)
+    start = (ROOT / "docs" / "quick-start.md").read_text("utf-8")
+    assert start.index(BEGIN) < start.index("## Try it without an account")
     shutil.copytree(ROOT / "data" / "statements", tmp_path / "Downloads")
     (tmp_path / "Downloads" / "shop.csv").write_text("Shop,Total\nMill,3\n", "utf-8")
     (work := tmp_path / "work").mkdir()
@@ -132,10 +117,3 @@ def test_the_first_commands_of_a_statement_owner_run(
     kept = p2p.open_archive(work / "mypayments").history().payments
     expected = p2p.read_statements(ROOT / "data" / "statements").payments
     assert kept["payment_id"].tolist() == expected["payment_id"].tolist()
-
-
-def test_the_readme_and_the_quick_start_open_with_them() -> None:
-    """They are the first shell commands of the README, and come before the sandbox and the API in the quick start."""
-    readme, start = ((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/quick-start.md"))
-    assert readme.partition("```sh\n")[2].startswith(BEGIN)
-    assert start.index(BEGIN) < start.index("## Try it without an account")

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops
 
-import p2p_analytics as p2p
-
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "pictures"
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
@@ -44,20 +42,14 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [path for path in re.findall(r"`(tests/[\w./]+)`", text) if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("notebook", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.name)
-def test_links_of_notebooks_lead_somewhere(notebook: Path) -> None:
-    """Each relative link in the text of a notebook leads to a file of the project, and to its heading."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    assert [link for link in list_links(text) if not is_valid(notebook, link)] == []
-
-
-@pytest.mark.parametrize(
-    "wrong", ["nothing.md", "LICENSE#heading", "CONTRIBUTING.md#nothing", "#nothing", "../outside"]
-)
-def test_a_broken_link_is_noticed(wrong: str) -> None:
-    """The check fails for missing files, missing headings, and files outside the project."""
-    assert not is_valid(ROOT / "README.md", wrong)
+def test_links_of_notebooks_and_broken_ones() -> None:
+    """Links in texts of notebooks lead somewhere; missing files and headings, and files elsewhere, are noticed."""
+    for notebook in (ROOT / "notebooks").glob("*.ipynb"):
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+        assert [link for link in list_links(text) if not is_valid(notebook, link)] == []
+    wrong = ["nothing.md", "LICENSE#heading", "CONTRIBUTING.md#nothing", "#nothing", "../outside"]
+    assert [link for link in wrong if is_valid(ROOT / "README.md", link)] == []
 
 
 def test_the_readme_leads_to_every_page() -> None:
@@ -116,12 +108,3 @@ def test_the_plots_are_current(command: dict[str, Any], tmp_path: Path) -> None:
     (turned := tmp_path / "turned.png").touch()
     Image.open(FOLDER / "status_mix.png").rotate(180).save(turned)
     assert find_difference(FOLDER / "status_mix.png", turned) > 5 * TOLERANCE
-
-
-@pytest.mark.full
-def test_the_large_town_has_what_its_pictures_show(command: dict[str, Any]) -> None:
-    """People who are gone in later years, and a public note of each kind but two."""
-    payments = command["load_large_town"]().payments
-    assert (p2p.people_by_year(payments)["lost"] > 0).sum() >= 3
-    reasons = set(p2p.sensitive_notes(payments)["reasons"].str.split(", ").explode())
-    assert len(reasons) >= 7

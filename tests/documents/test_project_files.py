@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 import runpy
-import subprocess
-import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
 
 import p2p_analytics as p2p
 
 ROOT = Path(__file__).parents[2]
-TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+PACKAGE = "p2p_analytics"
 
 
 def read(name: str) -> str:
@@ -31,34 +28,22 @@ def test_constraints_hold_every_dependency() -> None:
     assert wanted - {line.partition("==")[0] for line in lines} == set()
 
 
-def test_the_package_declares_posix() -> None:
-    """The classifiers name POSIX systems, because file locks exist only there; README and documentation say so too."""
-    assert "Operating System :: POSIX" in tomllib.loads(read("pyproject.toml"))["project"]["classifiers"]
-    assert all("POSIX" in read(name) for name in ("README.md", "SECURITY.md", "docs/quick-start.md"))
-
-
-@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md"])
-def test_targets_and_places_exist(name: str) -> None:
-    """Each make target that a text names exists, and so does each folder or file with its folder in a table."""
+def test_targets_and_places_exist() -> None:
+    """Make targets in texts exist, as do folders and files in tables; `make` without arguments lists all targets."""
     targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
-    assert set(re.findall(r"(?:^|`)make ([a-z-]+)", read(name), re.MULTILINE)) <= targets
-    rows = "".join(line for line in read(name).splitlines() if line.startswith("|"))
-    places = re.findall(r"`([a-z_/]+/(?:[a-z_]+\.py)?)`", rows)
-    tops = (ROOT, ROOT / "p2p_analytics")
-    assert [place for place in places if not any((top / place).exists() for top in tops)] == []
+    for name in ("CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md"):
+        assert set(re.findall(r"(?:^|`)make ([a-z-]+)", read(name), re.MULTILINE)) <= targets
+        rows = "".join(line for line in read(name).splitlines() if line.startswith("|"))
+        places = re.findall(r"`([a-z_/]+/(?:[a-z_]+\.py)?)`", rows)
+        assert [each for each in places if not (ROOT / each).exists() and not (ROOT / PACKAGE / each).exists()] == []
+    shown = " ".join(re.findall(r'@echo "(make .*)"', read("Makefile")))
+    assert {target for target in targets if not re.search(rf"\b{target}\b", shown)} == {"help"}
 
 
 def test_the_map_is_current() -> None:
     """The map of the architecture page lists the modules as they are: run ``make docs`` after a change."""
     text = read("docs/architecture.md")
     assert runpy.run_path(str(ROOT / "docs" / "write_map.py"))["insert_map"](text) == text, "run make docs"
-
-
-def test_help_lists_every_target() -> None:
-    """`make` without arguments lists all targets."""
-    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE)) - {"help"}
-    shown = " ".join(re.findall(r'@echo "(make .*)"', read("Makefile")))
-    assert {target for target in targets if not re.search(rf"\b{target}\b", shown)} == set()
 
 
 def test_the_changelog() -> None:
@@ -78,18 +63,11 @@ def test_pre_commit_hooks_are_local() -> None:
     assert [name for name in programs if f"$(RUN)/{name}" not in read("Makefile")] == []
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
-def test_issue_templates_ask_for_no_secrets(template: Path) -> None:
+def test_issue_templates_ask_for_no_secrets() -> None:
     """No field asks for a token, a secret or real payments; the bug report warns against pasting them."""
-    form = yaml.safe_load(template.read_text(encoding="utf-8"))
-    labels = " ".join(part["attributes"]["label"] for part in form.get("body", []) if part["type"] != "markdown")
-    assert not re.search(r"(?i)token|secret|password|account|statement|payments", labels)
-    if template.name == "bug.yml":
-        assert "do not paste access tokens" in " ".join(form["body"][0]["attributes"]["value"].split())
-
-
-def test_jupyterlab_takes_options() -> None:
-    """`make lab LAB_ARGS=...` passes options on to JupyterLab."""
-    words = ["make", "--dry-run", "lab", "LAB_ARGS=--no-browser --port 8899"]
-    printed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our words
-    assert " -m jupyterlab notebooks --no-browser --port 8899\n" in printed
+    forms = {path.name: yaml.safe_load(path.read_text("utf-8")) for path in ROOT.glob(".github/ISSUE_TEMPLATE/*.yml")}
+    for form in forms.values():
+        labels = " ".join(part["attributes"]["label"] for part in form.get("body", []) if part["type"] != "markdown")
+        assert not re.search(r"(?i)token|secret|password|account|statement|payments", labels)
+    warning = forms["bug.yml"]["body"][0]["attributes"]["value"]
+    assert "do not paste access tokens" in " ".join(warning.split())

@@ -15,8 +15,6 @@ from p2p_analytics.catalogue import ANALYSES
 ROOT = Path(__file__).parents[2]
 REMOTE = re.compile(r"""<(?:script|img|iframe)[^>]*\ssrc="(?:https?:)?//|<link[^>]*\shref="(?:https?:)?//""")
 REMOTE_STYLE = re.compile(r"""(?:@import|url\()\s*["']?(?:https?:)?//""")
-
-
 pytestmark = pytest.mark.full
 
 

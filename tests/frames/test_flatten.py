@@ -16,72 +16,40 @@ from hypothesis import strategies as st
 
 import p2p_analytics as p2p
 from p2p_analytics.frames.build import payments_frame
-from p2p_analytics.records import (
-    InternTables,
-    Payments,
-    _columns,
-    _intern,
-    _payment_pages,
-    decode_payments,
-    payment_columns,
-)
-from p2p_analytics.records._payment_pages import decode_page_fallback
+from p2p_analytics.records import InternTables, Payments, decode_payments, payment_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from p2p_analytics.records import Problem
+    from p2p_analytics.records import PaymentPage, Problem
 
 VIEWER = "7"
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MAYBE = st.none() | st.text(st.characters(codec="utf-8"), max_size=8)
 
 
-def fields(**known: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
-    """Return a strategy for objects with these fields."""
-    return st.fixed_dictionaries(known)
-
-
-def changes(names: list[str], *values: object) -> st.SearchStrategy[dict[str, object]]:
-    """Return a strategy that gives one or more of the fields one of the values."""
-    return st.dictionaries(st.sampled_from(names), st.sampled_from(values), min_size=1)
-
-
 MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1))  # noqa: DTZ001 - written with Z or without a zone
-DATES = st.builds(
-    lambda moment, whole, zone: (moment.replace(microsecond=0) if whole else moment).isoformat() + zone,
-    MOMENTS,
-    st.booleans(),
-    st.sampled_from(["", "Z"]),
+DATES = st.tuples(MOMENTS, st.booleans(), st.sampled_from(["", "Z"])).map(
+    lambda drawn: (drawn[0].replace(microsecond=0) if drawn[1] else drawn[0]).isoformat() + drawn[2]
 )
-USERS = fields(
-    id=st.sampled_from(["7", "8", "9"]),
-    username=MAYBE,
-    display_name=MAYBE,
-    date_joined=st.none() | DATES,
-    about=MAYBE,
-    extra=st.booleans(),
-)
+fields = st.fixed_dictionaries
+USERS = fields({
+    "id": st.sampled_from(["7", "8", "9"]), "username": MAYBE, "display_name": MAYBE, "about": MAYBE,
+    "date_joined": st.none() | DATES, "extra": st.booleans(),
+})  # fmt: skip
 TARGETS = st.one_of(
-    fields(type=st.just("user"), email=st.none(), phone=st.none(), user=USERS),
-    fields(type=st.sampled_from(["email", "phone"]), email=MAYBE, phone=MAYBE, user=st.none()),
-    fields(type=st.just("merchant"), merchant=fields(display_name=MAYBE)),
+    fields({"type": st.just("user"), "email": st.none(), "phone": st.none(), "user": USERS}),
+    fields({"type": st.sampled_from(["email", "phone"]), "email": MAYBE, "phone": MAYBE, "user": st.none()}),
+    fields({"type": st.just("merchant"), "merchant": fields({"display_name": MAYBE})}),
 )
-DOCUMENTED = fields(
-    id=st.integers(1, 10**19).map(str),
-    status=st.sampled_from(["settled", "pending", "failed", "expired", "cancelled"]),
-    action=st.sampled_from(["pay", "charge"]),
-    amount=st.integers(-(10**8), 10**8).map(lambda cents: cents / 100),
-    note=MAYBE,
-    audience=MAYBE,
-    date_created=DATES,
-    date_completed=st.none() | DATES,
-    actor=USERS,
-    target=TARGETS,
-    fee=st.none() | fields(amount=st.sampled_from([0.25, "0.30"])),
-    refund=st.none() | fields(id=st.just("99"), amount=st.just(5)),
-    extra=st.lists(st.integers()),
-)
+DOCUMENTED = fields({
+    "id": st.integers(1, 10**19).map(str), "note": MAYBE, "audience": MAYBE, "actor": USERS, "target": TARGETS,
+    "status": st.sampled_from(["settled", "pending", "failed", "expired", "cancelled"]),
+    "action": st.sampled_from(["pay", "charge"]), "extra": st.lists(st.integers()),
+    "amount": st.integers(-(10**8), 10**8).map(lambda cents: cents / 100),
+    "date_created": DATES, "date_completed": st.none() | DATES,
+    "fee": st.none() | fields({"amount": st.sampled_from([0.25, "0.30"])}),
+    "refund": st.none() | fields({"id": st.just("99"), "amount": st.just(5)}),
+})  # fmt: skip
 LISTED = DOCUMENTED.map(lambda item: item | {"fee": None, "refund": None})  # as lists show them
 ITEM = {
     "id": "1", "status": "settled", "action": "pay", "amount": 5, "note": "lunch", "audience": "private",
@@ -103,12 +71,14 @@ ODD: tuple[tuple[list[str], tuple[object, ...]], ...] = (
     )),
     (["fee", "refund"], ({}, 5, {"amount": "x"}, {"id": 5}, {"id": "6", "amount": None})),
 )  # fmt: skip
-DEVIATIONS = st.one_of(*(changes(names, *values) for names, values in ODD))
+DEVIATIONS = st.one_of(
+    *(st.dictionaries(st.sampled_from(names), st.sampled_from(values), min_size=1) for names, values in ODD)
+)
 RARE_DEVIATIONS = st.one_of(*[st.just({})] * 7, DEVIATIONS)
 QUICK = settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
-def encode(items: list[dict], *, ascii_only: bool) -> bytes:
+def encode(items: list[dict], *, ascii_only: bool = False) -> bytes:
     """Return the body of a page; half of a surrogate pair can only be written as an escape."""
     page = {"data": items, "pagination": {"next": "?more"}}
     try:
@@ -117,44 +87,52 @@ def encode(items: list[dict], *, ascii_only: bool) -> bytes:
         return json.dumps(page).encode()
 
 
+def decode_by_fallback(items: list[dict], *, ascii_only: bool = False) -> tuple[Payments, PaymentPage]:
+    """Return the records and the page of items beside one with a fee, which takes the whole page to the fallback."""
+    page = decode_payments(encode([*items, ITEM | {"id": "fee", "fee": {"amount": 1}}], ascii_only=ascii_only))
+    assert page.items.undecoded is None
+    return page.items.select(payment.id != "fee" for payment in page.items), page
+
+
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_each_deviation_alone_gives_the_same_by_both_paths(*, ascii_only: bool) -> None:
     """Records, problems and columns of a page do not depend on the path that decoded it."""
     for names, values in ODD:
         for name, value in product(names, values):
-            body = encode([ITEM | {name: value}, ITEM | {"id": "2"}], ascii_only=ascii_only)
-            expected = decode_page_fallback(body)
-            assert decode_payments(body) == expected, (name, value)
-            mask = [not (place == 0 and ascii_only) for place in range(len(expected.items))]  # problems stay
+            items = [ITEM | {name: value}, ITEM | {"id": "2"}]
+            expected, _ = decode_by_fallback(items, ascii_only=ascii_only)
+            page = decode_payments(encode(items, ascii_only=ascii_only))
+            assert (page.items, page.next) == (expected, "?more"), (name, value)
+            mask = [not (place == 0 and ascii_only) for place in range(len(expected))]  # problems stay
             problems: list[Problem] = []
-            frame = payments_frame([decode_payments(body).items.select(mask)], VIEWER, problems.extend)
-            pd.testing.assert_frame_equal(frame, payments_frame([expected.items.select(mask)], VIEWER))
+            frame = payments_frame([page.items.select(mask)], VIEWER, problems.extend)
+            pd.testing.assert_frame_equal(frame, payments_frame([expected.select(mask)], VIEWER))
             assert problems == list(expected.problems), (name, value)
-
-
-@QUICK
-@given(items=st.lists(st.tuples(DOCUMENTED, st.just({}) | DEVIATIONS), max_size=4), ascii_only=st.booleans())
-def test_the_fast_path_equals_the_fallback(items: list[tuple[dict, dict]], ascii_only: bool) -> None:  # noqa: FBT001 - drawn
-    """The same for several records with any fields."""
-    body = encode([item | odd for item, odd in items], ascii_only=ascii_only)
-    assert decode_payments(body) == decode_page_fallback(body)
 
 
 @QUICK
 @given(items=st.lists(LISTED, max_size=4))
 def test_documented_records_take_the_fast_path(items: list[dict]) -> None:
     """A page of documented records, as lists show them, takes the fast path and has no problems."""
-    page = decode_payments(json.dumps({"data": items}, ensure_ascii=False).encode())
+    page = decode_payments(encode(items))
     assert page.items.undecoded is not None
     assert [json.loads(payment.raw) for payment in page.items] == items
     assert page.problems == ()
 
 
 @settings(QUICK, max_examples=40)
-@given(pages=st.lists(st.lists(st.tuples(LISTED, RARE_DEVIATIONS), max_size=3), max_size=4), first=st.integers(0, 1))
+@given(
+    pages=st.lists(st.lists(st.tuples(LISTED | DOCUMENTED, RARE_DEVIATIONS), max_size=3), max_size=4),
+    first=st.integers(0, 1),
+)
 def test_columns_equal_those_of_the_records(pages: list[list[tuple[dict, dict]]], first: int) -> None:
-    """Reading many pages together gives the same frame and the same problems as reading records."""
-    bodies = [json.dumps({"data": [item | odd for item, odd in page]}).encode() for page in pages]
+    """Reading many pages together gives the same frame and the same problems as reading records, by both paths."""
+    changed = [[item | odd for item, odd in page] for page in pages]
+    bodies = [encode(items) for items in changed]
+    for body, items in zip(bodies, changed, strict=True):
+        page = decode_payments(body)
+        expected, fallback = decode_by_fallback(items)
+        assert (page.items, page.length) == (expected, fallback.length - 1)
     reported: tuple[list[Problem], list[Problem]] = [], []
 
     def unread() -> Iterator[Payments]:
@@ -189,84 +167,57 @@ def test_an_amount_is_exact_or_a_problem(spelling: str, cents: int | None) -> No
     assert [problem.field for problem in reported] == ["amount"] * (cents is None)
 
 
-def test_documented_pages_become_columns_without_records(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documented_pages_become_columns_without_records() -> None:
     """No record is made, neither for the frame nor for paging."""
-    monkeypatch.setattr(_payment_pages, "Payment", pytest.fail)
-    body = json.dumps({"data": [ITEM, ITEM | {"id": "2", "actor": {"id": "8"}}]}).encode()
-    items = decode_payments(body).items
+    items = decode_payments(encode([ITEM, ITEM | {"id": "2", "actor": {"id": "8"}}])).items
     assert (items.ids, items.created) == (["1", "2"], [datetime(2024, 5, 1, 12, tzinfo=UTC)] * 2)
     assert payments_frame([items], VIEWER)["actor_id"].tolist() == ["8", "7"]
-
-
-def test_a_status_of_a_dropped_row_is_not_counted() -> None:
-    """Of two states of one payment the later is kept, and no value of the other remains in the frame."""
-    pages = [json.dumps({"data": [ITEM | {"status": status}]}).encode() for status in ("pending", "settled")]
-    frame = payments_frame([decode_payments(body).items for body in pages], VIEWER)
-    assert frame["status"].value_counts().to_dict() == {"settled": 1}
+    assert "decoded" not in vars(items.undecoded)
 
 
 @pytest.mark.parametrize("dialect", ["documented", "observed"])
 def test_both_dialects_take_the_fast_path(dialect: str) -> None:
     """Pages in the documented and in the observed form pass the checks of the fast path."""
-    with p2p.sandbox.SandboxServer(seed=7, dialect=dialect) as server:
-        client = p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False)
-        raw = [payment.raw for payment in next(client.payment_pages()).items]
-        client.close()
-    body = b'{"data": [%b]}' % b",".join(raw)
-    page = decode_payments(body)
+    with (
+        p2p.sandbox.SandboxServer(seed=7, dialect=dialect) as server,
+        p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False) as client,
+    ):
+        items = [json.loads(payment.raw) for payment in next(client.payment_pages()).items]
+    page = decode_payments(encode(items))
     assert page.items.undecoded is not None
-    assert page == decode_page_fallback(body)
+    assert page.items == decode_by_fallback(items)[0]
 
 
-def test_pages_are_released_while_the_frame_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of five hundred pages only the latest are in memory at a time, though all have the same two people."""
-    user = {"id": "8", "username": "theo"}
-    item = {"status": "settled", "action": "pay", "amount": 5, "date_created": "2014-08-18T17:15:15", "actor": user,
-            "target": {"type": "user", "user": user}}  # fmt: skip
+def test_pages_are_released() -> None:
+    """While a frame is built only the latest pages are in memory, and a page goes with its decoded records."""
     page_refs: list[weakref.ref[object]] = []
+    most = 0
 
     def pages() -> Iterator[Payments]:
-        for number in range(1, 501):
-            page = decode_payments(json.dumps({"data": [item | {"id": str(number)}]}).encode())
+        nonlocal most
+        for number in range(100):
+            page = decode_payments(encode([ITEM | {"id": f"{number}{at:03}"} for at in range(100)]))
             page_refs.append(weakref.ref(page.items.undecoded))
             yield page.items
-            most.append(sum(page_ref() is not None for page_ref in page_refs))
+            most = max(most, sum(page_ref() is not None for page_ref in page_refs))
 
-    monkeypatch.setattr(_columns, "BATCH_ROWS", 20)
-    most: list[int] = []
-    assert len(payments_frame(pages(), VIEWER)) == 500
-    assert max(most) <= 2 * 20
-
-
-def test_a_decoded_page_is_released() -> None:
-    """A page is freed with its records, after they were decoded or checked for problems."""
-    page = decode_payments(json.dumps({"data": [ITEM]}).encode())
-    assert page.problems == ()
-    assert page.items[0].raw
+    assert len(payments_frame(pages(), VIEWER)) == 10_000
+    assert most <= 42  # two batches of about 2,000 rows
+    page = decode_payments(encode([ITEM]))
+    assert (page.problems, page.items[0].raw != b"") == ((), True)
     page_ref = weakref.ref(page.items.undecoded)
     del page
     assert page_ref() is None
 
 
-def test_a_person_has_one_code_in_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also if there are more distinct texts than recent keys."""
-    monkeypatch.setattr(_intern, "RECENT", 1)
-    monkeypatch.setattr(_columns, "BATCH_ROWS", 1)
+def test_a_person_has_one_code_in_a_load() -> None:
+    """Also if there are more distinct texts than the table of recent ones holds."""
     rounds = [
-        decode_payments(json.dumps({"data": [ITEM | {"id": f"{turn}{who}", "actor": {"id": f"{who}"}}]}).encode())
-        for turn in range(1, 4)
-        for who in range(1, 6)
+        decode_payments(encode([ITEM | {"id": f"{turn}{who:05}", "actor": {"id": f"{who}"}} for who in people]))
+        for turn, people in enumerate([range(5_000), range(5_000, 10_000), range(10_000)])
     ]
     tables = InternTables()
     columns = payment_columns((page.items for page in rounds), tables, list)
-    assert columns["actor"].to_pylist() == [0, 1, 2, 3, 4] * 3
-    assert columns["target"].to_pylist() == [0] * 15
-    assert (len(tables.actors.entries), len(tables.targets.entries)) == (5, 1)
-
-
-def test_each_cell_can_be_changed() -> None:
-    """Columns are writable: a value of each can be set to null."""
-    frame = payments_frame([decode_payments(json.dumps({"data": [ITEM]}).encode()).items], VIEWER)
-    for name in frame.columns:
-        frame.loc[0, name] = None
-    assert frame.isna().all(axis=None)
+    assert columns["actor"].to_pylist() == [*range(10_000)] * 2
+    assert columns["target"].to_pylist() == [0] * 20_000
+    assert (len(tables.actors.entries), len(tables.targets.entries)) == (10_000, 1)

@@ -1,4 +1,4 @@
-"""Tests of the PEOPLE frame: one row per person, the most recent value of each field, earlier names."""
+"""The PEOPLE frame: one row per person, the most recent value of each field, earlier names."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ BO = User(id="8", username="bo", display_name="Bo Lund")
 
 
 def test_one_row_per_person_in_the_order_of_ids() -> None:
-    """Ids are numbers of any length as text; a user without an id is left out."""
+    """Ids are numbers of any length as text; a user without an id is left out; the dtypes are always the same."""
     frame = people_frame([User(id="10"), BO, User(display_name="No id"), User(id="9"), BO])
     assert frame["user_id"].tolist() == ["8", "9", "10"]
-    assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(PEOPLE)
+    without = [people_frame([]), list_sides(payments_frame([], "7"))]
+    for each in (frame, without[0], merge_people(without), merge_people(without[1:])):
+        assert len(each) == (3 if each is frame else 0)
+        assert {name: str(dtype) for name, dtype in each.dtypes.items()} == dict(PEOPLE)
 
 
 def test_each_field_is_the_most_recent_value_that_is_known() -> None:
@@ -35,29 +38,17 @@ def test_each_field_is_the_most_recent_value_that_is_known() -> None:
 
 
 def test_names_gather_over_merges_and_a_present_name_is_no_earlier_one() -> None:
-    """A person who takes an earlier name back has it once, as the name."""
+    """A person who takes an earlier name back has it once, as the name; "; " within a name becomes ", "."""
     first = people_frame([User(id="8", display_name="Bo Persson")])
     second = merge_people([people_frame([BO]), first])
     assert second["also_named"].tolist() == ["Bo Persson"]
     third = merge_people([people_frame([User(id="8", display_name="Bo Persson")]), second])
     assert (third["display_name"].tolist(), third["also_named"].tolist()) == (["Bo Persson"], ["Bo Lund"])
     assert merge_people([third, third]).equals(third)
-
-
-def test_a_name_with_the_separator_stays_one_name() -> None:
-    """Names are separated by "; ", which within a name becomes ", "."""
     first = people_frame([User(id="8", display_name="A; B")])
     second = merge_people([people_frame([BO]), first])
     assert second["also_named"].tolist() == ["A, B"]
     assert merge_people([first, second])["also_named"].tolist() == ["Bo Lund"]
-
-
-def test_no_people_give_the_same_columns() -> None:
-    """Without people the columns and dtypes are the same."""
-    nobody = [people_frame([]), list_sides(payments_frame([], "7"))]
-    for frame in (nobody[0], merge_people(nobody), merge_people(nobody[1:])):
-        assert len(frame) == 0
-        assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(PEOPLE)
 
 
 def test_people_of_payments_are_its_actors_and_targets() -> None:

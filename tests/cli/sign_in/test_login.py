@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import requests
 
 import p2p_analytics as p2p
-from p2p_analytics.auth import AccessToken, FileStore, KeyringStore, KeyringUnavailableError, SignIn
+from p2p_analytics.auth import AccessToken, FileStore, KeyringStore, SignIn
 
 WRONG = "https://app.example/not-this-one\n"
 
 
-def test_with_a_browser(server, browser: list[str], run, name: str) -> None:
-    """Login opens the browser, catches the redirect, says who it is; whoami says it again; logout forgets it."""
+def test_with_a_browser(server, browser: list[str], run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Login opens the browser, catches the redirect, says who it is unless that is private; logout forgets it."""
     code, out, err = run("login")
     token = FileStore().load().token
     said = f"Signed in as {name} until {token.expires_at:%H:%M} UTC; scopes: access_friends, access_profile.\n"
@@ -33,6 +35,10 @@ def test_with_a_browser(server, browser: list[str], run, name: str) -> None:
     code, out, err = run("whoami")
     assert (code, out, err[:30]) == (1, "", "p2p-analytics: Not signed in: ")
     assert run("logout")[:2] == (0, "Nothing was kept, so nothing is deleted.\n")
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    code, out, err = run("login")
+    assert (code, server.viewer in out + err) == (0, False)
+    assert out.startswith("Signed in as (name hidden by privacy mode) until ")
 
 
 def test_the_options(server, browser: list[str], run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,15 +61,6 @@ def test_the_options(server, browser: list[str], run, monkeypatch: pytest.Monkey
     assert (code, "P2P_ACCESS_TOKEN is still set" in out, "CANARY" in out) == (0, True, False)
 
 
-def test_privacy_mode_names_nobody(server, browser: list[str], run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal that others see shows neither name nor handle where ``P2P_PRIVACY`` is set."""
-    monkeypatch.setenv("P2P_PRIVACY", "1")
-    for command in ("login", "whoami"):
-        code, out, err = run(command)
-        assert (code, server.viewer in out + err) == (0, False)
-        assert out.startswith("Signed in as (name hidden by privacy mode) until ")
-
-
 def test_who_declines(server, run, open_pages) -> None:
     """A declined consent is one sentence and exit code 1, and nothing is kept."""
     open_pages(
@@ -76,47 +73,46 @@ def test_who_declines(server, run, open_pages) -> None:
     assert FileStore().load() is None
 
 
-@pytest.mark.parametrize("bare", [True, False])
-def test_a_token_from_standard_input(address: str, run, type_lines, monkeypatch: pytest.MonkeyPatch, *, bare) -> None:
+def test_a_token_from_standard_input(address: str, run, type_lines, monkeypatch: pytest.MonkeyPatch) -> None:
     """--token-stdin takes a bare token, with an unknown expiry, or a whole address; no client id is needed."""
     monkeypatch.delenv("P2P_CLIENT_ID")
     token = address.partition("access_token=")[2]
-    type_lines(f"{token if bare else address}\n")
-    code, out, _ = run("login --token-stdin")
-    assert (code, " for as long as the token lasts; scopes: not known." in out) == (0, bare)
-    assert FileStore().load().token.reveal() == token.partition("&")[0]
-    code, _, err = run("login --token-stdin --server-flow")
-    said = "A token that is given needs no flow: leave out --server-flow or --token-stdin."
-    assert (code, err) == (2, f"p2p-analytics: {said}\n")
+    for text in (token, address):
+        type_lines(f"{text}\n")
+        code, out, _ = run("login --token-stdin")
+        assert (code, " for as long as the token lasts; scopes: not known." in out) == (0, text == token)
+        assert FileStore().load().token.reveal() == token.partition("&")[0]
+    said = "p2p-analytics: A token that is given needs no flow: leave out --server-flow or --token-stdin.\n"
+    assert run("login --token-stdin --server-flow") == (2, "", said)
 
 
 @pytest.mark.parametrize(
-    ("words", "text"),
+    ("words", "texts"),
     [
-        *(("--token-stdin", text) for text in ("", "\n", "two words", "https://app.example/cb", "no-such-token")),
-        ("--token-stdin", None),
-        ("--paste", None),
-        ("--server-flow", ""),
-        ("--server-flow", "\n"),
+        ("--token-stdin", ["", "\n", "two words", "https://app.example/cb", "no-such-token", None]),
+        ("--paste", [None]),
+        ("--server-flow", ["", "\n"]),
     ],
 )
-def test_what_is_no_token(run, type_lines, monkeypatch: pytest.MonkeyPatch, words: str, text: str | None) -> None:
+def test_what_is_no_token(
+    run, type_lines, monkeypatch: pytest.MonkeyPatch, words: str, texts: list[str | None]
+) -> None:
     """Without input, or with a wrong token, nothing is kept, and one sentence does not quote it."""
-    type_lines(text or "")
-    if text is None:  # as a service manager starts a command
-        monkeypatch.setattr("sys.stdin", None)
-    code, out, err = run("login", *words.split())
-    assert (code, out, "Traceback" in err) == (1, "", False)
-    assert (text or "").strip() in ("", "?") or text not in err
-    last = err.splitlines()[-1]
     secret = "p2p-analytics: No secret of the application: set P2P_CLIENT_SECRET, or give it on standard input."
-    assert last == secret if words == "--server-flow" else last.startswith("p2p-analytics: ")
-    assert FileStore().load() is None
+    for text in texts:
+        type_lines(text or "")
+        if text is None:  # as a service manager starts a command
+            monkeypatch.setattr("sys.stdin", None)
+        code, out, err = run("login", *words.split())
+        assert (code, out, "Traceback" in err) == (1, "", False)
+        assert (text or "").strip() == "" or text not in err
+        last = err.splitlines()[-1]
+        assert last == secret if words == "--server-flow" else last.startswith("p2p-analytics: ")
+        assert FileStore().load() is None
 
 
-def test_pasting_through_a_pipe(address: str, run, type_lines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pasting_through_a_pipe(address: str, run, type_lines) -> None:
     """--paste does not listen. A useless line is followed by the next, a few times; the last failure ends it."""
-    monkeypatch.setattr("p2p_analytics.auth.Listener.__init__", lambda *_a, **_k: pytest.fail("it listened"))
     for wrong, code in ((0, 0), (1, 0), (5, 1)):
         type_lines(WRONG * wrong + f"'{address}'\n")
         found = run("login --paste")
@@ -124,35 +120,40 @@ def test_pasting_through_a_pipe(address: str, run, type_lines, monkeypatch: pyte
         assert (found.err.count("copy the whole address"), "redirect_uri" in found.err) == (wrong, False)
 
 
+def test_bytes_that_are_no_text_through_a_pipe(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are one sentence, and what was read does not hang on the error."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n"), encoding="utf-8"))
+    said = "The input is not text: start the sign-in again and enter the requested text."
+    assert run("login --token-stdin") == (1, "", f"p2p-analytics: {said}\n")
+
+
 def test_without_a_port(address: str, run, type_lines, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that gives no port goes on with pasting."""
-
-    def refuse(*_: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
     type_lines(address)
-    monkeypatch.setattr("socketserver.TCPServer.server_bind", refuse)
+    monkeypatch.setattr(
+        "socketserver.TCPServer.server_bind", Mock(side_effect=PermissionError(13, "Permission denied"))
+    )
     code, out, err = run("login")
     assert (code, out[:13], "paste the address instead" in err) == (0, "Signed in as ", True)
 
 
-def test_the_keyring(server, browser: list[str], run, keyring: list[SignIn]) -> None:
-    """--keyring keeps the token there alone, also if one was in the file before; and the other way round."""
-    assert [run(words).code for words in ("login", "login --keyring")] == [0, 0]
-    assert (FileStore().load(), len(keyring)) == (None, 1)
-    assert "comes from the keyring." in run("whoami").out
-    assert run("login").code == 0
-    assert keyring == []
-    assert FileStore().load().base_url == server.base_url
+def test_the_keyring(server, browser: list[str], run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--keyring keeps the token there alone, also if one was in the file before; and the other way round.
 
-
-def test_no_keyring(run) -> None:
-    """A machine without a keyring fails before the sign-in; logout works there."""
-    with pytest.raises(KeyringUnavailableError):
-        KeyringStore().load()
+    A machine without a keyring fails before the sign-in; logout works there.
+    """
     code, _, err = run("login --keyring")
     assert (code, err.count("\n"), err[:42]) == (1, 1, "p2p-analytics: The keyring cannot be used ")
     assert run("logout").code == 0
+    kept: list[SignIn] = []
+    monkeypatch.setattr(KeyringStore, "load", lambda _self: kept[-1] if kept else None)
+    monkeypatch.setattr(KeyringStore, "save", lambda _self, sign_in: kept.append(sign_in))
+    monkeypatch.setattr(KeyringStore, "delete", lambda _self: bool(kept) and not kept.clear())
+    assert [run(words).code for words in ("login", "login --keyring")] == [0, 0]
+    assert (FileStore().load(), len(kept)) == (None, 1)
+    assert "comes from the keyring." in run("whoami").out
+    assert run("login").code == 0
+    assert (kept, FileStore().load().base_url) == ([], server.base_url)
 
 
 @pytest.mark.usefixtures("browser")

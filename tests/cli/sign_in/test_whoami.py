@@ -32,11 +32,6 @@ def store(base_url: str = NOWHERE, *, ends: datetime = ENDS, refresh_token: str 
     FileStore().save(SignIn(base_url, token, "1001", refresh_token and Secret(refresh_token), owner=owner))
 
 
-@pytest.fixture
-def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("P2P_BASE_URL", NOWHERE)
-
-
 def test_json(server, kept_sign_in: SignIn, name: str, run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The documented keys on one line, and no token; in privacy mode id, username and name are null."""
     code, out, err = run("whoami --json")
@@ -57,9 +52,9 @@ def test_json(server, kept_sign_in: SignIn, name: str, run, monkeypatch: pytest.
     assert json.loads(run("whoami --json").out) == expected | hidden
 
 
-@pytest.mark.usefixtures("_offline")
 def test_offline(run, monkeypatch: pytest.MonkeyPatch) -> None:
     """It prints what the state file holds, says that it was not confirmed, names the failure, and ends with 1."""
+    monkeypatch.setenv("P2P_BASE_URL", NOWHERE)
     store(refresh_token="CANARY-refresh")
     code, out, err = run("whoami")
     place = f"the state file {os.environ['P2P_STATE_DIR']}/sign-in.json"
@@ -85,18 +80,16 @@ def test_offline(run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "CANARY" not in "".join(map(str, (out, err, as_json, private, variable)))
 
 
-@pytest.mark.parametrize(
-    "answer", [lambda *_: (503, {"Retry-After": "30"}, b""), lambda *_: hang_up], ids=["busy", "no answer"]
-)
-def test_the_service_is_asked_once(start_service, run, monkeypatch: pytest.MonkeyPatch, answer) -> None:
+def test_the_service_is_asked_once(start_service, run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure that other commands retry is reported after one request, without a wait, with the stored sign-in."""
-    service = start_service(answer)
-    monkeypatch.setenv("P2P_BASE_URL", service.base_url)
     monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail(f"whoami waits for {seconds} seconds"))
-    store(service.base_url)
-    code, out, err = run("whoami")
-    assert [path for path, _ in service.asked] == ["/v1/me"]
-    assert (code, out.splitlines()[0], err[:15]) == (1, SAID, "p2p-analytics: ")
+    for answer in ((503, {"Retry-After": "30"}, b""), hang_up):
+        service = start_service(lambda *_, answer=answer: answer)
+        monkeypatch.setenv("P2P_BASE_URL", service.base_url)
+        store(service.base_url)
+        code, out, err = run("whoami")
+        assert [path for path, _ in service.asked] == ["/v1/me"]
+        assert (code, out.splitlines()[0], err[:15]) == (1, SAID, "p2p-analytics: ")
 
 
 def test_an_expired_or_refused_token(run, kept_sign_in: SignIn, server, monkeypatch: pytest.MonkeyPatch) -> None:
