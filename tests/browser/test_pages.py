@@ -1,22 +1,22 @@
-"""Pages of the sandbox in a real browser, at desktop and phone size."""
+"""Pages of the sandbox and of the loopback listener in a real browser, at desktop and phone size."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
 
+from p2p_analytics.auth import AccessToken, Listener
+from p2p_analytics.auth.browser import in_browser
+from p2p_analytics.errors import TokenError
+from p2p_analytics.sandbox import SandboxServer
 from support.browser_tabs import DESK, PHONE, check_page, fill_sign_in, open_tab, press_button
 from support.servers import sandbox_fixture
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page
-
-    from p2p_analytics.sandbox import SandboxServer
+from support.waiting import wait_until
 
 NASTY = "<img src=x onerror=document.title='broken'><script>document.title='broken'</script>\"'& {{ 7*7 }}"
 
@@ -44,17 +44,16 @@ def arrivals(application: Any) -> list[dict[str, str]]:
     return [parameters for path, parameters in application.asked if path == "/callback"]
 
 
-@pytest.mark.parametrize("device", [{"viewport": DESK}, {"viewport": PHONE, "color_scheme": "dark"}])
-def test_from_registration_to_revocation(
-    browser: Browser, browser_server: SandboxServer, application: Any, tmp_path: Path, device: Any
-) -> None:
+@pytest.fixture(params=[{"viewport": DESK}, {"viewport": PHONE, "color_scheme": "dark"}], ids=["desk", "phone"])
+def device(browser, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Open a tab of desktop size, and one of phone size."""
+    with open_tab(browser, **request.param) as page:
+        yield page
+
+
+def test_from_registration_to_revocation(device, browser_server, application, tmp_path) -> None:
     """Register an application, consent, exchange the code and revoke the access, all on the pages."""
-    with open_tab(browser, **device) as page:
-        complete_journey(page, browser_server, application, tmp_path)
-
-
-def complete_journey(page: Page, server: SandboxServer, application: Any, tmp_path: Path) -> None:
-    """Go from the registration of an application to its revocation."""
+    page, server = device, browser_server
     page.goto(f"{server.base_url}/account/developer")
     check_page(page, tmp_path, "sign-in")
     fill_sign_in(page, "tom-ohara")
@@ -104,7 +103,7 @@ def complete_journey(page: Page, server: SandboxServer, application: Any, tmp_pa
     page.get_by_role("heading", name="Who are you?").wait_for()
 
 
-def test_allow_and_deny_by_keyboard(phone: Page, browser_server: SandboxServer, application: Any) -> None:
+def test_allow_and_deny_by_keyboard(phone, browser_server: SandboxServer, application: Any) -> None:
     """Sign-in and consent work with typing, Enter and Tab alone, and the outcome is the chosen one."""
     app = browser_server.register_application(browser_server.viewer, name="Keys", redirect_url=callback(application))
     phone.goto(browser_server.authorize_url("access_profile", client_id=app.client_id))
@@ -128,37 +127,14 @@ def test_allow_and_deny_by_keyboard(phone: Page, browser_server: SandboxServer, 
     assert me["username"] == "noor-haddad"
 
 
-def test_names_with_markup_are_escaped(
-    page: Page, browser_server: SandboxServer, application: Any, tmp_path: Path
-) -> None:
-    """Names of applications and people with HTML are displayed literally on every page, and run nothing."""
-    logged: list[str] = []
-    page.on("console", lambda message: logged.append(message.text))
+def test_markup_in_a_name_is_text(page, browser_server) -> None:
+    """It is displayed literally; if a page contained injected markup, its policy would block all that it runs."""
     with browser_server.store.writing() as connection:
         connection.execute("UPDATE users SET display_name = ? WHERE username = 'sam-rivera'", (NASTY,))
-    app = browser_server.register_application(
-        "sam-rivera", name=NASTY[:80], description=NASTY, redirect_url=callback(application)
-    )
-    page.goto(browser_server.authorize_url(client_id=app.client_id))
-    for number, path in enumerate((None, None, "developer", f"developer/{app.client_id}", "applications")):
-        if path is not None:
-            page.goto(f"{browser_server.base_url}/account/{path}")
-        assert page.get_by_text(NASTY[:80]).first.is_visible()
-        assert page.locator("main img, main script").count() == 0
-        check_page(page, tmp_path, f"nasty-{number}")
-        if number == 0:
-            fill_sign_in(page, "sam-rivera")
-        if number == 1:
-            assert page.get_by_text(NASTY, exact=True).count() == 2
-            page.get_by_role("button", name="Allow").click()
-            page.get_by_role("heading", name="Back at /callback").wait_for()
-        assert page.title() != "broken"
-    assert logged == []
-
-
-def test_the_content_policy_blocks_injected_markup(page: Page, browser_server: SandboxServer) -> None:
-    """If a page contained injected markup, its policy would block scripts, pictures and frames."""
-    page.goto(f"{browser_server.base_url}/account/sign-in")
+    page.goto(browser_server.authorize_url("access_profile"))
+    fill_sign_in(page, "sam-rivera")
+    assert page.get_by_text(NASTY, exact=True).count() == 1
+    assert page.locator("main img, main script").count() == 0
     page.evaluate("""() => { window.stopped = []; document.addEventListener(
                      "securitypolicyviolation", event => stopped.push(event.effectiveDirective)); }""")
     page.evaluate("document.querySelector('main').insertAdjacentHTML('beforeend', "
@@ -167,30 +143,28 @@ def test_the_content_policy_blocks_injected_markup(page: Page, browser_server: S
                      one.textContent = "document.title = 'broken'"; document.body.append(one); }""")
     page.wait_for_function("() => stopped.length >= 4")
     assert sorted(page.evaluate("stopped")) == ["frame-src", "img-src", "script-src-attr", "script-src-elem"]
-    assert page.title() == "Sign in"
+    assert page.title() != "broken"
 
 
-def test_a_form_of_another_site_is_refused(
-    page: Page, browser_server: SandboxServer, start_service: Callable[..., Any]
-) -> None:
-    """Even with a stolen ticket, the form is refused, because the browser sends no session with it.
+def test_a_form_of_another_site_is_refused(page, browser_server, start_service) -> None:
+    """A form has no session, even with a stolen ticket, and a frame stays empty; a link of an application has one."""
+    link, held = browser_server.authorize_url("access_profile"), {}
 
-    A link from another site does use the session, because an application links to the authorization page.
-    """
-    held: dict[str, str] = {}
-
-    def lure(path: str, _parameters: dict[str, str]) -> Any:
+    def lure(_path: str, _parameters: dict[str, str]) -> Any:
         field = f'<input name="ticket" value="{held.get("ticket", "")}"><input name="decision" value="allow">'
         consent = f"{browser_server.base_url}/oauth/consent"
         form = f'<form method="post" action="{consent}">{field}<button>Win a prize</button></form>'
-        return 200, {"Content-Type": "text/html"}, f'{form}<a href="{held.get("link")}">Connect</a>'.encode()
+        frame = f'<iframe src="{browser_server.base_url}/account/sign-in" width="600" height="400"></iframe>'
+        shown = f'{form}<a href="{link.replace("&", "&amp;")}">Connect</a>{frame}'
+        return 200, {"Content-Type": "text/html"}, shown.encode()
 
     site = start_service(lure).base_url.replace("127.0.0.1", "localhost")
-    held["link"] = browser_server.authorize_url("access_profile").replace("&", "&amp;")
-    page.goto(held["link"].replace("&amp;", "&"))
+    page.goto(link)
     fill_sign_in(page, "noor-haddad")
     held["ticket"] = page.locator("input[name=ticket]").first.input_value()
-    page.goto(site)
+    page.goto(site)  # until the frame has loaded as well
+    assert page.frames[-1].url == "chrome-error://chromewebdata/"
+    assert page.frames[-1].get_by_text("Who are you?").count() == 0
     with page.expect_navigation() as pressed:
         page.get_by_role("button", name="Win a prize").click()
     assert pressed.value.status == 403
@@ -200,10 +174,67 @@ def test_a_form_of_another_site_is_refused(
     page.get_by_role("button", name="Allow").wait_for()
 
 
-def test_pages_cannot_be_framed(page: Page, browser_server: SandboxServer, start_service: Callable[..., Any]) -> None:
-    """The consent page is empty in a frame of another page, which prevents clickjacking."""
-    frame = f'<iframe src="{browser_server.base_url}/account/sign-in" width="600" height="400"></iframe>'
-    site = start_service(lambda *_: (200, {"Content-Type": "text/html"}, frame.encode()))
-    page.goto(site.base_url)  # until the frame has loaded as well
-    assert page.frames[-1].url == "chrome-error://chromewebdata/"
-    assert page.frames[-1].get_by_text("Who are you?").count() == 0
+@pytest.mark.parametrize("allow", [True, False])
+def test_the_listener_receives_a_real_redirect(browser, browser_server, tmp_path, allow) -> None:
+    """The browser ends on a styled page; the URL of that page holds no token."""
+    device: Any = {"viewport": DESK} if allow else {"viewport": PHONE, "color_scheme": "dark"}
+    button, heading = ("Allow", "You are signed in") if allow else ("Deny", "You are not signed in")
+    outcomes: list[Any] = []
+    with Listener(outcomes.append, linger=15) as listener, open_tab(browser, **device) as page:
+        complaints: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text))
+        page.goto(browser_server.authorize_url(redirect_uri=listener.redirect_uri))
+        fill_sign_in(page, "tom-ohara")
+        page.get_by_role("button", name=button).click()
+        page.get_by_role("heading", name=heading).wait_for()
+        listener.wait()
+        check_page(page, tmp_path, heading)
+        assert page.url == f"{listener.redirect_uri.partition('/callback')[0]}/done"
+        assert page.evaluate("getComputedStyle(document.querySelector('main')).padding") == "32px 40px"
+        assert complaints == []
+    (outcome,) = outcomes
+    assert isinstance(outcome, AccessToken if allow else TokenError)
+
+
+def test_a_private_page_leads_to_the_consent_page(page, browser_server: SandboxServer, monkeypatch) -> None:
+    """The browser follows the redirect of the private file, and sends the service no referrer."""
+    given: list[str] = []
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr("webbrowser.open", lambda address: not given.append(address))
+    with Listener(lambda _: None) as listener:
+        address = browser_server.authorize_url(redirect_uri=listener.redirect_uri, state='a&b<c"d')
+        with in_browser(address) as opened:
+            assert opened
+            with page.expect_request(lambda request: request.url.startswith(browser_server.base_url)) as asked:
+                page.goto(given[0])
+            assert "referer" not in asked.value.all_headers()
+            fill_sign_in(page, "tom-ohara")
+            page.get_by_role("button", name="Allow").wait_for()
+        assert not Path(urlsplit(given[0]).path).exists()
+
+
+def test_another_page_cannot_plant_a_token(page, start_service: Callable[..., Any]) -> None:
+    """Even with the nonce, no fetch, image or frame of another page can submit a token or read a response."""
+    outcomes: list[Any] = []
+    with Listener(outcomes.append) as listener:
+        planted = f"{listener.redirect_uri}?access_token=planted"
+        site = start_service(lambda *_: (200, {"Content-Type": "text/html"}, b"<h1>Here</h1>"))
+        page.goto(site.base_url)
+        read = """async url => {
+          const responses = [];
+          for (const mode of ["cors", "no-cors"])
+            responses.push(await fetch(url, {mode}).then(answer => answer.type + answer.status, () => "refused"));
+          for (const name of ["img", "iframe"]) {
+            const node = document.createElement(name);
+            const done = new Promise(resolve => { node.onload = node.onerror = resolve; });
+            node.src = url;
+            document.body.append(node);
+            await done;
+          }
+          return responses;
+        }"""
+        assert page.evaluate(read, planted) == ["refused", "refused"]
+        assert outcomes == []
+        page.goto(planted)
+        wait_until(lambda: outcomes)  # The browser gets its response before the token is reported.
+        assert isinstance(outcomes[0], AccessToken)

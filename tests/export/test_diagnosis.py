@@ -1,10 +1,13 @@
-"""CSV files in another form: one sentence names the cause and the remedy."""
+"""CSV tables from any file: for another form, one sentence names the cause and the remedy."""
 
 from __future__ import annotations
 
 import gzip
+import io
+import os
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TextIO
 
 import pandas as pd
 import pytest
@@ -12,9 +15,6 @@ from pandas.testing import assert_frame_equal
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.export import read_csv, to_csv, to_parquet
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Two payments as a spreadsheet writes them: quotes only where they are needed.
 TEXT = "payment_id,note,amount_cents,actor_id\n3181234567890123456,Pizza; beer,1250,11\n3181234567890123457,rent,5,12\n"
@@ -52,24 +52,15 @@ def test_each_cause_is_named(way: str, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_the_file_itself_is_read(tmp_path: Path) -> None:
-    """The text that the ways above change is a valid file, in which semicolons are text."""
-    (tmp_path / "p.csv").write_text(TEXT)
-    frame = read_csv(tmp_path / "p.csv")
-    assert frame["payment_id"].tolist() == ["3181234567890123456", "3181234567890123457"]
-    assert frame["note"].tolist() == ["Pizza; beer", "rent"]
-
-
-@pytest.mark.parametrize("again", [False, True], ids=["written", "read and written again"])
-def test_an_index_that_pandas_wrote(tmp_path: Path, *, again: bool) -> None:
+def test_an_index_that_pandas_wrote(tmp_path: Path) -> None:
     """The first column of pandas.to_csv has no name, or ``Unnamed: 0`` after another round."""
-    frame = pd.DataFrame({"payment_id": ["1", "2"], "note": ["a", "b"]})
-    frame.to_csv(tmp_path / "p.csv")
-    if again:
-        pd.read_csv(tmp_path / "p.csv").to_csv(tmp_path / "p.csv", index=False)
-        assert (tmp_path / "p.csv").read_text().startswith("Unnamed: 0,")
-    with pytest.raises(SchemaError, match=r"first column of .*p\.csv has no name, .* pandas wrote: .* index=False"):
-        read_csv(tmp_path / "p.csv")
+    path = tmp_path / "p.csv"
+    pd.DataFrame({"payment_id": ["1", "2"], "note": ["a", "b"]}).to_csv(path)
+    for start in (",payment_id", "Unnamed: 0,payment_id"):
+        assert path.read_text().startswith(start)
+        with pytest.raises(SchemaError, match=r"first column of .*p\.csv has no name, .* pandas wrote: .* index=False"):
+            read_csv(path)
+        pd.read_csv(path).to_csv(path, index=False)
 
 
 @pytest.mark.parametrize(
@@ -92,24 +83,22 @@ def test_frames_that_only_look_like_it_come_back(tmp_path: Path, frame: pd.DataF
 
 def test_ids_that_pandas_wrote_as_floats(tmp_path: Path) -> None:
     """A null beside an id makes both floats in pandas; the text 2000000001.0 would be another person."""
-    (tmp_path / "p.csv").write_text("payment_id,actor_id,note\n1,2000000001,2000000001.0\n2,,b\n")
-    assert read_csv(tmp_path / "p.csv")["actor_id"].tolist()[0] == "2000000001"
-    pd.read_csv(tmp_path / "p.csv", dtype={"note": str}).to_csv(tmp_path / "p.csv", index=False)
-    text = (tmp_path / "p.csv").read_text()
+    path = tmp_path / "p.csv"
+    path.write_text("payment_id,actor_id,note\n1,2000000001,2000000001.0\n2,,b\n")
+    assert read_csv(path)["actor_id"].tolist()[0] == "2000000001"
+    pd.read_csv(path, dtype={"note": str}).to_csv(path, index=False)
+    text = path.read_text()
     assert text == "payment_id,actor_id,note\n1,2000000001.0,2000000001.0\n2,,b\n"
-    with pytest.raises(SchemaError, match=r"^The ids in the column 'actor_id' of .*p\.csv are .* p2p\.read_csv"):
-        read_csv(tmp_path / "p.csv")
-    quoted_note = text.replace(",2000000001.0\n", ',"2000000001.0"\n')
-    (tmp_path / "p.csv").write_text(quoted_note)
-    with pytest.raises(SchemaError, match="'actor_id'"):
-        read_csv(tmp_path / "p.csv")
-    (tmp_path / "p.csv").write_text(quoted_note.replace(",2000000001.0,", ",,").replace("2,,b", "\n2,3.0,b"))
-    with pytest.raises(SchemaError, match="'actor_id'"):  # the empty line is no row
-        read_csv(tmp_path / "p.csv")
+    quoted = text.replace(",2000000001.0\n", ',"2000000001.0"\n')
+    late = quoted.replace(",2000000001.0,", ",,").replace("2,,b", "\n2,3.0,b")  # the empty line is no row
+    for written in (text, quoted, late):
+        path.write_text(written)
+        with pytest.raises(SchemaError, match=r"^The ids in the column 'actor_id' of .*p\.csv are .* p2p\.read_csv"):
+            read_csv(path)
 
 
 def test_phone_numbers_are_text(tmp_path: Path) -> None:
-    """With and without a plus, quoted or not, beside a gap; leading zeros stay."""
+    """With all digits, quoted or not; 15550100123.0 would be another number, and a rounded one lacks digits."""
     path = tmp_path / "p.csv"
     for name in ("phone", "target_phone", "contact_phone"):
         for cells in (["+15550100123", "1555"], ["15550100123", ""], ["", "0015550100123"], ['"15550100123"', "1"]):
@@ -117,18 +106,13 @@ def test_phone_numbers_are_text(tmp_path: Path) -> None:
             column = read_csv(path)[name]
             assert column.dtype == "str"
             assert column.fillna("").tolist() == [cell.strip('"') for cell in cells]
-
-
-@pytest.mark.parametrize(("number", "words"), [("15550100123.0", "p2p.read_csv"), ("1.55501E+10", "spreadsheet")])
-def test_phone_numbers_that_became_numbers_are_refused(tmp_path: Path, number: str, words: str) -> None:
-    """The text 15550100123.0 would be another number, and a rounded one lacks digits; in quotes it is text."""
-    path = tmp_path / "p.csv"
-    for name in ("phone", "target_phone"):
-        path.write_text(f"user_id,{name}\n7,{number}\n8,\n")
-        with pytest.raises(SchemaError, match=rf"^The phone numbers in the column '{name}' of .*p\.csv .*{words}"):
-            read_csv(path)
-        path.write_text(f'user_id,{name}\n7,"{number}"\n')
-        assert read_csv(path)[name].tolist() == [number]
+    for number, words in (("15550100123.0", "p2p.read_csv"), ("1.55501E+10", "spreadsheet")):
+        for name in ("phone", "target_phone"):
+            path.write_text(f"user_id,{name}\n7,{number}\n8,\n")
+            with pytest.raises(SchemaError, match=rf"^The phone numbers in the column '{name}' of .*p\.csv .*{words}"):
+                read_csv(path)
+            path.write_text(f'user_id,{name}\n7,"{number}"\n')
+            assert read_csv(path)[name].tolist() == [number]
 
 
 def test_the_cause_quotes_no_cell_in_privacy_mode(tmp_path: Path) -> None:
@@ -139,13 +123,6 @@ def test_the_cause_quotes_no_cell_in_privacy_mode(tmp_path: Path) -> None:
             read_csv(tmp_path / "p.csv", privacy=True)
         assert "44" not in str(caught.value).replace(str(tmp_path), "")
         assert "dinner" not in str(caught.value)
-
-
-def test_what_is_no_path() -> None:
-    """A frame in the place of the path is named."""
-    for path in (pd.DataFrame({"note": ["x"]}), None, 7):
-        with pytest.raises(ConfigurationError, match=f"A path is text or a Path, not an? {type(path).__name__}: "):
-            read_csv(path)
 
 
 def test_cents_beyond_64_bits_are_refused(tmp_path: Path) -> None:
@@ -159,3 +136,96 @@ def test_cents_beyond_64_bits_are_refused(tmp_path: Path) -> None:
         (tmp_path / "p.csv").write_text(f"amount_cents\n{cell}\n")
         with pytest.raises(SchemaError, match=r"p\.csv"):
             read_csv(tmp_path / "p.csv")
+
+
+NOTES = ["two\r\nlines, \N{SLICE OF PIZZA}", "=1+1"]
+FRAME = pd.DataFrame(
+    {
+        "payment_id": pd.Series(["1", "2"], dtype="str"),
+        "note": pd.Series(NOTES, dtype="str"),
+        "amount_cents": pd.Series([5, None], dtype="Int64"),
+    }
+)
+
+
+@pytest.fixture
+def table(tmp_path) -> Path:
+    """Write a table with a note that holds a line end of Windows, which text files translate."""
+    to_csv(FRAME, tmp_path / "p.csv")
+    return tmp_path / "p.csv"
+
+
+def open_pipe(path: Path) -> TextIO:
+    """Return the content of a file as standard input shows it: a pipe in text mode and another encoding."""
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb") as pipe:
+        pipe.write(path.read_bytes())
+    return os.fdopen(reading, encoding="ascii")
+
+
+@pytest.mark.parametrize(
+    "open_file",
+    [
+        lambda path: path.open("rb"),
+        lambda path: path.open("rb", buffering=0),
+        lambda path: path.open(encoding="latin-1"),
+        open_pipe,
+        lambda path: io.BytesIO(path.read_bytes()),
+        lambda path: io.StringIO(path.read_bytes().decode(), newline=""),
+        lambda path: gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(path.read_bytes()))),
+    ],
+)
+def test_an_open_file_gives_the_same_table(table: Path, open_file) -> None:
+    """In text or binary mode, and it stays open."""
+    with open_file(table) as file:
+        assert_frame_equal(read_csv(file), FRAME)
+        assert not file.closed
+
+
+def test_a_file_read_in_part_as_text_is_refused(table: Path) -> None:
+    """A text file reads ahead, so rows would be lost; a binary file gives the rest of it."""
+    with table.open(encoding="utf-8") as file:
+        file.readline()
+        with pytest.raises(ConfigurationError, match=r"p\.csv has been read in part as text: .* binary mode\.$"):
+            read_csv(file)
+    with io.BytesIO(b"a comment\nnote\nx\n") as rest:
+        rest.readline()
+        assert read_csv(rest)["note"].tolist() == ["x"]
+
+
+def test_open_files_that_are_no_table(table: Path) -> None:
+    """Each error names the file, or says that it is an open one, and gives the reason."""
+    closed = table.open("rb")
+    closed.close()
+    writing = (table.parent / "w.csv").open("wb")
+    for file, error, words in (
+        (io.BytesIO(b""), SchemaError, r"^<open file> is empty: "),
+        (io.StringIO(""), SchemaError, r"^<open file> is empty: "),
+        (io.BytesIO(b"note;payment_id\n"), SchemaError, r"^<open file> separates its cells by semicolons"),
+        (io.BytesIO(b"note,about\n\xe9,\n"), SchemaError, r"^<open file> holds text that is not UTF-8"),
+        (io.StringIO("note\n\ud83d\n"), SchemaError, r"^<open file> holds text that is not UTF-8"),
+        (io.BytesIO(b"note,about\nx\n"), SchemaError, r"^<open file> cannot be read as a table: "),
+        (closed, ConfigurationError, r"^Cannot read .*p\.csv: .*closed file\.$"),
+        (writing, ConfigurationError, r"^Cannot read .*w\.csv: "),
+        (table.parent.glob("*"), ConfigurationError, "A path is text or a Path, not a"),
+        (FRAME, ConfigurationError, "A path is text or a Path, not a DataFrame: "),
+        (7, ConfigurationError, "A path is text or a Path, not an int: "),
+        (type("Reader", (), {"read": lambda _self: 5})(), ConfigurationError, "its read.. gives an int, not text or"),
+    ):
+        with pytest.raises(error, match=words) as raised:
+            read_csv(file)
+        assert str(raised.value).count("\n") == 0
+    writing.close()
+
+
+def test_an_open_file_is_masked_in_privacy_mode() -> None:
+    """As a file that is named; the reason of a failure quotes a cell without privacy mode only."""
+    assert read_csv(io.StringIO("\ufeffnote\nVolodya\n"))["note"].tolist() == ["Volodya"]
+    assert read_csv(io.StringIO("note\nVolodya\n"), privacy=True)["note"].tolist() != ["Volodya"]
+    for text in ("note,about\nVolodya\n", "payment_id,amount_cents\n1,Volodya\n"):
+        with pytest.raises(SchemaError, match="Volodya"):
+            read_csv(io.StringIO(text), privacy=False)
+        with pytest.raises(SchemaError) as raised:
+            read_csv(io.StringIO(text), privacy=True)
+        hidden = "<open file> cannot be read as a table: the reason is not shown in privacy mode."
+        assert raised.value.args == (hidden,)

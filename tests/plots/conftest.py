@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import pytest
 from matplotlib.font_manager import fontManager
 
 from p2p_analytics.plots._parts import _fonts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-_SQUARE = 1000
 
 
 @pytest.fixture(autouse=True)
@@ -37,37 +32,26 @@ def _own_fonts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _forget_fonts() -> None:
-    for cached in (_fonts._search_families, _fonts._find_charmap):
+    for cached in (_fonts._search_families, _fonts._list_families, _fonts._find_charmap):
         cached.cache_clear()
 
 
 @pytest.fixture
 def install_font(tmp_path: Path) -> Callable[[str, str], Path]:
-    """Return a function that makes a font with squares for some characters and adds it to matplotlib's fonts."""
+    """Return a function that makes a font with brackets for some characters and adds it to matplotlib's fonts."""
 
     def install(family: str, characters: str) -> Path:
-        from fontTools.fontBuilder import FontBuilder
-        from fontTools.pens.ttGlyphPen import TTGlyphPen
+        from fontTools.ttLib import TTFont
 
-        pen = TTGlyphPen(None)
-        pen.moveTo((0, 0))
-        for corner in ((0, _SQUARE), (_SQUARE, _SQUARE), (_SQUARE, 0)):
-            pen.lineTo(corner)
-        pen.closePath()
-        glyph = pen.glyph()
-        names = {ord(character): f"uni{ord(character):04X}" for character in characters}
-        glyphs = [".notdef", *names.values()]
-        builder = FontBuilder(_SQUARE, isTTF=True)
-        builder.setupGlyphOrder(glyphs)
-        builder.setupCharacterMap(names)
-        builder.setupGlyf(dict.fromkeys(glyphs, glyph))
-        builder.setupHorizontalMetrics(dict.fromkeys(glyphs, (_SQUARE, 0)))
-        builder.setupHorizontalHeader(ascent=_SQUARE, descent=0)
-        builder.setupOS2(usWeightClass=400)
-        builder.setupNameTable({"familyName": family, "styleName": "Regular"})
-        builder.setupPost()
+        font = TTFont(Path(mpl.get_data_path(), "fonts", "ttf", "STIXSizOneSymReg.ttf"))
+        font["cmap"].tables = [table for table in font["cmap"].tables if table.isUnicode()]
+        for table in font["cmap"].tables:
+            table.cmap = dict.fromkeys(map(ord, characters), "parenleft")
+        font["name"].names = []
+        for name, text in ((1, family), (2, "Regular"), (4, family), (6, family)):
+            font["name"].setName(text, name, 3, 1, 0x409)
         path = tmp_path / f"{family}.ttf"
-        builder.save(path)
+        font.save(path)
         fontManager.addfont(path)
         return path
 

@@ -1,20 +1,18 @@
-"""People by year, hours of the week, categories and unusual payments: bars and labels worked out by hand."""
+"""People by year, hours of the week, unusual payments, exposure and sensitive notes, worked out by hand."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 
 import p2p_analytics as p2p
 from p2p_analytics import plots
 from support.plots.axes import assert_labels_apart, list_bars, list_key, list_places, list_rows, list_texts
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from support.plots.tables import TABLES
 
 YEARS = pd.DataFrame(
     {
@@ -104,7 +102,7 @@ UNUSUAL = pd.DataFrame(
 
 
 def test_unusual_payments() -> None:
-    """A bar of the amount in the colour of the reason, and a line at the usual amount of a large one."""
+    """A bar of the amount in the colour of the reason, and a line at the usual amount; others are counted by reason."""
     ax = plots.unusual(UNUSUAL)
     assert list_rows(ax) == ["Ada, 1 May 2024", "Ben, no date", "Ada, 1 May 2023"]
     bars = [[(round(bar.get_y() + 0.3), bar.get_width()) for bar in box] for box in ax.containers]
@@ -115,13 +113,51 @@ def test_unusual_payments() -> None:
     assert colours.isdisjoint({"#0072b2", "#d55e00"})  # those of received and sent
     assert [list(line.get_xdata()) for line in ax.lines] == [[12.5, 12.5], [10, 10]]
     assert list_texts(ax) == ["$500.00, usually $12.50", "$20.00", "$60.00, usually $10.00"]
+    for rows, words in (([0, 1, 2], "1 probable duplicate,\n1 large one"), ([0, 2, 2], "2 large ones")):
+        ax = plots.unusual(UNUSUAL.iloc[rows], top=1)
+        assert (list_rows(ax)[-1], list_texts(ax)[-1], len(list_bars(ax))) == ("2 other payments", words, 1)
 
 
-@pytest.mark.parametrize(
-    ("rows", "words"), [([0, 1, 2], "1 probable duplicate,\n1 large one"), ([0, 2, 2], "2 large ones")]
-)
-def test_other_unusual_payments_are_counted(rows: list[int], words: str) -> None:
-    """The last row has the numbers of the others by reason, and no bar."""
-    ax = plots.unusual(UNUSUAL.iloc[rows], top=1)
-    assert (list_rows(ax)[-1], list_texts(ax)[-1]) == ("2 other payments", words)
-    assert len(list_bars(ax)) == 1
+def _months(count: int, **columns: int) -> pd.DataFrame:
+    """Return months from January 2010 on, each with the same counts."""
+    months = [f"{2010 + at // 12}-{at % 12 + 1:02}" for at in range(count)]
+    return pd.DataFrame({"month": months, **{"payments": 5, "public": 2, "friends": 1, "private": 1} | columns})
+
+
+def test_audiences_on_top_of_each_other() -> None:
+    """Public ones with a sensitive note, other public ones, friends, private and unknown, with their sums."""
+    ax = plots.exposure(TABLES["exposure"])
+    assert [[(bar.get_y(), bar.get_height()) for bar in box] for box in ax.containers] == [
+        [(0, 1), (0, 0), (0, 1)],
+        [(1, 3), (0, 0), (1, 0)],
+        [(4, 3), (0, 0), (1, 0)],
+        [(7, 2), (0, 0), (1, 1)],
+        [(9, 1), (0, 0), (2, 1)],
+    ]
+    assert len({to_hex(box[0].get_facecolor()) for box in ax.containers}) == 5
+    assert list_key(ax) == ["public, sensitive 2", "public 3", "friends 3", "private 3", "not known 2"]
+    assert list_places(ax) == ["Dec\n2023", "Jan\n2024", "no\ndate"]
+    some = plots.exposure(_months(1, payments=4, sensitive_public=0))
+    assert list_key(some) == ["public 2", "friends 1", "private 1"]  # the parts that have payments
+    years = plots.exposure(_months(178, sensitive_public=1))
+    assert years.get_title(loc="left") == "Who can see payments, year by year"
+    assert ({len(box) for box in years.containers}, sum(list_bars(years, "height"))) == ({15}, 5 * 178)
+    assert years.get_xlabel() == "2024 up to Oct"
+    assert_labels_apart(years, 4)
+
+
+def test_reasons() -> None:
+    """Each reason with its number and last date, the most frequent first, then by name; no note is drawn."""
+    table = pd.DataFrame(
+        {
+            "date_created": pd.to_datetime(["2024-03-02T23:59Z", "2024-02-01T00:00Z", None, None]),
+            "note": ["secret"] * 4,
+            "reasons": ["health,location", "health", "adult", None],
+        }
+    )
+    ax = plots.sensitive_notes(table)
+    assert list_rows(ax) == ["health", "adult", "location"]
+    assert list_texts(ax) == ["2, last on 2 Mar 2024", "1", "1, last on 2 Mar 2024"]
+    assert list_bars(ax) == [2, 1, 1]
+    many = plots.sensitive_notes(pd.DataFrame({"date_created": None, "reasons": [f"{at:02}" for at in range(33)]}))
+    assert (list_rows(many)[30:], list_texts(many)[-1]) == (["3 other reasons"], "3")

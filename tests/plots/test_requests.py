@@ -1,21 +1,18 @@
-"""Requests and split bills as bars of their parts, and the time that requests took: figures worked out by hand."""
+"""Requests, split bills and recurring payments as bars, and the time that requests took, worked out by hand."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from p2p_analytics import plots
 from p2p_analytics.errors import SchemaError
 from support.plots.axes import assert_labels_apart, list_key, list_places, list_rows, list_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from matplotlib.axes import Axes
 
 OUTCOMES = pd.DataFrame(
     {
@@ -59,7 +56,7 @@ def _parts(ax: Axes) -> dict[str, list[tuple[float, float]]]:
 
 
 def test_what_became_of_requests() -> None:
-    """Collected, open and unpaid amounts are parts that add up to what was asked; the label counts the settled ones."""
+    """Collected, open and unpaid amounts are parts of what was asked; rows after the first ones share a bar."""
     ax = plots.request_outcomes(OUTCOMES)
     assert list_rows(ax) == ["asked of Ada", "asked by Ben", "asked of Cy", "asked of Di"]
     assert _parts(ax) == {
@@ -70,30 +67,30 @@ def test_what_became_of_requests() -> None:
     assert list_texts(ax) == [
         "$10.00, 2 of 4 settled", "$6.00, 1 of 2 settled", "$0.20, 0 of 1 settled", "$0.10, 1 of 1 settled",
     ]  # fmt: skip
-
-
-def test_other_requests_are_added_up() -> None:
-    """The rows after the first ones share a bar with exact sums, shortened and hatched if it is very long."""
     ax = plots.request_outcomes(OUTCOMES, top=2)
     assert list_rows(ax) == ["asked of Ada", "asked by Ben", "2 other rows"]
     assert [bars[2] for bars in _parts(ax).values()] == [(0, 0.1), (0.1, 0.2), (0.3, 0)]
     assert list_texts(ax)[2] == "$0.30, 1 of 2 settled"
-    many = pd.concat([OUTCOMES[:1]] * 12)
-    ax = plots.request_outcomes(many, top=2)
+
+
+def test_a_very_long_bar_of_others_is_shortened() -> None:
+    """It is hatched: $100 at a scale of 1.25 * 10 / 100."""
+    ax = plots.request_outcomes(pd.concat([OUTCOMES[:1]] * 12), top=2)
     assert list_rows(ax)[2] == "10 other rows,\nbars not to scale"
-    # $100 at a scale of 1.25 * 10 / 100
     assert [bars[2] for bars in _parts(ax).values()] == [(0, 6.25), (6.25, 3.75), (10, 2.5)]
     assert list_texts(ax)[2] == "$100, 20 of 40 settled"
     assert [box[2].get_hatch() for box in ax.containers] == ["////"] * 3
 
 
 def test_labels_have_room() -> None:
-    """Names and labels of the largest lengths end within the figure, on narrow pages too."""
+    """The longest names and labels end within the figure; on an axis of times a week and a month are apart."""
     long = OUTCOMES.assign(counterparty_name="Wilhelmina Featherstonehaugh the Third", asked=12345.6)
-    for width in (5.2, 6.4):
-        ax = plots.request_outcomes(long, ax=Figure((width, 3), layout="constrained").subplots())
-        ax.figure.draw_without_rendering()
-        assert max(text.get_window_extent().x1 for text in ax.texts) <= ax.figure.bbox.x1
+    times = TIMES.assign(days_p50=0.2, days_p90=27.0, days_p99=54.0, days_max=62.0)
+    for width in (4.4, 6.4):
+        bars, marks = (Figure((width, 3), layout="constrained").subplots() for _ in range(2))
+        assert_labels_apart(plots.request_outcomes(long, ax=bars))
+        assert max(text.get_window_extent().x1 for text in bars.texts) <= bars.figure.bbox.x1
+        assert_labels_apart(plots.time_to_settle(times, ax=marks), gap=2)
 
 
 def test_split_bills_by_part() -> None:
@@ -140,9 +137,57 @@ def test_currencies(plot: Callable[..., Axes], table: pd.DataFrame) -> None:
     assert plot(table.assign(currency="EUR")).get_xlabel() == "Requests, euros"
 
 
-def test_labels_of_times_do_not_touch() -> None:
-    """On an axis from an hour to a year a week and a month are close: there is a gap between any two labels."""
-    table = TIMES.assign(days_p50=0.2, days_p90=27.0, days_p99=54.0, days_max=62.0)
-    for width in (4.4, 6.4):
-        ax = Figure(figsize=(width, 3), layout="constrained").subplots()
-        assert_labels_apart(plots.time_to_settle(table, ax=ax), gap=2)
+TABLE = pd.DataFrame(
+    {
+        "counterparty_name": ["Ada", "Ada", "Ben", "Cy"],
+        "direction": ["out", "in", "out", "out"],
+        "cadence": ["monthly", "weekly", "quarterly", "yearly"],
+        "amount": [900.0, 20.0, 12.5, 10.0],
+        "first_date": pd.to_datetime(["2024-01-01", "2024-03-16", "2023-01-01", "2021-07-01"]),
+        "last_date": pd.to_datetime(["2024-04-01", "2024-04-06", "2023-07-01", "2023-07-01"]),
+        "next_expected": pd.to_datetime(["2024-05-01", "2024-04-13", "2023-10-01", "2024-07-01"]),
+        "state": ["active", "late", "ended", "active"],
+        "note": ["Rent", None, "Club", "Domain"],
+    }
+)
+
+
+def test_series_one_by_one() -> None:
+    """The axis is in months from the first date of all, July 2021; an ended series is pale and without a mark."""
+    ax = plots.recurring(TABLE)
+    assert list_rows(ax) == ["Ada, Rent", "Ada", "Ben, Club", "Cy, Domain"]
+    assert list_texts(ax) == ["$900.00 monthly", "$20.00 weekly, late", "$12.50 quarterly, ended", "$10.00 yearly"]
+    bars = {bar.get_y() + 0.25: bar for box in ax.containers for bar in box}
+    spans = {row: (round(bar.get_x(), 2), round(bar.get_width(), 2)) for row, bar in bars.items()}
+    # March 16th is 15 of 31 days into the month, April 6th 5 of 30.
+    assert spans == {0: (30, 3), 1: (32.48, 0.68), 2: (18, 6), 3: (0, 24)}
+    colours = {row: to_hex(bar.get_facecolor()).upper() for row, bar in bars.items()}
+    assert colours == {0: "#D55E00", 1: "#0072B2", 2: "#F2CFB2", 3: "#D55E00"}  # sent, received, and 70 % white
+    marks = [[(round(x, 2), y) for x, y in points.get_offsets()] for points in ax.collections]
+    assert marks == [[(34, 0), (36, 3)], [(33.4, 1)]]
+    assert list_key(ax) == ["sent", "received", "next date", "missed date"]
+
+
+def test_other_series_are_added_up() -> None:
+    """The last row has what the others that have not ended amount to in a year: 52 times $20, and $10."""
+    ax = plots.recurring(TABLE, top=1)
+    assert list_rows(ax) == ["Ada, Rent", "3 other series"]
+    assert list_texts(ax) == ["$900 monthly", "$10 a year sent\n$1,040 a year received"]
+    assert list_texts(plots.recurring(TABLE.assign(state="ended"), top=2))[2] == "ended"
+
+
+def test_labels_end_within_the_figure() -> None:
+    """Thirty series of fifteen years, or one of three weeks, have room for their labels."""
+    long = pd.concat([TABLE[3:].assign(first_date=pd.Timestamp("2009-01-01"), amount=12345.6)] * 30)
+    for table in (long, TABLE[1:2]):
+        ax = plots.recurring(table)
+        assert_labels_apart(ax, 1)
+        assert max(text.get_window_extent().x1 for text in ax.texts) <= ax.figure.bbox.x1
+
+
+def test_what_is_refused() -> None:
+    """A table of another analysis, and several currencies."""
+    with pytest.raises(SchemaError, match="cadence"):
+        plots.recurring(TABLE.drop(columns="cadence"))
+    with pytest.raises(SchemaError, match="EUR"):
+        plots.recurring(TABLE.assign(currency=["USD", "EUR", "USD", "USD"]))

@@ -1,8 +1,9 @@
-"""A service with answers full of secrets; the figures of the attacks are printed at the end of a run."""
+"""A service with answers full of secrets."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import matplotlib as mpl
 import pytest
@@ -10,9 +11,6 @@ import pytest
 import p2p_analytics as p2p
 from support.privacy.masking import FRIEND, ME, SENT, ZEB, load
 from support.scripted import ScriptedService
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

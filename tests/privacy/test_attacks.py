@@ -1,9 +1,7 @@
 """Attacks on privacy mode by strangers who know how it works, but not the key.
 
-Amounts: the attacker looks for the secret factor and then for the amounts. Three attacks are run: arithmetic on single
-amounts; the likelihood of all amounts under the exact distribution that they were drawn from and the exact distribution
-of the noise; and the same jointly with the scale of the person's spending, which is the strongest. The attackers by
-likelihood also know which payments repeat one amount, and average them.
+Amounts: the attacker looks for the secret factor and then for the amounts, by arithmetic, or by the joint likelihood of
+the amounts, the noise and the scale of the person's spending, averaging payments that repeat one amount.
 
 Dates: the attacker has the public payments of the same user, with names, and matches them with the masked ones, row by
 row and by how many payments each person has in each period.
@@ -13,27 +11,21 @@ Everything is drawn from fixed seeds, so the figures are the same in each run.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
+from math import comb, log
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from p2p_analytics.privacy import _pseudonyms
-from p2p_analytics.privacy._pseudonyms import Pseudonyms
-from support.privacy.attacks import (
-    WHOLE,
-    Likelihood,
-    by_arithmetic,
-    is_found,
-    key_of,
-    mask_cents,
-    person,
-    population,
-)
+from p2p_analytics.privacy import Mask, Pseudonyms
+from support.privacy.attacks import WHOLE, Likelihood, by_arithmetic, is_found, key_of, mask_cents, person, population
 
 TRIALS = {15: 48, 50: 48, 150: 24, 500: 12}  # by the number of rows
 JOINT_SCALES = 13
+FACTORS = (1 / 3, 3.0)
 # The share of sums of ten payments that are within 5 %, by the range of the payments in units, as the README states.
 SUMS_OF_TEN = {(3, 8): 0.3, (10, 30): 0.3, (30, 100): 0.6, (100, 300): 0.94, (500, 1500): 1.0}
 
@@ -54,7 +46,7 @@ def attack_histories(likelihood: Likelihood | None, size: int, whole: float = WH
         if likelihood:
             guess, share = likelihood.attack(payments, masked)
         else:
-            guess, amounts = by_arithmetic(masked, (_pseudonyms._FACTORS[0][0], _pseudonyms._FACTORS[1][1]))
+            guess, amounts = by_arithmetic(masked, FACTORS)
             share = (amounts == payments.cents).mean()
         found += is_found(guess, Pseudonyms(key)._factor)
         shares.append(share)
@@ -176,3 +168,122 @@ def test_the_mean_of_many_equal_payments_is_not_their_amount() -> None:
         off.append(rents.mean() / (85_000 * Pseudonyms(key)._factor) - 1)
     assert np.mean(np.abs(off) < 0.001) < 0.1
     assert 0.03 < np.max(np.abs(off)) < 0.05
+
+
+# ---- dates
+
+
+def feed(rng) -> pd.DataFrame:
+    """Return three years of payments with fifteen people, some often and some once, of which a fifth are public."""
+    often = rng.lognormal(0, 1.2, 15)
+    rows = 450
+    who = np.concatenate([np.arange(15), rng.choice(15, rows - 15, p=often / often.sum())])
+    start = pd.Timestamp("2021-01-01", tz="UTC").value // 1000
+    created_us = start + rng.integers(0, 3 * 365 * 86_400_000_000, rows)
+    notes = np.array(["🍕", "rent", "dinner", "taxi", "thanks", "groceries", "drinks", "tickets"])
+    frame = pd.DataFrame(
+        {
+            "payment_id": [f"{number}" for number in range(rows)],
+            "status": "settled",
+            "action": rng.choice(["pay", "charge"], rows, p=[0.6, 0.4]),
+            "note": rng.choice(notes, rows),
+            "audience": rng.choice(["public", "friends", "private"], rows, p=[0.2, 0.5, 0.3]),
+            "date_created": pd.to_datetime(created_us, unit="us", utc=True).astype("datetime64[us, UTC]"),
+            "direction": rng.choice(["in", "out"], rows),
+            "counterparty_id": [f"10000000000000000{number:02d}" for number in who],
+            "counterparty_name": [f"Person {number}" for number in who],
+        }
+    )
+    return frame.sort_values("date_created", ascending=False).reset_index(drop=True)
+
+
+def periods(dates, unit: str) -> Any:
+    """Return dates to the microsecond, the day or the month, or one period for all."""
+    if unit == "all":
+        return np.full(len(dates), "all")
+    return dates.dt.tz_localize(None).to_numpy().astype(f"datetime64[{unit}]").astype(str)
+
+
+def name_by_rows(public, masked, unit: str) -> dict[str, str]:
+    """Return the names of people, by their id: where one masked payment alone is of a public one's period."""
+    candidates = masked if masked["audience"].isna().all() else masked[masked["audience"] == "public"]
+    when = Counter(periods(candidates["date_created"], unit))
+    ids = dict(zip(periods(candidates["date_created"], unit), candidates["counterparty_id"], strict=True))
+    votes: dict[str, Counter[str]] = {}
+    for period, name in zip(periods(public["date_created"], unit), public["counterparty_name"], strict=True):
+        if when[period] == 1:
+            votes.setdefault(ids[period], Counter())[name] += 1
+    return {who: names.most_common(1)[0][0] for who, names in votes.items()}
+
+
+def name_by_profile(public, masked, unit: str) -> dict[str, str]:
+    """Return the names of people, by their id: for each the one with the best match of public payments.
+
+    Compared is the number of payments of each kind in each period. If the audience does not show which masked
+    payments are public, each of them is with the same chance.
+    """
+    hidden = masked["audience"].isna().all()
+    candidates = masked if hidden else masked[masked["audience"] == "public"]
+    chance = min(0.99, len(public) / len(candidates))
+
+    def counts(frame, column: str) -> dict[str, Counter[Any]]:
+        found: dict[str, Counter[Any]] = {}
+        kinds = zip(periods(frame["date_created"], unit), frame["action"], frame["direction"], strict=True)
+        for who, kind in zip(frame[column], kinds, strict=True):
+            found.setdefault(who, Counter())[kind] += 1
+        return found
+
+    people, names = counts(candidates, "counterparty_id"), counts(public, "counterparty_name")
+
+    def fit(person: Counter[Any], name: Counter[Any]) -> float:
+        total = 0.0
+        for kind in {*person, *name}:
+            has, shows = person[kind], name[kind]
+            possible = shows <= has
+            total += log(comb(has, shows) * chance**shows * (1 - chance) ** (has - shows)) if possible else -10.0
+        return total
+
+    # The best pair first; each name and each person once.
+    fits = sorted(((fit(people[who], names[name]), who, name) for who in people for name in names), reverse=True)
+    given: dict[str, str] = {}
+    for _, who, name in fits:
+        if who not in given and name not in given.values():
+            given[who] = name
+    return given
+
+
+ROWS, PROFILE = name_by_rows, name_by_profile
+
+
+@pytest.mark.parametrize(
+    ("mode", "unit", "attack", "stated"),
+    [
+        ("real", "us", ROWS, 0.88),
+        ("days", "us", ROWS, 0.0),
+        ("months", "M", PROFILE, 0.84),
+        *(
+            pytest.param(*case, marks=pytest.mark.full)
+            for case in (
+                ("days", "D", ROWS, 0.87), ("days", "D", PROFILE, 0.88), ("days", "all", PROFILE, 0.85),
+                ("months", "M", ROWS, 0.0), ("months", "all", PROFILE, 0.31),
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_how_many_people_a_public_feed_names(mode: str, unit: str, attack, stated: float, record_property) -> None:
+    """The rates that docs/privacy.md states: no person by instants, most people by days or months."""
+    rates = []
+    for trial in range(12):
+        rng = np.random.default_rng(900 + trial)
+        payments, key = feed(rng), key_of(rng)
+        masked = payments if mode == "real" else Mask(key, strict=mode == "months").frame(payments)
+        ids = payments["counterparty_id"].map(str if mode == "real" else Pseudonyms(key).identifier)
+        truth = dict(zip(ids, payments["counterparty_name"], strict=True))
+        assert len(truth) == 15
+        named = attack(payments[payments["audience"] == "public"], masked, unit)
+        rates.append(sum(truth[who] == name for who, name in named.items()) / len(truth))
+    rate = np.mean(rates)
+    by = {"us": "instant", "D": "day", "M": "month", "all": "nothing"}[unit]
+    how = "row by row" if attack is ROWS else "by their number of payments"
+    record_property("privacy", f"dates      {mode:<6} shown, joined by {by:<7}, {how:<27}: {rate:.0%} of people named")
+    assert abs(rate - stated) < 0.01

@@ -1,14 +1,26 @@
-"""Findings of the report: sentences about what stands out, each with the figures of its table."""
+"""Findings of the report: sentences about what stands out, with the figures of their tables; nothing is guessed."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP
-from support.reports import ask, find_sentences, list_findings, pay, read_report, report_history, spread
+from support.reports import (
+    ask,
+    find_sentences,
+    list_findings,
+    parse_findings,
+    pay,
+    read_report,
+    read_year,
+    report_history,
+    spread,
+)
 
 pytestmark = pytest.mark.usefixtures("draw_nothing")
 TOM = {"counterparty_id": "9", "counterparty_name": "Tom O'Hara <b>"}
@@ -30,7 +42,11 @@ REQUESTS = [
     ask(3, "2024-05-01", 1000, status="pending"),
 ]
 NEWCOMER = pay(4, "2020-01-01", 9900, 2, status="pending")  # a payment to a person without an account
-UNKNOWN = ask(5, "2024-01-01", 0, status="pending") | {"flow_cents": None, "amount_cents": None}
+NO_AMOUNT: dict[str, Any] = {"amount_cents": None, "flow_cents": None}
+NOBODY: dict[str, Any] = {"counterparty_id": None, "counterparty_name": None}
+UNNAMED: dict[str, Any] = {"counterparty_id": "77", "counterparty_name": None}
+OPENED = "for $24.00 has been open for 30 days"
+UNKNOWN = ask(5, "2024-01-01", 0, status="pending") | NO_AMOUNT
 
 
 @pytest.mark.parametrize(
@@ -44,12 +60,13 @@ UNKNOWN = ask(5, "2024-01-01", 0, status="pending") | {"flow_cents": None, "amou
             f"You are still owed an unknown amount in 2 {OLDER}, to Friend 1, is 181 days old.",
         ),
         ([UNKNOWN], "A request to Friend 1 for an unknown amount has been open for 181 days."),
-        ([REQUESTS[1]], f"A request to {EVIL} for $24.00 has been open for 30 days."),
-        (
-            [{**REQUESTS[1], "direction": "out", "flow_cents": -2400}],
-            f"A request from {EVIL} for $24.00 has been open for 30 days.",
-        ),
+        ([REQUESTS[1]], f"A request to {EVIL} {OPENED}."),
+        ([{**REQUESTS[1], "direction": "out", "flow_cents": -2400}], f"A request from {EVIL} {OPENED}."),
         ([ask(at, "2024-01-01", 0, status="pending") for at in range(2)], ""),  # nothing is owed
+        *(
+            ([ask(1, "2024-05-31", 2400, status="pending", **who)], f"A request to an unknown person {OPENED}.")
+            for who in (NOBODY, UNNAMED)
+        ),
     ],
 )
 def test_old_requests(rows: list[dict[str, Any]], sentence: str) -> None:
@@ -111,36 +128,66 @@ def test_who_does_not_pay() -> None:
     assert find_sentences(asked[1:], "request_outcomes") == []  # four ended ones
     paid = [{**row, "status": "settled"} for row in asked[:3]]
     assert find_sentences([*paid, *asked[3:]], "request_outcomes") == []  # three of five
+    named = ["Of your 5 requests to an unknown person that are not open any more, 0 were paid."]
+    for who, sentences in ((NOBODY, []), (UNNAMED, named)):  # all who are not known are not one person
+        unpaid = [ask(at, "2024-06-20", 1000, status="cancelled", **who) for at in range(5)]
+        assert find_sentences(unpaid, "request_outcomes") == sentences
 
 
-def test_the_main_person() -> None:
-    """From four tenths on, a person among at least four is named, and what for if that is nearly all one thing."""
-    rent, others = pay(1, "2022-06-01", 2000, note="Rent for June", **TOM), spread(people=3)
-    plain = f"40.0% of what you sent went to {EVIL}."
-    # 1,599 of 2,000 is 79.95 % rent; 1,600 is 80 %, but 32 % of all.
-    parts = [
-        [pay(1, "2022-06-01", cents, note="Rent", **TOM), pay(2, "2022-06-02", 2000 - cents, **TOM)]
-        for cents in (1599, 1600)
-    ]
-    for rows, sentence in (
-        ([*others, rent], f"Rent to {EVIL} is 40.0% of what you sent."),
-        ([*spread(cents=1001, people=3), rent], ""),
-        ([*spread(people=2), rent], ""),
-        ([*others, {**rent, "note": "Something"}], plain),
-        ([*others, *parts[0]], plain),
-        ([*others, *parts[1]], plain),
-    ):
-        found = list_findings(rows, "spend_by_friend", "categories")
-        assert found == [("spend_by_friend", sentence)] * bool(sentence)
+def _rent(**fields: Any) -> dict[str, Any]:
+    return pay(1, "2022-06-01", 2000, **{"note": "Rent for June", **TOM, **fields})
 
 
-def test_the_main_category() -> None:
-    """The largest of at least four categories is named from four tenths on, whoever was paid."""
-    notes = ["Rent", "Rent", "Pizza", "Taxi", "Movie tickets"]
-    rows = [pay(at, "2022-05-05", 1000, at, note=note) for at, note in enumerate(notes)]
-    only = ("spend_by_friend", "categories")
-    assert list_findings(rows, *only) == [("categories", "Rent is 40.0% of what you sent.")]
-    assert list_findings(rows[:4], *only) == []
+def _notes(notes: str, *dollars: int) -> list[dict[str, Any]]:
+    """Return payments with these notes, each to another person."""
+    pairs = zip(notes.split(", "), dollars, strict=True)
+    return [pay(at, "2022-05-05", cents * 100, at, note=note) for at, (note, cents) in enumerate(pairs)]
+
+
+SHARE = "40.0% of what you sent"
+OTHERS = spread(people=3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "person", "category"),
+    [
+        ([*OTHERS, _rent()], f"Rent to {EVIL} is {SHARE}.", ""),
+        ([*spread(cents=1001, people=3), _rent()], "", ""),
+        ([*spread(people=2), _rent()], "", ""),
+        ([*OTHERS, _rent(note="Something")], f"{SHARE} went to {EVIL}.", ""),
+        # 1,599 of 2,000 is 79.95 % rent; 1,600 is 80 %, but 32 % of all.
+        *(
+            ([*OTHERS, pay(1, "2022-06-01", cents, note="Rent", **TOM), pay(2, "2022-06-02", 2000 - cents, **TOM)],
+             f"{SHARE} went to {EVIL}.", "")
+            for cents in (1599, 1600)
+        ),
+        ([*OTHERS, _rent(**NOBODY, note=None)], f"{SHARE} went to people who are not known.", ""),
+        ([*OTHERS, _rent(**NOBODY)], f"Rent to people who are not known is {SHARE}.", ""),
+        ([*OTHERS, _rent(**UNNAMED, note=None)], f"{SHARE} went to an unknown person.", ""),
+        ([*OTHERS, _rent(**UNNAMED)], f"Rent to an unknown person is {SHARE}.", ""),
+        (
+            [*spread(people=2), _rent(**NOBODY | {"counterparty_name": "Ann"}),
+             pay(5, "2022-06-01", 1000, **NOBODY | {"counterparty_name": "Kay"})],
+            f"Rent to Ann is {SHARE}.", "",
+        ),
+        (
+            [*spread(people=2), pay(1, "2022-06-01", 4000, 7), pay(2, "2022-06-01", 4000, 8, note="Rent")],
+            f"{SHARE} went to Friend 7, and as much to Friend 8.", "",
+        ),
+        (_notes("Rent, Rent, Pizza, Taxi, Movie tickets", 10, 10, 10, 10, 10), "", f"Rent is {SHARE}."),
+        (_notes("Rent, Rent, Pizza, Taxi", 10, 10, 10, 10), "", ""),
+        (
+            _notes("Rent, Rent, Pizza, Pizza, Taxi, Movie tickets", 20, 20, 20, 20, 10, 10),
+            "", f"Food is {SHARE}, and rent as much.",
+        ),
+    ],
+)  # fmt: skip
+def test_the_largest_share(rows: list[dict[str, Any]], person: str, category: str) -> None:
+    """From four tenths on, a person among at least four is named, and nearly their only category; else a category."""
+    said = [("spend_by_friend", person)] * bool(person) + [("categories", category)] * bool(category)
+    assert list_findings(rows, "spend_by_friend", "categories") == said
+    if "known" in person:
+        assert parse_findings(read_year(rows, as_of="2024-01-01").html) == said
 
 
 @pytest.mark.parametrize(
@@ -167,17 +214,6 @@ def test_the_same_months_of_the_year_before(cents: int, sentence: str | None) ->
         assert find_sentences([*early, *before, *later, *now], "monthly_flow") == []
 
 
-def test_years_of_incomplete_data_are_not_compared() -> None:
-    """Where files do not add up, payments can be missing in one of the two years."""
-    rows = [pay(at, f"{2023 + at // 5}-0{at % 5 + 1}-10", 1000 + at // 5 * 500, at % 4) for at in range(10)]
-    rows.append(pay(10, "2022-12-31", 1))
-    assert find_sentences(rows, "monthly_flow") == [
-        "Spending in 2024 until the end of May is 50.0% above that of the same months of 2023."
-    ]
-    wrong = report_history(rows, [{"code": DOES_NOT_ADD_UP, "field": "balance", "file": "may.csv"}])
-    assert find_sentences(wrong, "monthly_flow") == []
-
-
 def test_privacy_mode_finds_nothing_about_what_it_hides() -> None:
     """Findings are about invented names and amounts; of strict months no ages are shown, and of notes nothing."""
     rent = [pay(at, f"2024-0{at + 1}-01", 50000, note="Rent", audience="public", **TOM) for at in range(4)]
@@ -189,3 +225,76 @@ def test_privacy_mode_finds_nothing_about_what_it_hides() -> None:
         assert sections == {"spend_by_friend"} | (set() if strict else {"pending_requests"})
         assert "Hara" not in found
         assert "Rent" not in found
+
+
+@pytest.mark.parametrize(
+    ("day", "fields", "is_compared"),
+    [
+        ("2023-01-05", {}, False),
+        ("2024-05-31", {}, False),
+        ("2024-06-01", {}, True),  # this month has not ended, so it is not compared
+        ("2023-02-05", {"direction": "in"}, True),
+        ("2023-02-05", {"status": "pending"}, True),
+    ],
+)
+def test_years_with_unknown_amounts_are_not_compared(day: str, fields: dict[str, Any], *, is_compared: bool) -> None:
+    """An unknown amount of the compared months could be any, and payments can be missing where a file is wrong."""
+    # Five dollars a month in 2023 and ten in 2024, which is twice as much.
+    months = [pay(at, f"{2023 + at // 5}-0{at % 5 + 1}-10", 500 + at // 5 * 500, at % 4) for at in range(10)]
+    history = report_history([*months, pay(10, "2022-12-31", 1), {**pay(11, day, 0, **fields), **NO_AMOUNT}])
+    sentence = "Spending in 2024 until the end of May is 100.0% above that of the same months of 2023."
+    assert find_sentences(history, "monthly_flow") == [sentence] * is_compared
+    assert (sentence in read_year(history, year=2024).text) == is_compared
+    later = replace(history, fetched_at=datetime(2025, 1, 10, tzinfo=UTC))
+    assert find_sentences(later, "monthly_flow") == ["Spending in 2024 was 100.0% above that of 2023."] * bool(fields)
+    wrong = report_history([*months, pay(10, "2022-12-31", 1)], [{"code": DOES_NOT_ADD_UP, "file": "may.csv"}])
+    assert find_sentences(wrong, "monthly_flow") == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_said"),
+    [
+        ({}, False),
+        ({"direction": "in"}, True),
+        ({"status": "failed"}, True),
+        ({"amount_cents": 1, "flow_cents": -1}, True),
+    ],
+)
+def test_no_share_of_a_sum_that_is_not_known(fields: dict[str, Any], *, is_said: bool) -> None:
+    """An unknown amount that was sent could be any, so no person or category is said to have a large share."""
+    # 20.01 of 50.01 or 50.02 dollars.
+    unknown = {**pay(2, "2022-06-02", 0, 1), **NO_AMOUNT, **fields}
+    rows = [*spread(people=3), pay(1, "2022-06-01", 2001, 7, note="Rent"), unknown]
+    said = [("spend_by_friend", "Rent to Friend 7 is 40.0% of what you sent.")] * is_said
+    assert list_findings(rows, "spend_by_friend", "categories") == said
+
+
+def _read_figures(page: str) -> list[str]:
+    """Return the amounts at the head of a page."""
+    return re.findall(r"<dt>(?:Sent|Received|Net|Still open.*?)</dt><dd>(.*?)<", page)
+
+
+SENT = {**pay(1, "2024-01-05", 0), **NO_AMOUNT}
+ASKED = {**ask(3, "2024-06-20", 0, status="pending"), **NO_AMOUNT}
+
+
+@pytest.mark.parametrize(
+    ("rows", "figures", "opened"),
+    [
+        ([SENT], ["not known", "$0.00", "not known"], ["$0.00", "$0.00"]),
+        (
+            [SENT, pay(2, "2024-01-05", -500, direction="in"), ASKED],
+            ["not known", "$5.00", "not known"],
+            ["not known", "$0.00"],
+        ),
+        (
+            [SENT, pay(4, "2024-01-05", 700), ASKED, ask(5, "2024-06-20", 300, status="pending")],
+            ["$7.00", "$0.00", "−$7.00"],  # noqa: RUF001 - a minus sign
+            ["$3.00", "$0.00"],
+        ),
+    ],
+)
+def test_sums_of_unknown_amounts_only_are_not_known(rows, figures, opened) -> None:
+    """If no amount is known, the sum is not known, and the net neither."""
+    assert _read_figures(read_report(rows, only=["status_mix"]).html) == figures + opened
+    assert _read_figures(read_year(rows).html) == figures

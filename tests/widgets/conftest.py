@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.widgets import _form
+from p2p_analytics import plots
 from support.waiting import wait_until
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+_drawn: dict[bytes, bytes] = {}
 
 
 @pytest.fixture(autouse=True)
-def _draw_once(draw_once: None) -> None:
-    """Draw the plot of each table once: most of these tests look at other parts of the explorer."""
+def _draw_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep each image that a test draws for later draws of the same table: most tests look at other parts."""
+    draw = plots.to_image
+
+    def draw_or_reuse(plot: Callable[..., Any], table: pd.DataFrame, kind: str, **options: Any) -> bytes:
+        key = pickle.dumps((repr(plot), kind, sorted(options.items()), table))
+        if key not in _drawn:
+            _drawn[key] = draw(plot, table, kind, **options)
+        return _drawn[key]
+
+    monkeypatch.setattr(plots, "to_image", draw_or_reuse)
+
+
+class QuickForm(p2p.TokenForm):
+    """A sign-in form that updates the remaining time often."""
+
+    refresh_seconds = 0.02
 
 
 @pytest.fixture
-def make_form(server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., p2p.TokenForm]]:
+def make_form(server) -> Iterator[Callable[..., p2p.TokenForm]]:
     """Return a function that creates forms for the sandbox; they are closed after the test and leave no thread."""
-    monkeypatch.setattr(_form, "_REFRESH_SECONDS", 0.02)
     made: list[p2p.TokenForm] = []
 
-    def make(**options: Any) -> p2p.TokenForm:
-        made.append(p2p.TokenForm(server.base_url, server.client_id, **options))
+    def make(kind: type[p2p.TokenForm] = QuickForm, **options: Any) -> p2p.TokenForm:
+        made.append(kind(server.base_url, server.client_id, **options))
         return made[-1]
 
     yield make

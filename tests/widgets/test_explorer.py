@@ -7,24 +7,19 @@ import dataclasses
 import re
 import stat
 from datetime import date
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
+from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import PEOPLE
-from p2p_analytics.plots import activity, spend_by_friend, to_image
-from p2p_analytics.widgets._explorer import _TITLES
 from support.frames import frame_from_rows
 from support.widgets.histories import build_history, build_payment, choose
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-SIZE = (5.2, None)  # as wide as the plots of the report, which phones show
 EVIL = '<img src=x onerror="alert(1)"> $x$ _\u202e'
 ROWS = [
     build_payment(1, "2024-03-01T04:59:00Z", "2", "Ben", -1000, audience="friends"),  # still February in New York
@@ -49,6 +44,16 @@ def displayed_ids(explorer: p2p.Explorer) -> str:
     return "".join(explorer.payments["payment_id"])
 
 
+@pytest.fixture
+def images(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return the plot, table and options of each image that is asked for from now on; none is drawn."""
+    asked: list[Any] = []
+    monkeypatch.setattr(
+        p2p.plots, "to_image", lambda plot, table, _kind, **options: asked.append((plot, table, options)) or b""
+    )
+    return asked
+
+
 def test_the_initial_choices_include_all_payments(explorer: p2p.Explorer) -> None:
     """Every person, status and date, with the spend-by-friend analysis; the requested zone is near the top."""
     history = build_history(ROWS)
@@ -62,45 +67,32 @@ def test_the_initial_choices_include_all_payments(explorer: p2p.Explorer) -> Non
     assert len({*zones}) == len(zones)
 
 
-@pytest.mark.parametrize(
-    ("label", "ids"),
-    [
-        ("Ben B.", "1238"),  # one id with two names is one person, under the later name
-        ("Sam (…3)", "4"),  # two ids with one name are two
-        ("Sam (…41)", "5"),
-        ("ann@example.com", "6"),
-    ],
-)
-def test_people_are_distinguished_by_id(explorer: p2p.Explorer, label: str, ids: str) -> None:
+def test_people_are_distinguished_by_id(explorer: p2p.Explorer) -> None:
     """People without an id are distinguished by address."""
-    choose(explorer, "person", label)
-    assert displayed_ids(explorer) == ids
+    for label, ids in {
+        "Ben B.": "1238",  # one id with two names is one person, under the later name
+        "Sam (…3)": "4",  # two ids with one name are two
+        "Sam (…41)": "5",
+        "ann@example.com": "6",
+    }.items():
+        choose(explorer, "person", label)
+        assert displayed_ids(explorer) == ids
 
 
-@pytest.mark.parametrize(
-    ("zone", "first", "last", "ids"),
-    [
+def test_the_period_covers_whole_days_of_the_zone(explorer: p2p.Explorer) -> None:
+    """First and last day are included; a payment without a date is in no period; an inverted period is reported."""
+    for zone, first, last, ids in (
         ("America/New_York", date(2024, 3, 1), date(2024, 3, 31), "234"),
         ("UTC", date(2024, 3, 1), date(2024, 3, 31), "123"),
         ("UTC", None, date(2024, 3, 1), "12"),
         ("UTC", date(2024, 5, 2), None, "7"),
         ("UTC", date(1, 1, 1), date(9999, 12, 31), "1234567"),
         ("Asia/Tokyo", date(1, 1, 1), None, "1234567"),
-    ],
-)
-def test_the_period_covers_whole_days_of_the_zone(
-    explorer: p2p.Explorer, zone: str, first: date | None, last: date | None, ids: str
-) -> None:
-    """First and last day are included; a payment without a date is in no period."""
-    explorer.zone.value, explorer.first_day.value, explorer.last_day.value = zone, first, last
-    assert displayed_ids(explorer) == ids
-
-
-def test_an_inverted_period_is_reported(explorer: p2p.Explorer) -> None:
-    """Nothing is displayed but the reason, which disappears when the period is corrected."""
-    explorer.first_day.value, explorer.last_day.value = date(2024, 5, 1), date(2024, 4, 1)
-    assert displayed_ids(explorer) == ""
-    assert "ends before it begins" in explorer._message.value
+        ("UTC", date(2024, 5, 1), date(2024, 4, 1), ""),
+    ):
+        explorer.zone.value, explorer.first_day.value, explorer.last_day.value = zone, first, last
+        assert displayed_ids(explorer) == ids
+        assert ("ends before it begins" in explorer._message.value) == (not ids)
     explorer.first_day.value = None
     assert explorer._message.value == ""
 
@@ -120,58 +112,40 @@ def test_status_and_analysis_change_table_and_plot(explorer: p2p.Explorer) -> No
     assert {widget._view_name for widget in (explorer._plot, explorer._table, explorer._message)} == {"HTMLView"}
 
 
-@pytest.mark.parametrize("analysis", [title for title in _TITLES.values() if title != "Payments"])
 @pytest.mark.parametrize("rows", [[], ROWS], ids=["empty", "some"])
-def test_every_analysis_shows_something(rows: list[dict[str, Any]], analysis: str) -> None:
+def test_every_analysis_shows_something(rows: list[dict[str, Any]]) -> None:
     """Also without payments; the picture is an SVG with alternative text."""
     explorer = p2p.Explorer(build_history(rows))
-    choose(explorer, "analysis", analysis)
-    drawn = re.fullmatch(
-        r'<figure><img src="data:image/svg\+xml;base64,([^"]+)" alt="([^"]+)"></figure>', explorer._plot.value
-    )
-    assert b"<svg" in base64.b64decode(drawn[1])
-    assert analysis in drawn[2]
-    assert f"<caption>{analysis}: {len(explorer.table)} row" in explorer._table.value
-    assert explorer._message.value == ""
-
-
-def test_the_headings_of_requests() -> None:
-    """They are the declared ones, without ids and usernames; days have their unit."""
-    explorer = p2p.Explorer(build_history(ROWS))
-    explorer.analysis.value = "request_outcomes"
-    assert re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', explorer._table.value) == [
-        "person", "direction", "requests", "settled", "pending", "cancelled", "expired", "failed", "requested", "paid",
-        "open", "share settled", "half within, days", "9 of 10 within, days",
-    ]  # fmt: skip
-
-
-def test_the_hours_name_the_zone() -> None:
-    """The plot of the hours of the week names the chosen zone."""
-    explorer = p2p.Explorer(build_history(ROWS), tz="Asia/Tokyo")
-    choose(explorer, "analysis", "Hours of the week")
-    assert explorer._draw("svg") == to_image(partial(activity, tz="Asia/Tokyo"), explorer.table, "svg", size=SIZE)
+    titles = [title for title, name in explorer.analysis.options if name != "payments"]
+    assert len(titles) == len(ANALYSES)
+    for title in titles:
+        choose(explorer, "analysis", title)
+        pattern = r'<figure><img src="data:image/svg\+xml;base64,([^"]+)" alt="([^"]+)"></figure>'
+        drawn = re.fullmatch(pattern, explorer._plot.value)
+        assert b"<svg" in base64.b64decode(drawn[1])
+        assert title in drawn[2]
+        assert f"<caption>{title}: {len(explorer.table)} row" in explorer._table.value
+        assert explorer._message.value == ""
 
 
 @pytest.mark.usefixtures("draw_nothing")
-@pytest.mark.parametrize(
-    ("first", "words"),
-    [("2020-06", "Month by month"), ("2020-05", "Quarter by quarter"), ("2012-06", "Year by year")],
-)
-def test_the_plot_of_months_is_called_by_its_period(first: str, words: str) -> None:
+def test_the_plot_of_months_is_called_by_its_period() -> None:
     """Its bars are months up to four years, quarters up to twelve, then years; rows stay months."""
-    rows = [build_payment(at, f"{month}-15T12:00:00Z", "2", "Ben", -1) for at, month in enumerate([first, "2024-05"])]
-    explorer = p2p.Explorer(build_history([*rows, build_payment(3, None, "2", "Ben", -1)]))
-    choose(explorer, "analysis", "Month by month")
-    assert f'alt="{words}, as a plot;' in explorer._plot.value
-    assert "<caption>Month by month: " in explorer._table.value
+    for first, words in (("2020-06", "Month by month"), ("2020-05", "Quarter by quarter"), ("2012-06", "Year by year")):
+        dates = (f"{first}-15T12:00:00Z", "2024-05-15T12:00:00Z", None)
+        explorer = p2p.Explorer(build_history([build_payment(at, day, "2", "Ben", -1) for at, day in enumerate(dates)]))
+        choose(explorer, "analysis", "Month by month")
+        assert f'alt="{words}, as a plot;' in explorer._plot.value
+        assert "<caption>Month by month: " in explorer._table.value
 
 
 def test_phone_numbers_have_their_digits_in_groups() -> None:
     """In each table and the list of people, as in plots; a search finds both forms. A name of digits stays."""
+    day, phone = "2024-05-01T12:00:00Z", "14155550123"
     rows = [
-        build_payment(1, "2024-05-01T12:00:00Z", "14155550123", "14155550123", -100, target_phone="14155550123"),
-        build_payment(2, "2024-05-01T12:00:00Z", None, "4155550124", -100),
-        build_payment(3, "2024-05-01T12:00:00Z", "9", "14155550125", -100),
+        build_payment(1, day, phone, phone, -100, target_phone=phone),
+        build_payment(2, day, None, "4155550124", -100),
+        build_payment(3, day, "9", "14155550125", -100),
     ]
     explorer = p2p.Explorer(build_history(rows))
     labels = ["+1 415 555 0123", "14155550125", "415 555 0124"]
@@ -206,16 +180,8 @@ def test_files_are_named_after_the_choices(explorer: p2p.Explorer, tmp_path: Pat
     assert all(path.read_bytes()[:4] == b"\x89PNG" for path in tmp_path.glob("*.png"))
 
 
-def test_a_failed_save_is_reported(tmp_path: Path) -> None:
-    """A missing folder is reported in one sentence in the form, not in a traceback that is never displayed."""
-    explorer = p2p.Explorer(build_history(ROWS), folder=tmp_path / "nowhere")
-    explorer.save_csv.click()
-    assert 'role="alert"' in explorer._message.value
-    assert "there is no such file or folder" in explorer._message.value
-
-
-def test_invalid_settings_are_refused() -> None:
-    """An unknown zone, an invalid datetime, and a frame instead of a history."""
+def test_invalid_settings_are_refused(tmp_path: Path) -> None:
+    """An unknown zone, an invalid datetime, a frame instead of a history; a missing folder is reported in the form."""
     history = build_history(ROWS)
     for given, options, words in (
         (history.payments, {}, r"^Explorer needs a History, .* not DataFrame\.$"),
@@ -224,6 +190,10 @@ def test_invalid_settings_are_refused() -> None:
     ):
         with pytest.raises(ConfigurationError, match=words):
             p2p.Explorer(given, **options)
+    explorer = p2p.Explorer(history, folder=tmp_path / "nowhere")
+    explorer.save_csv.click()
+    assert 'role="alert"' in explorer._message.value
+    assert "there is no such file or folder" in explorer._message.value
 
 
 @pytest.mark.usefixtures("draw_nothing")
@@ -256,7 +226,7 @@ def test_a_split_bill_and_a_large_payment() -> None:
         assert re.search(cells, re.sub(r"<[^>]+>", " ", explorer._table.value))
 
 
-def test_strict_privacy_mode_shows_months() -> None:
+def test_strict_privacy_mode_shows_months(images: list[Any]) -> None:
     """Dates and periods are whole months, the zone is UTC, and ages are in bands of months."""
     explorer = p2p.Explorer(build_history(ROWS).masked(key=b"k" * 32, strict=True), tz="America/New_York")
     assert explorer.zone.options == ("UTC",)
@@ -264,19 +234,17 @@ def test_strict_privacy_mode_shows_months() -> None:
     assert "2024-03-" not in explorer._table.value
     explorer.first_day.value, explorer.last_day.value = date(2024, 4, 17), date(2024, 4, 18)
     assert explorer.payments["date_created"].tolist() == [pd.Timestamp("2024-04-01", tz="UTC")] * 2
-    assert explorer._draw("svg") == to_image(
-        spend_by_friend, explorer.table, "svg", size=SIZE, private=True, strict=True
-    )
+    assert (images[-1][2]["private"], images[-1][2]["strict"]) == (True, True)
     explorer.analysis.value = "pending_ageing"
     assert "under 31 days" in explorer.table["band"].tolist()
 
 
-def test_privacy_mode_is_displayed() -> None:
+def test_privacy_mode_is_displayed(images: list[Any]) -> None:
     """Only pseudonyms are shown, plots have a privacy mark, and views of hidden parts name them."""
+    p2p.Explorer(build_history(ROWS))
     explorer = p2p.Explorer(build_history(ROWS, username="rosa").masked(key=b"k" * 32))
+    assert [(options["private"], options["strict"]) for _, _, options in images] == [(False, False), (True, False)]
     assert not re.search("ann@example|Rosa", f"{explorer!r}{explorer._table.value}{explorer.person.options}")
-    assert explorer._draw("svg") == to_image(spend_by_friend, explorer.table, "svg", size=SIZE, private=True)
-    assert explorer._draw("svg") != to_image(spend_by_friend, explorer.table, "svg", size=SIZE)
     assert "hides" not in explorer._scope.value
     for title, hidden in (("What it was for", "the words of notes"), ("Hours of the week", "times of day")):
         choose(explorer, "analysis", title)
@@ -299,16 +267,26 @@ def test_what_statements_do_not_tell() -> None:
     assert explorer.save_plot.layout.display != "none"
 
 
-def test_plots_and_tables_have_usernames(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Namesakes have their usernames where an analysis has none, too; its table stays as it is."""
-    given: list[Any] = []
-    monkeypatch.setattr(p2p.plots, "to_image", lambda *_, names, **_options: given.append(names) or b"")
+def test_plots_and_tables_have_usernames(images: list[Any]) -> None:
+    """Namesakes have their usernames, also where an analysis has none; headings are declared, without those columns."""
     rows = [build_payment(at, "2024-03-01T05:00:00Z", f"{at}", "Sam", 30, action="charge") for at in (3, 4)]
     people = frame_from_rows([{"user_id": f"{at}", "username": f"sam-{at}"} for at in (3, 4)], PEOPLE)
     explorer = p2p.Explorer(dataclasses.replace(build_history(rows), people=people))
     explorer.analysis.value = "request_outcomes"
-    assert given[-1] == {("3", "Sam"): "Sam @sam-3", ("4", "Sam"): "Sam @sam-4"}
+    assert images[-1][2]["names"] == {("3", "Sam"): "Sam @sam-3", ("4", "Sam"): "Sam @sam-4"}
     assert "<bdi>Sam @sam-3</bdi>" in explorer._table.value
     assert "counterparty_username" not in explorer.table
+    assert re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', explorer._table.value) == [
+        "person", "direction", "requests", "settled", "pending", "cancelled", "expired", "failed", "requested", "paid",
+        "open", "share settled", "half within, days", "9 of 10 within, days",
+    ]  # fmt: skip
     explorer.analysis.value = "monthly_flow"
-    assert given[-1] == {}
+    assert images[-1][2]["names"] == {}
+
+
+def test_the_hours_name_the_zone(images: list[Any]) -> None:
+    """The plot of the hours of the week names the chosen zone."""
+    explorer = p2p.Explorer(build_history(ROWS), tz="Asia/Tokyo")
+    explorer.analysis.value = "activity"
+    plot, table, _ = images[-1]
+    assert "in Asia/Tokyo" in plot(table).get_xlabel()
