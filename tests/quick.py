@@ -33,20 +33,17 @@ def run(*words: str) -> bool:
     return subprocess.run([str(ROOT / ".venv" / "bin" / words[0]), *words[1:]], cwd=ROOT, check=False).returncode == 0  # noqa: S603 - our words
 
 
-def list_changes() -> list[str]:
-    """Return the files that differ from the last commit, and new ones."""
-    words = ["git", "status", "--porcelain", "--untracked-files=all", "--no-renames"]
-    status = subprocess.run(words, cwd=ROOT, capture_output=True, encoding="utf-8", check=True).stdout  # noqa: S603 - our words
-    return [line[3:] for line in status.splitlines()]
-
-
 def main() -> int:
     """Run each check, also after one that failed, and return 1 if any did.
 
     The first argument is the expression that selects tests, the others are paths.
     """
     markers, *names = sys.argv[1:]
-    paths = [Path(name) for name in names or list_changes()]
+    if not names:  # the files that differ from the last commit, and new ones
+        words = ["git", "status", "--porcelain", "--untracked-files=all", "--no-renames"]
+        status = subprocess.run(words, cwd=ROOT, capture_output=True, encoding="utf-8", check=True).stdout  # noqa: S603 - our words
+        names = [line[3:] for line in status.splitlines()]
+    paths = [Path(name) for name in names]
     sources = [
         str(path) for path in paths if (ROOT / path).is_dir() or (path.suffix == ".py" and (ROOT / path).exists())
     ]

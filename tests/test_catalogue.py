@@ -48,12 +48,6 @@ def test_the_columns_are_those_of_the_result(name: str) -> None:
     assert ID not in {ANALYSES[name].find_column(listed).kind for listed in ANALYSES[name].listed}
 
 
-def test_headings() -> None:
-    """A heading is the name in words unless another one is given."""
-    headings = {column.name: column.heading for column in ANALYSES["spend_by_friend"].columns}
-    assert (headings["share_of_sent"], headings["counterparty_name"]) == ("Share of sent", "Person")
-
-
 @pytest.mark.parametrize(
     ("name", "private", "strict"),
     [("categories", ["the words of notes"], []), ("recurring", [], ["days"]), ("activity", ["times of day"], [])],

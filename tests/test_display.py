@@ -17,28 +17,52 @@ NEW_YORK = ZoneInfo("America/New_York")
 HALF = "half \ud83d"
 
 
+CONTROLS = "a\x1b[2J\u202e\u2066b\n c\td\x07"
+BEFORE_MIDNIGHT = datetime(2023, 12, 31, 23, 0, tzinfo=UTC)
 MONEY = [
     # (units, currency): thousands are separated, and a minus sign is before the symbol
     (0, "USD", "$0.00"), (1234567.891, "USD", "$1,234,567.89"), (-0.05, "USD", "−$0.05"),  # noqa: RUF001 - a minus sign
     (None, "USD", "not known"), (1234.5, "GBP", "£1,234.50"), (12, "EUR", "€12.00"), (1200.0, "JPY", "¥1,200"),
     (0.5, "JPY", "¥0.50"),  # nothing is rounded
     (-1.25, "KWD", "−KWD\u00a01.250"),  # noqa: RUF001 - a minus sign
-    (3, "CAD", "CAD\u00a03.00"),  # other dollars than those of the US have their code
+    (3, "CAD", "CAD\u00a03.00"),  # dollars of other countries have their code
     (3, None, "¤3.00"), (3, "XXX", "¤3.00"), (3, "<b>\u202e", "b\u00a03.00"),
 ]  # fmt: skip
-SHARES = [
-    # Parts that round to nothing or to the whole have the sign of what they are.
-    (0, 1, "0.0%"), (1 / 10_000, 1, "<0.1%"), (0.0006, 1, "0.1%"), (2 / 3, 1, "66.7%"), (0.9994, 1, "99.9%"),
-    (9999 / 10_000, 1, ">99.9%"), (1, 1, "100.0%"), (1.0004, 1, "100.0%"), (12.345, 1, "1,234.5%"),
-    (0.001, 0, "<1%"), (0.999, 0, ">99%"), (0.25, 0, "25%"),
-]  # fmt: skip
-DAYS = [(0, "0.0"), (-0.01, "0.0"), (-10.0, "-10.0"), (0.04, "<0.1"), (0.06, "0.1"), (2.5, "2.5"), (1234.56, "1,234.6")]
-SHORT = [
-    # A name that ends at the limit is whole; the beginning of one that is longer is shown if it is the only one.
-    (["aa", "bbb"], 7, "aa, bbb"), (["aaa", "bbb", "ccc"], 8, "aaa, bbb, …"), (["aaa", "bbb", "ccc"], 7, "aaa, …"),
-    (["aaa", "bbb"], 3, "aaa, …"), (["aaabbb"], 3, "aaa…"),
-]  # fmt: skip
-KINDS = {"transfer": 1200, "merchant": 1, "unknown": 2, "club\n\u202efee": 3}
+TEXTS = {
+    display.format_share: [
+        # Parts that round to nothing or to the whole have the sign of what they are.
+        (0, 1, "0.0%"), (1 / 10_000, 1, "<0.1%"), (0.0006, 1, "0.1%"), (2 / 3, 1, "66.7%"), (0.9994, 1, "99.9%"),
+        (9999 / 10_000, 1, ">99.9%"), (1, 1, "100.0%"), (1.0004, 1, "100.0%"), (12.345, 1, "1,234.5%"),
+        (0.001, 0, "<1%"), (0.999, 0, ">99%"), (0.25, 0, "25%"),
+    ],
+    display.format_days: [
+        (0, "0.0"), (-0.01, "0.0"), (-10.0, "-10.0"), (0.04, "<0.1"), (0.06, "0.1"), (1234.56, "1,234.6"),
+    ],
+    display.format_count: [
+        (0, "one", "people", "0 people"), (1, "one", "people", "1 one"), (12345, "one", "people", "12,345 people"),
+    ],
+    display.join_short: [
+        # A name that ends at the limit is whole; the beginning of one that is longer is shown if it is the only one.
+        (["aa", "bbb"], 7, "aa, bbb"), (["aaa", "bbb", "ccc"], 8, "aaa, bbb, …"),
+        (["aaa", "bbb", "ccc"], 7, "aaa, …"), (["aaa", "bbb"], 3, "aaa, …"), (["aaabbb"], 3, "aaa…"),
+    ],
+    display.join_first: [(["a", "b\n", "c", "d", "e"], "a, b, c and 2 more"), (["a", "b"], "a, b")],
+    display.describe_kinds: [
+        ({"transfer": 1200, "merchant": 1, "unknown": 2, "club\n\u202efee": 3},
+         "1,200 transfers, 1 merchant transaction, 2 of an unknown kind, 3 of the kind club fee"),
+    ],
+    # An hour before midnight UTC is the next day, month and year in Berlin.
+    display.format_moment: [
+        (BEFORE_MIDNIGHT, UTC, "31 Dec 2023, 23:00"), (BEFORE_MIDNIGHT, BERLIN, "1 Jan 2024, 00:00"),
+        (BEFORE_MIDNIGHT, NEW_YORK, "31 Dec 2023, 18:00"),
+    ],
+    display.format_day: [(BEFORE_MIDNIGHT, BERLIN, "1 Jan 2024"), (None, BERLIN, "no date")],
+    display.format_month: [(BEFORE_MIDNIGHT, BERLIN, "Jan 2024"), (None, BERLIN, "no date")],
+    # A line has no control, surrogate and direction characters; a text keeps line breaks and tabs.
+    display.clean_line: [(CONTROLS, "a[2Jb c d"), (f" {HALF}  é ", "half é"), (None, "")],
+    display.clean_text: [(CONTROLS, "a[2J\u202e\u2066b\n c\td"), (HALF, "half ?"), (None, "not known")],
+    display.keep_printable: [(CONTROLS, "a[2Jb cd"), ("\x00abcd", 3, "abc")],
+}  # fmt: skip
 PHONES = {"14155550123": "+1 415 555 0123", "+14155550123": "+1 415 555 0123", "4155550123": "415 555 0123"}
 NO_PHONES = (
     "", " ", "+1 (415) 555-0123", "+442079460958", "442079460958", "415555012", "141555501234", "0155550123",
@@ -46,49 +70,25 @@ NO_PHONES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("format_", "arguments", "text"),
-    [
-        *((lambda units, code: display.format_money(units, currency=code), row[:2], row[2]) for row in MONEY),
-        (display.format_money, [12.3], "$12.30"),
-        (lambda units: display.format_money(units, decimals=0), [-1250.0], "−$1,250"),  # noqa: RUF001 - a minus sign
-        *((display.format_share, row[:2], row[2]) for row in SHARES),
-        *((display.format_days, row[:1], row[1]) for row in DAYS),
-        *((display.format_count, (number, "person", "people"), text) for number, text in (
-            (0, "0 people"), (1, "1 person"), (12345, "12,345 people"),
-        )),
-        *((display.join_short, row[:2], row[2]) for row in SHORT),
-        (display.join_first, [["a", "b\n", "c", "d", "e"]], "a, b, c and 2 more"),
-        (display.join_first, [["a", "b"]], "a, b"),
-        (
-            display.describe_kinds, [KINDS],
-            "1,200 transfers, 1 merchant transaction, 2 of an unknown kind, 3 of the kind club fee",
-        ),
-        *((display.format_phone, [phone], text) for phone, text in PHONES.items()),
-        *((display.format_phone, [phone], phone) for phone in NO_PHONES),  # foreign, incomplete and other texts
-    ],
-)  # fmt: skip
-def test_words_for_people(format_, arguments: list[object], text: str) -> None:
-    """Amounts, shares, days, counts, names, kinds and phone numbers."""
-    assert format_(*arguments) == text
-    if format_ is display.format_phone:
-        assert display.is_phone(*arguments) == (text not in arguments)
+@pytest.mark.parametrize(("units", "currency", "text"), MONEY)
+def test_amounts(units, currency, text: str) -> None:
+    """In the form and with the decimals of their currency, unless others are wanted."""
+    assert display.format_money(units, currency=currency) == text
+    assert display.format_money(-1250.0, decimals=0) == "−$1,250"  # noqa: RUF001 - a minus sign
 
 
-@pytest.mark.parametrize(
-    ("zone", "day", "moment"),
-    [
-        (UTC, "31 Dec 2023", "31 Dec 2023, 23:00"),
-        (BERLIN, "1 Jan 2024", "1 Jan 2024, 00:00"),
-        (NEW_YORK, "31 Dec 2023", "31 Dec 2023, 18:00"),
-    ],
-)
-def test_dates_are_of_the_zone(zone: ZoneInfo, day: str, moment: str) -> None:
-    """An hour before midnight UTC is the next day, month and year in Berlin."""
-    instant = datetime(2023, 12, 31, 23, 0, tzinfo=UTC)
-    assert (display.format_day(instant, zone), display.format_moment(instant, zone)) == (day, moment)
-    assert display.format_month(instant, zone) == day.partition(" ")[2]
-    assert display.format_day(None, zone) == display.format_month(None, zone) == "no date"
+@pytest.mark.parametrize("format_", TEXTS, ids=lambda each: each.__name__)
+def test_words_for_people(format_) -> None:
+    """Shares, days, counts, names, kinds, dates and foreign text."""
+    rows = TEXTS[format_]
+    assert [format_(*arguments) for *arguments, _ in rows] == [row[-1] for row in rows]
+
+
+def test_phone_numbers() -> None:
+    """Digits are in groups; foreign, incomplete and other texts stay."""
+    assert {text: display.format_phone(text) for text in PHONES} == PHONES
+    assert [text for text in NO_PHONES if display.format_phone(text) != text or display.is_phone(text)] == []
+    assert all(map(display.is_phone, PHONES))
 
 
 @pytest.mark.parametrize(("instant", "zone"), [(END, BERLIN), (BEGINNING, NEW_YORK)])
@@ -103,30 +103,6 @@ def test_month_names_are_english(monkeypatch: pytest.MonkeyPatch) -> None:
     months = [display.format_month(datetime(2024, number, 5, tzinfo=UTC), BERLIN) for number in range(1, 13)]
     names = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
     assert " ".join(months) == names.replace(" ", " 2024 ") + " 2024"
-
-
-CONTROLS = "a\x1b[2J\u202e\u2066b\n c\td\x07"
-
-
-@pytest.mark.parametrize(
-    ("clean", "text", "expected"),
-    [
-        (display.clean_line, CONTROLS, "a[2Jb c d"),
-        (display.clean_line, f" {HALF}  é ", "half é"),
-        (display.clean_line, None, ""),
-        (display.clean_text, CONTROLS, "a[2J\u202e\u2066b\n c\td"),
-        (display.clean_text, HALF, "half ?"),
-        (display.clean_text, None, "not known"),
-        (display.keep_printable, CONTROLS, "a[2Jb cd"),
-        (lambda text: display.keep_printable(text, 3), "\x00abcd", "abc"),
-    ],
-)
-def test_foreign_text_is_cleaned(clean, text: str | None, expected: str) -> None:
-    """A line has no control, surrogate and direction characters; a text keeps line breaks and tabs."""
-    assert clean(text) == expected
-
-
-# ---- suffixes of names
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,14 @@ import os
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from p2p_analytics import files
 from p2p_analytics.errors import ConfigurationError, SchemaError, describe_os_error
 from p2p_analytics.files import NotRegularFileError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LOCK_AND_WAIT = """
 import sys
@@ -28,7 +26,18 @@ with hold_lock(Path(sys.argv[1]), seconds=0):
 """
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o277])
+@pytest.fixture
+def things(tmp_path) -> Path:
+    """Return a folder with a file, a folder, a pipe, and links to a file, to none, and into /proc."""
+    (tmp_path / "file").write_bytes(b"content")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name, target in (("link", "file"), ("broken", "absent"), ("proc", "/proc/self/status")):
+        (tmp_path / name).symlink_to(target)
+    return tmp_path
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o277])
 def test_an_atomic_file_is_private_and_complete(tmp_path: Path, umask: int) -> None:
     """The path has the whole content or does not exist; the mode is 0600 under any umask."""
     before = os.umask(umask)
@@ -66,54 +75,40 @@ def test_an_atomic_file_is_flushed_before_and_after_the_rename(tmp_path: Path, m
     assert steps == ["content", "rename", True]
 
 
-def test_only_a_file_is_replaced(tmp_path: Path) -> None:
+def test_only_a_file_is_replaced(things) -> None:
     """The error names the kind of the path; a link to a file may be replaced, and a missing one be made."""
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").touch()
-    os.mkfifo(tmp_path / "pipe")
-    for name, target in (("link", "file"), ("broken", "absent"), ("proc", "/proc/self/status")):
-        (tmp_path / name).symlink_to(target)
     for name, kind in (
         ("folder", "a folder"), ("pipe", "a named pipe"), ("proc", "a link that leads to no file"),
         ("broken", "a link that leads to no file"), ("/dev/null", "a device"),
     ):  # fmt: skip
         with pytest.raises(ConfigurationError, match=rf" is {kind} and is not replaced: give the name of a file\.$"):
-            files.require_replaceable(tmp_path / name)
+            files.require_replaceable(things / name)
     for name in ("missing", "file", "link"):
-        files.require_replaceable(tmp_path / name)
+        files.require_replaceable(things / name)
 
 
-def test_only_regular_files_are_opened(tmp_path: Path) -> None:
+def test_only_regular_files_are_opened(things) -> None:
     """A pipe does not block, a link counts only where links are followed, and the reason names the kind."""
-    (tmp_path / "file").write_bytes(b"content")
-    (tmp_path / "link").symlink_to(tmp_path / "file")
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")
-    with files.open_regular(tmp_path / "file", follow_links=False) as file:
-        assert file.read() == b"content"
-    with files.open_regular(tmp_path / "link") as file:
-        assert file.read() == b"content"
-    for name, follow_links, reason in (
-        ("link", False, "it is a link, not a file"),
-        ("folder", True, "it is a folder, not a file"),
-        ("pipe", True, "it is a named pipe, not a file"),
+    for name, options in (("file", {"follow_links": False}), ("link", {})):
+        with files.open_regular(things / name, **options) as file:
+            assert file.read() == b"content"
+    for name, follow_links, kind in (
+        ("link", False, "a link"),
+        ("folder", True, "a folder"),
+        ("pipe", True, "a named pipe"),
     ):
         with pytest.raises(NotRegularFileError) as caught:
-            files.open_regular(tmp_path / name, follow_links=follow_links)
-        assert caught.value.reason == reason
-        assert caught.value.errno == errno.EINVAL
+            files.open_regular(things / name, follow_links=follow_links)
+        assert (caught.value.reason, caught.value.errno) == (f"it is {kind}, not a file", errno.EINVAL)
     with pytest.raises(FileNotFoundError):
-        files.open_regular(tmp_path / "missing")
-    assert [files.is_regular(tmp_path / name) for name in ("file", "link", "folder", "pipe", "missing")] == [
-        True, False, False, False, False,
-    ]  # fmt: skip
+        files.open_regular(things / "missing")
+    names = ("file", "link", "folder", "pipe", "missing")
+    assert [files.is_regular(things / name) for name in names] == [True, False, False, False, False]
 
 
 @pytest.mark.parametrize("private", [False, True])
 def test_a_broken_table_is_one_sentence(tmp_path: Path, *, private: bool) -> None:
     """The first line of the library's message, shortened; in privacy mode none of it."""
-    import pyarrow as pa
-
     (tmp_path / "t").touch()
     with pytest.raises(SchemaError) as caught, files.open_table(tmp_path / "t", private=private):
         raise pa.ArrowInvalid("secret \x00\ufffd" + "x" * 300 + "\nsecond line")
@@ -144,17 +139,14 @@ def test_a_lock_excludes_other_processes_until_they_end(tmp_path: Path) -> None:
         assert stat.S_IMODE(lock.stat().st_mode) == 0o600
 
 
-def test_only_a_file_is_a_lock(tmp_path: Path) -> None:
+def test_only_a_file_is_a_lock(things) -> None:
     """Anything else raises an OSError without a wait, and stays."""
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "link").symlink_to(tmp_path / "missing")
-    (tmp_path / "folder").mkdir()
-    for lock in list(tmp_path.iterdir()):
+    for lock in (things / name for name in ("pipe", "broken", "folder")):
         before = lock.lstat()
         with pytest.raises(OSError, match=r"."), files.hold_lock(lock, seconds=60):
             pass
         assert (lock.lstat().st_mode, lock.lstat().st_ino) == (before.st_mode, before.st_ino)
-    assert not (tmp_path / "missing").exists()
+    assert not (things / "absent").exists()
 
 
 def test_a_wrong_path_is_one_sentence(tmp_path: Path) -> None:
@@ -166,14 +158,11 @@ def test_a_wrong_path_is_one_sentence(tmp_path: Path) -> None:
     assert files.to_path(str(tmp_path)) == tmp_path
 
 
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (FileNotFoundError(errno.ENOENT, "No such file or directory"), "there is no such file or folder"),
-        (PermissionError(errno.EACCES, "Permission denied"), "permission denied"),
-        (OSError("Something else"), "something else"),
-    ],
-)
-def test_the_reason_of_an_os_error(error: OSError, reason: str) -> None:
+def test_the_reason_of_an_os_error() -> None:
     """It fits into the middle of a sentence."""
-    assert describe_os_error(error) == reason
+    reasons = {
+        FileNotFoundError(errno.ENOENT, "No such file or directory"): "there is no such file or folder",
+        PermissionError(errno.EACCES, "Permission denied"): "permission denied",
+        OSError("Something else"): "something else",
+    }
+    assert [describe_os_error(error) for error in reasons] == list(reasons.values())
