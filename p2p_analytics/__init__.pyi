@@ -30,7 +30,7 @@ from p2p_analytics.history import History as History
 from p2p_analytics.history import combine as combine
 from p2p_analytics.history import household as household
 from p2p_analytics.history import load_history as load_history
-from p2p_analytics.messages import reminders as reminders
+from p2p_analytics.reminder_messages import reminders as reminders
 from p2p_analytics.report import render_report as render_report
 from p2p_analytics.report import render_year as render_year
 from p2p_analytics.statements import ColumnFormat as ColumnFormat

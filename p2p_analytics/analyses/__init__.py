@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from p2p_analytics.analyses._parts.rules import default_rules as default_rules
+from p2p_analytics.analyses._parts.category_rules import default_rules as default_rules
 from p2p_analytics.analyses.bills import *
 from p2p_analytics.analyses.category import *
 from p2p_analytics.analyses.flow import *

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from p2p_analytics import analyses
-from p2p_analytics.analyses._parts.rules import UNCATEGORISED
+from p2p_analytics.analyses._parts.category_rules import UNCATEGORISED
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.times import EPOCH, MICROSECOND, parse_as_of

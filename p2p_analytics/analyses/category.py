@@ -11,7 +11,7 @@ import pandas as pd
 from narwhals.stable.v2.typing import IntoFrameT
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.analyses._parts import rules as category_rules
+from p2p_analytics.analyses._parts import category_rules
 from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.vocabulary import Status
 

@@ -12,8 +12,7 @@ import pandas as pd
 from narwhals.stable.v2.typing import IntoFrameT
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.analyses._parts import calendar
-from p2p_analytics.analyses._parts import rules as category_rules
+from p2p_analytics.analyses._parts import calendar, category_rules
 from p2p_analytics.analyses._parts.columns import declare_columns
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.times import find_zone

@@ -11,9 +11,9 @@ import narwhals.stable.v2 as nw
 from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.analyses._notes.reasons import find_reasons
 from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.analyses._parts.columns import declare_columns
+from p2p_analytics.analyses._sensitive_notes.reasons import find_reasons
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Audience
 

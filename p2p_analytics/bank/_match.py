@@ -23,8 +23,9 @@ from p2p_analytics.frames.own_money import is_bank_or_card
 from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, TEXT, WHOLE, require
 from p2p_analytics.history import describe_history_call
 from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, OUT_WORDS, find_bank_columns
-from p2p_analytics.statements.formats.cells import ORDERS, list_orders, parse_instants, parse_money
+from p2p_analytics.statements.formats.cells import parse_money
 from p2p_analytics.statements.formats.format import normalize_name
+from p2p_analytics.statements.formats.instants import ORDERS, list_orders, parse_instants
 from p2p_analytics.statements.reading.sources import read_path, show_name
 from p2p_analytics.statements.reading.tables import to_utf8
 from p2p_analytics.times import EPOCH, find_zone

@@ -11,9 +11,9 @@ import os
 import sys
 
 from p2p_analytics.catalogue import ANALYSES
-from p2p_analytics.cli import _arguments
-from p2p_analytics.cli._arguments import ENDINGS, FILES_OF_ALL_TABLES, FRAMES, RECONCILIATION, parse_with, suggest
-from p2p_analytics.cli._arguments import number_between as number
+from p2p_analytics.cli import _options
+from p2p_analytics.cli._options import ENDINGS, FILES_OF_ALL_TABLES, FRAMES, RECONCILIATION, parse_with, suggest
+from p2p_analytics.cli._options import number_between as number
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -186,12 +186,12 @@ def build_parser() -> argparse.ArgumentParser:
     _add_view_options(parsers)
     parsers["completion"].add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
     for name in ("demo", "sandbox-archive", "sync", "verify", "import", "export", "report"):
-        _arguments.add_progress(parsers[name])
+        _options.add_progress(parsers[name])
     for name in (
         "sandbox-archive", "whoami", "sync", "verify", "import", "describe", "undo", "people", "export", "report",
         "reminders",
     ):  # fmt: skip
-        _arguments.add_json(parsers[name])
+        _options.add_json(parsers[name])
     return parser
 
 
@@ -208,7 +208,7 @@ class _Version(argparse.Action):
 def _add_sandbox_options(parsers: dict[str, Parser]) -> None:
     """Add the options of the commands with invented people: ``demo``, ``sandbox`` and ``sandbox-archive``."""
     demo = parsers["demo"]
-    folder = _arguments.parse_folder
+    folder = _options.parse_folder
     demo.add_argument("--out", metavar="DIR", type=folder, default="out", help="where the files go (out)")
     demo.add_argument(
         "--statements",
@@ -216,12 +216,12 @@ def _add_sandbox_options(parsers: dict[str, Parser]) -> None:
         help="work from statement files, which are written into DIR/statements, instead of signing in",
     )
     demo.add_argument("--person", metavar="USERNAME", help="the person to report on, by username")
-    _arguments.add_privacy(
+    _options.add_privacy(
         demo,
         "invent names, notes, ids and amounts in all that is written and show days only, as P2P_PRIVACY=1 does; "
         "strict shows months only",
     )
-    _arguments.add_town(demo)
+    _options.add_town(demo)
 
     sandbox = parsers["sandbox"]
     add = sandbox.add_argument
@@ -258,7 +258,7 @@ def _add_sandbox_options(parsers: dict[str, Parser]) -> None:
     add("--person", metavar="USERNAME", action="append", help=person)
     form = f"form of the statements ({DEFAULT_GENERATION}, the CSV files from 2022 on)"
     add("--generation", choices=GENERATIONS, help=form)
-    _arguments.add_town(sandbox)
+    _options.add_town(sandbox)
 
     archive = parsers["sandbox-archive"]
     archive.add_argument("folder", metavar="DIR", type=folder, help="the folder of the archives")
@@ -275,7 +275,7 @@ def _add_sandbox_options(parsers: dict[str, Parser]) -> None:
 def _add_service_options(parsers: dict[str, Parser]) -> None:
     """Add the options of the commands of the service: ``login``, ``whoami``, ``sync`` and ``verify``."""
     login = parsers["login"]
-    _arguments.add_service(login, "P2P_BASE_URL")
+    _options.add_service(login, "P2P_BASE_URL")
     add = login.add_argument
     add("--client-id", metavar="ID", help="the application (P2P_CLIENT_ID)")
     scopes = "what to ask for, once for each scope (access_profile and access_friends)"
@@ -291,14 +291,14 @@ def _add_service_options(parsers: dict[str, Parser]) -> None:
     add("--server-flow", action="store_true", help=flow)
 
     whoami = parsers["whoami"]
-    _arguments.add_service(whoami)
+    _options.add_service(whoami)
 
     sync = parsers["sync"]
-    _arguments.add_service(sync)
+    _options.add_service(sync)
     sync.add_argument(
         "--since",
         metavar="DATE",
-        type=_arguments.parse_date,
+        type=_options.parse_date,
         help="load only payments made since this date, and pending ones; later, an earlier date or none loads the rest",
     )
     sync.add_argument(
@@ -306,18 +306,18 @@ def _add_service_options(parsers: dict[str, Parser]) -> None:
     )
 
     verify = parsers["verify"]
-    _arguments.add_service(verify)
+    _options.add_service(verify)
 
 
 def _add_import_options(command: Parser) -> None:
     """Add the options of ``import``."""
-    add, account = command.add_argument, _arguments.parse_account
+    add, account = command.add_argument, _options.parse_account
     add("files", metavar="FILES", nargs="+", help="statement files, folders, zip archives, or patterns in quotes")
     dry_run = "change nothing, and print what would come: by month and person, and rows"
     add("--dry-run", action="store_true", help=dry_run)
     add("--rows", metavar="N", type=number(int, 0, 1_000_000), default=20, help="rows that --dry-run prints (20)")
     zone = "the zone of dates that name none (UTC); refused for files in a zone that is known"
-    add("--tz", metavar="ZONE", type=_arguments.parse_zone, help=zone)
+    add("--tz", metavar="ZONE", type=_options.parse_zone, help=zone)
     exclude = "leave these files out, such as '*statement_2021*'; can be repeated"
     add("--exclude", metavar="PATTERN", action="append", default=[], help=exclude)
     member = "your name among the members of a shared group, such as one of Splitwise; a terminal asks for it"
@@ -341,7 +341,7 @@ def _add_view_options(parsers: dict[str, Parser]) -> None:
     """Add the options of the commands that show the payments of archives: ``export``, ``report`` and ``reminders``."""
     export = parsers["export"]
     out = f"the file, which ends in {ENDINGS}, or - for CSV on standard output"
-    export.add_argument("out", metavar="OUT", type=_arguments.parse_table_path, help=out)
+    export.add_argument("out", metavar="OUT", type=_options.parse_table_path, help=out)
     export.add_argument(
         "--table",
         metavar="NAME",
@@ -349,13 +349,13 @@ def _add_view_options(parsers: dict[str, Parser]) -> None:
         help=f"{', '.join((*FRAMES, RECONCILIATION))}, or the result of an analysis: {', '.join(ANALYSES)} "
         f"(payments; {', '.join(FILES_OF_ALL_TABLES)}: all)",
     )
-    _arguments.add_currency(export)
-    _arguments.add_days(export)
-    _arguments.add_view(export)
+    _options.add_currency(export)
+    _options.add_days(export)
+    _options.add_view(export)
     export.set_defaults(tz=None)  # None: not given
 
     report = parsers["report"]
-    _arguments.add_currency(report)
+    _options.add_currency(report)
     add = report.add_argument
     out = "the file (report.html, or year.html), Markdown if it ends in .md; or - for HTML on standard output"
     add("--out", metavar="FILE", help=out)
@@ -363,14 +363,14 @@ def _add_view_options(parsers: dict[str, Parser]) -> None:
     add("--template", choices=("full", "year"), default="full", help=template)
     year = number(int, 1970, 2199)
     add("--year", metavar="YEAR", type=year, help="of --template year: 2024 (the last with payments)")
-    add("--only", metavar="NAMES", type=_arguments.parse_names, help="only these analyses: spend_by_friend,recurring")
-    _arguments.add_days(report)
-    _arguments.add_view(report)
+    add("--only", metavar="NAMES", type=_options.parse_names, help="only these analyses: spend_by_friend,recurring")
+    _options.add_days(report)
+    _options.add_view(report)
     add("--no-privacy", action="store_true", help="show real names and amounts")
 
     reminders = parsers["reminders"]
-    _arguments.add_currency(reminders)
-    _arguments.add_view(reminders)
+    _options.add_currency(reminders)
+    _options.add_view(reminders)
 
 
 # ---- the parser

@@ -13,9 +13,9 @@ from p2p_analytics import export
 from p2p_analytics.analyses.build import build_table, takes
 from p2p_analytics.archive import open_archive
 from p2p_analytics.catalogue import ANALYSES
-from p2p_analytics.cli import _arguments, _output
-from p2p_analytics.cli._arguments import DATABASES, FILES_OF_ALL_TABLES, FRAMES, LEDGERS, RECONCILIATION, WORKBOOK
+from p2p_analytics.cli import _options, _output
 from p2p_analytics.cli._history import list_archives, read_history, require_currency, select_range
+from p2p_analytics.cli._options import DATABASES, FILES_OF_ALL_TABLES, FRAMES, LEDGERS, RECONCILIATION, WORKBOOK
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.history import History
 from p2p_analytics.report import Range
@@ -25,10 +25,10 @@ _OF_ARCHIVE: Final = ("people", "friends", RECONCILIATION)  # tables of other th
 
 def run_command(options: argparse.Namespace) -> None:
     """Write a table of an archive to a file or standard output, or its payments as a workbook, database or ledger."""
-    _arguments.refuse_json(options, "table")
+    _options.refuse_json(options, "table")
     is_ledger = options.out.endswith(LEDGERS)
     if is_ledger and options.table not in {None, "payments"}:
-        raise _arguments.WrongUseError(f"A ledger is made of payments, not of {options.table}: leave out --table.")
+        raise _options.WrongUseError(f"A ledger is made of payments, not of {options.table}: leave out --table.")
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
     history = read_history(options, progress, privacy=options.privacy)
@@ -52,7 +52,7 @@ def run_command(options: argparse.Namespace) -> None:
             progress.note(line)
         progress.log(f"Writing {rows:,} rows of {name} ...")
         _write_table(name, table, options.out, zone)
-    if options.out == _arguments.STANDARD_OUTPUT:
+    if options.out == _options.STANDARD_OUTPUT:
         if not rows:  # else a header alone looks like a failure
             progress.note(f"The table {name} has no rows.")
         return
@@ -87,7 +87,7 @@ def _build_table(name: str, chosen: Range, options: argparse.Namespace, zone: st
 
 def _write_table(name: str, table: pd.DataFrame, out: str, zone: str) -> None:
     """Write one table to a file of the kind that its ending names, or to standard output."""
-    if out == _arguments.STANDARD_OUTPUT:
+    if out == _options.STANDARD_OUTPUT:
         export.write_csv(table, sys.stdout.buffer)
     elif out.endswith(WORKBOOK):
         export.write_workbook({name: table}, out, tz=zone)

@@ -13,7 +13,7 @@ from typing import Final
 import pandas as pd
 
 from p2p_analytics.archive import Archive, ImportPlan, open_archive
-from p2p_analytics.cli import _arguments, _output, _preview
+from p2p_analytics.cli import _options, _output, _preview
 from p2p_analytics.cli._output import MOST_LINES
 from p2p_analytics.display import clean_line, describe_kinds, format_count, format_money, join_first
 from p2p_analytics.errors import ArchiveError, MemberNeededError
@@ -50,7 +50,7 @@ def run_command(options: argparse.Namespace) -> int:
     """Add statement files to an archive (a dry run changes nothing), print the counts, and return the exit code."""
     if os.path.isfile(options.archive):  # noqa: PTH113 - pathlib is slow to import
         files = [options.archive, *options.files]
-        raise _arguments.WrongUseError(
+        raise _options.WrongUseError(
             f"{options.archive} is a file, and the first word is the folder in which payments are kept. Did you mean: "
             f"p2p-analytics import mypayments {shlex.join(files) if len(files) <= _MOST_PATHS else 'YOUR-FILES'}"
         )
@@ -78,7 +78,7 @@ def run_command(options: argparse.Namespace) -> int:
     services = {str(name): int(count) for name, count in of_services.items()}
     lines = [
         *_describe_counts(plan, statements, services, options),
-        *[f"refused: {clean_line(_arguments.name_options(reason))}" for _, reason in refused],
+        *[f"refused: {clean_line(_options.name_options(reason))}" for _, reason in refused],
         *_describe_files(plan, statements, skipped, options),
         *_output.end_list(unused[:MOST_LINES], len(unused)),
         *_describe_transactions(plan, options),
@@ -280,7 +280,7 @@ def refuse_zone(statements: Statements, options: argparse.Namespace) -> None:
     is_known = files["format"].isin(list(zones))
     if is_known.any():
         file, name = files.loc[is_known, ["file", "format"]].iloc[0]
-        raise _arguments.WrongUseError(
+        raise _options.WrongUseError(
             f"The times in {clean_line(file)} are always {zones[name]}, so --tz {options.tz} would move them: leave "
             "out --tz here, and choose the zone that you see with: "
             f"p2p-analytics report {shlex.quote(options.archive)} --tz {options.tz}"

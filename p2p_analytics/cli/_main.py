@@ -15,7 +15,7 @@ import signal
 import sys
 from importlib import import_module
 
-from p2p_analytics.cli import _arguments
+from p2p_analytics.cli import _options
 from p2p_analytics.cli._commands import PROGRAM, build_parser
 from p2p_analytics.errors import P2PAnalyticsError, describe_os_error
 
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with _catch_interrupts() as interrupted:
         try:
             parser = build_parser()
-            options = parser.parse_args(_arguments.join_privacy(words))
+            options = parser.parse_args(_options.join_privacy(words))
             options.parser, options.interrupted = parser, interrupted
             if "archives" in options:  # for messages
                 options.archive = ", ".join(options.archives)
@@ -86,7 +86,7 @@ def _run(options: argparse.Namespace) -> int:
     except P2PAnalyticsError as error:
         from p2p_analytics.display import clean_line
 
-        message = clean_line(_arguments.name_options(str(error)))  # which may quote names of files and people
+        message = clean_line(_options.name_options(str(error)))  # which may quote names of files and people
         sys.stderr.write(f"{PROGRAM}: {message}\n")
-        return 2 if isinstance(error, _arguments.WrongUseError) else 1
+        return 2 if isinstance(error, _options.WrongUseError) else 1
     return code

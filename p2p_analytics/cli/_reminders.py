@@ -7,7 +7,7 @@ import argparse
 from p2p_analytics.cli import _output
 from p2p_analytics.cli._history import list_archives, read_history, require_currency
 from p2p_analytics.display import NO_NAME, clean_line, format_count, format_moment, format_phone
-from p2p_analytics.messages import reminders
+from p2p_analytics.reminder_messages import reminders
 from p2p_analytics.times import as_instant, find_zone
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Final, Literal
 
-from p2p_analytics.cli import _arguments, _output
+from p2p_analytics.cli import _options, _output
 from p2p_analytics.cli._history import list_archives, read_history, require_currency, select_range
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ConfigurationError
@@ -38,15 +38,15 @@ def run_command(options: argparse.Namespace) -> None:
         (ending not in _KINDS, f"A report is HTML or Markdown, not {ending}: end --out in .html or .md."),
     ):
         if is_wrong:
-            raise _arguments.WrongUseError(sentence)
-    _arguments.refuse_json(options, "page")
+            raise _options.WrongUseError(sentence)
+    _options.refuse_json(options, "page")
     options.kind = _KINDS[ending]
     options.privacy = False if options.no_privacy else options.privacy
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
     shown, count, about, page = (_render_year if is_year else _render_report)(options, progress)
     mode = _output.describe_privacy(shown) or "\nNames and amounts are real." * is_year
-    if options.out == _arguments.STANDARD_OUTPUT:
+    if options.out == _options.STANDARD_OUTPUT:
         if mode:
             progress.note(mode.strip())
         sys.stdout.buffer.write(page.encode())

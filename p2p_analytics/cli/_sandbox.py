@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from p2p_analytics.cli import _arguments, _statement_files
+from p2p_analytics.cli import _options, _statement_files
 from p2p_analytics.cli._commands import DEFAULT_GENERATION, RATE_LIMIT_STATUSES
 from p2p_analytics.files import refuse_archive
 from p2p_analytics.sandbox import SandboxServer, serve
@@ -25,9 +25,9 @@ def run_command(options: argparse.Namespace) -> None:
         return
     for name in ("person", "generation"):
         if getattr(options, name) is not None:
-            raise _arguments.WrongUseError(f"--{name} is for statement files: name their folder with --statements.")
+            raise _options.WrongUseError(f"--{name} is for statement files: name their folder with --statements.")
     if options.rate_limit_status not in RATE_LIMIT_STATUSES[options.dialect]:
-        raise _arguments.WrongUseError(
+        raise _options.WrongUseError(
             f"--rate-limit-status {options.rate_limit_status} needs --dialect observed: leave it out, or add that."
         )
     names = ("port", "dialect", "strict_redirect", "rate_limit", "rate_limit_status")

@@ -14,7 +14,7 @@ from typing import Any, Final
 from p2p_analytics import auth, display, settings
 from p2p_analytics.auth import AccessToken, Owner, SignIn
 from p2p_analytics.cli import _sign_in_prompt
-from p2p_analytics.cli._arguments import WrongUseError
+from p2p_analytics.cli._options import WrongUseError
 from p2p_analytics.cli._output import print_summary
 from p2p_analytics.client import Client, oauth
 from p2p_analytics.errors import NotSignedIn, ScopeError, ServiceError

@@ -10,7 +10,7 @@ import pandas as pd
 
 from p2p_analytics.archive import Archive, open_archive
 from p2p_analytics.auth import find_base_url
-from p2p_analytics.cli import _arguments, _output
+from p2p_analytics.cli import _options, _output
 from p2p_analytics.client import Client
 from p2p_analytics.display import describe_start, format_count
 
@@ -23,7 +23,7 @@ _DIFFERENCES: Final = {
 def sync(options: argparse.Namespace) -> None:
     """Load what may have changed into an archive, and print how much did."""
     if options.refresh and options.since:
-        raise _arguments.WrongUseError("--refresh reloads everything: leave out --since, or --refresh.")
+        raise _options.WrongUseError("--refresh reloads everything: leave out --since, or --refresh.")
 
     archive = open_archive(options.archive)
     progress = _output.Progress(options.progress)

@@ -7,7 +7,7 @@ import sys
 from typing import Final
 
 from p2p_analytics.archive import open_archive
-from p2p_analytics.cli import _arguments, _output, _preview
+from p2p_analytics.cli import _options, _output, _preview
 from p2p_analytics.display import format_count, join_first
 
 _FEW_ROWS: Final = 5
@@ -19,7 +19,7 @@ def run_command(options: argparse.Namespace) -> int:
     if not options.yes:
         plan = archive.preview_undo()
         if options.json or not _output.is_terminal():
-            raise _arguments.WrongUseError(
+            raise _options.WrongUseError(
                 "Nothing was undone, because no question can be asked here: add --yes to take import "
                 f"{plan.number} back ({join_first(plan.files)})."
             )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from p2p_analytics.arguments import check_top
 from p2p_analytics.display import format_count, format_day
 from p2p_analytics.money import add_units
-from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts import colours, style
 from p2p_analytics.plots._parts.bars import Others, Part, draw_parts
 from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import keep_left_to_right, to_drawable
@@ -75,7 +75,9 @@ def split_bills(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MO
         amounts = [add_units(data[name][rows:]) for name in _PARTS]
         others = Others(format_count(rest, "other bill", "other bills"), amounts)
         labels.append(money(add_units(data["asked"][rows:])))
-    parts = [Part(label, colour, data[name][:rows]) for (label, colour), name in zip(style.PARTS, _PARTS, strict=True)]
+    parts = [
+        Part(label, colour, data[name][:rows]) for (label, colour), name in zip(colours.PARTS, _PARTS, strict=True)
+    ]
     key = draw_parts(ax, names, parts, labels, others)
     style.style_money_axis(ax, ax.xaxis, "Requests", currency)
     style.set_title(ax, title, key)

@@ -9,7 +9,7 @@ from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts import colours, style
 from p2p_analytics.plots._parts.periods import (
     PER_YEAR,
     build_period_table,
@@ -62,8 +62,8 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None
         return style.draw_empty(ax, title, "No settled payments")
     columns = {name: [row[name] for row in periods.rows] for name in ("period", "received", "sent", "net")}
     rows = range(len(periods.rows))
-    received = ax.bar(rows, columns["received"], width=0.8, color=style.IN)
-    sent = ax.bar(rows, [-amount for amount in columns["sent"]], width=0.8, color=style.OUT)
+    received = ax.bar(rows, columns["received"], width=0.8, color=colours.IN)
+    sent = ax.bar(rows, [-amount for amount in columns["sent"]], width=0.8, color=colours.OUT)
     few = len(rows) <= count_labels(ax)
     properties: dict[str, Any] = {"linewidth": 1.2, "marker": "o", "markersize": 4} if few else {"linewidth": 0.9}
     line: list[float] = []
@@ -75,7 +75,7 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None
         alone = [at for at in rows if shown[at : at + 3] == [False, True, False]]
         properties |= {"marker": ".", "markersize": 4, "markevery": alone} if alone else {}
     (net,) = ax.plot(rows, line, **style.read_line_style(), **properties)
-    ax.axhline(0, color=style.QUIET, linewidth=0.8)
+    ax.axhline(0, color=colours.QUIET, linewidth=0.8)
     label_periods(ax, periods, data["month"])
     style.style_money_axis(ax, ax.yaxis, "Settled payments", currency)
     style.set_title(ax, title, [("received", received), ("sent", sent), ("net", net)])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.arguments import check_top
 from p2p_analytics.display import format_count, format_day
-from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts import colours, style
 from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import keep_left_to_right, to_drawable
 from p2p_analytics.times import find_zone
@@ -66,7 +66,7 @@ def unusual(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_R
     key: list[tuple[str, Any]] = []
     for reason in dict.fromkeys([*_REASONS, *reasons]):
         mine = [row for row, other in enumerate(reasons) if other == reason]
-        label, colour = _REASONS.get(reason) or (to_drawable(reason), style.QUIET)
+        label, colour = _REASONS.get(reason) or (to_drawable(reason), colours.QUIET)
         if mine:
             key.append((label, ax.barh(mine, [amounts[row] for row in mine], height=0.6, color=colour)))
     for row, amount in enumerate(usual):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.arguments import check_top
 from p2p_analytics.display import format_count
-from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts import colours, style
 from p2p_analytics.plots._parts.others import count_shown, sum_other_requests
 from p2p_analytics.plots._parts.text import keep_left_to_right, to_drawable
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
 
-_SIDES: Final = {"in": ("to receive", style.IN), "out": ("to pay", style.OUT)}
+_SIDES: Final = {"in": ("to receive", colours.IN), "out": ("to pay", colours.OUT)}
 _NOTHING: Final = "No pending payments"
 
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 from matplotlib.ticker import MaxNLocator
 
 from p2p_analytics.display import format_share
-from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts import colours, style
 from p2p_analytics.plots._parts.text import TEXT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
 
-_KNOWN: Final = style.IN
+_KNOWN: Final = colours.IN
 _NEW: Final = "#56B4E9"
-_LOST: Final = style.OUT
+_LOST: Final = colours.OUT
 _MOST_YEARS: Final = 30  # of more that are mostly empty, only those with people are drawn
 _LABEL: Final = 0.4  # width in inches of the label of a year, with the gap to the next
 
@@ -60,7 +60,7 @@ def people_by_year(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         ("new", ax.bar(places, [row["new"] for row in rows], bottom=known, width=0.8, color=_NEW)),
         ("gone", ax.bar(places, [-row["lost"] for row in rows], width=0.8, color=_LOST)),
     ]
-    ax.axhline(0, color=style.QUIET, linewidth=0.8)
+    ax.axhline(0, color=colours.QUIET, linewidth=0.8)
     style.center_bars(ax, len(rows))
     # As many years as there is room for.
     labelled = range(0, len(rows), -(-len(rows) // max(int(style.measure_width(ax) / _LABEL), 2)))

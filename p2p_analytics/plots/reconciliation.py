@@ -12,7 +12,7 @@ from p2p_analytics.arguments import check_top
 from p2p_analytics.display import MONTH_NAMES, format_count, format_money
 from p2p_analytics.errors import SchemaError, describe_type
 from p2p_analytics.money import to_units
-from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts import colours, style
 from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import to_drawable, to_drawable_file
 from p2p_analytics.statements import Statements
@@ -30,7 +30,7 @@ _OPTIONAL: Final = ("account", "currency", "gap_cents")
 _ADDS_UP: Final = "adds up"
 _DIFFERS: Final = "does not add up"
 _UNKNOWN: Final = "balance not known"
-_COLOURS: Final = {_ADDS_UP: "#009E73", _UNKNOWN: "#999999", _DIFFERS: style.OUT}
+_COLOURS: Final = {_ADDS_UP: "#009E73", _UNKNOWN: "#999999", _DIFFERS: colours.OUT}
 _VERBS: Final = {_ADDS_UP: ("adds up", "add up"), _DIFFERS: ("does not", "do not"), _UNKNOWN: ("not known",) * 2}
 _ROOM: Final = 0.62  # for labels, in lengths of the time axis
 _MARGIN: Final = 0.03  # without labels

@@ -12,7 +12,7 @@ from matplotlib.ticker import NullFormatter, NullLocator
 from p2p_analytics.arguments import check_top
 from p2p_analytics.display import format_count
 from p2p_analytics.money import add_units
-from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts import colours, style
 from p2p_analytics.plots._parts.bars import Others, Part, draw_parts
 from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import join_words, to_drawable
@@ -34,10 +34,10 @@ _TICKS: Final = {
     36500: "100 years",
 }  # fmt: skip
 _MARKS: Final = (
-    ("half of them", "o", style.IN),
-    ("9 of 10", "s", style.STATUS["cancelled"]),
-    ("99 of 100", "D", style.STATUS["pending"]),
-    ("all", "|", style.OUT),
+    ("half of them", "o", colours.IN),
+    ("9 of 10", "s", colours.STATUS["cancelled"]),
+    ("99 of 100", "D", colours.STATUS["pending"]),
+    ("all", "|", colours.OUT),
 )
 _ROOM_FOR_WORDS: Final = 0.4
 _LABEL: Final = 0.53  # width in inches of a label on the axis of times, with the gap to the next
@@ -96,7 +96,8 @@ def request_outcomes(table: IntoFrame, *, ax: Axes | None = None, top: int = sty
     ]
     amounts = (sums["collected"], sums["still_open"], unpaid)
     parts = [
-        Part(label, colour, values[: len(names)]) for (label, colour), values in zip(style.PARTS, amounts, strict=True)
+        Part(label, colour, values[: len(names)])
+        for (label, colour), values in zip(colours.PARTS, amounts, strict=True)
     ]
     others = None
     if rest:
@@ -150,7 +151,7 @@ def time_to_settle(table: IntoFrame, *, ax: Axes | None = None, top: int = style
     times = [[max(data[name][row], _SHORTEST) for row in shown] for name in _DAYS]
     ax.set_xscale("log")
     for row, ends in enumerate(zip(*times, strict=True)):
-        ax.plot([min(ends), max(ends)], [row, row], color=style.QUIET, linewidth=1, zorder=1)
+        ax.plot([min(ends), max(ends)], [row, row], color=colours.QUIET, linewidth=1, zorder=1)
     key = []
     for (label, marker, colour), values in reversed([*zip(_MARKS, times, strict=True)]):
         marks = ax.scatter(values, range(len(shown)), marker=marker, s=36, color=colour, zorder=2)

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from p2p_analytics.arguments import check_top
 from p2p_analytics.display import format_count
 from p2p_analytics.money import add_units
-from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts import colours, style
 from p2p_analytics.plots._parts.dates import label_dates
 from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import keep_left_to_right, to_drawable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 16  # letters of a note
 _SHORTEST: Final = 0.15  # months of a bar
-_SIDES: Final = {"out": ("sent", style.OUT), "in": ("received", style.IN)}
+_SIDES: Final = {"out": ("sent", colours.OUT), "in": ("received", colours.IN)}
 _LONGEST_NAME: Final = 23  # letters of a name that has a note
 _LETTER: Final = 0.074  # inches
 _TWO_LABELS: Final = 0.9  # inches
@@ -131,7 +131,7 @@ def _draw_rows(ax: Axes, data: style.Columns, shown: int, begin: date) -> tuple[
                 ends[row] = due[row] + 0.01 * max(due)
     if shown < len(lasts):
         ax.barh(
-            shown, max(lasts[shown:]) - min(starts[shown:]), left=min(starts[shown:]), height=0.2, color=style.QUIET
+            shown, max(lasts[shown:]) - min(starts[shown:]), left=min(starts[shown:]), height=0.2, color=colours.QUIET
         )
         ends.append(max(lasts[shown:]))
     return key, ends

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.money import add_units
-from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts import colours, style
 from p2p_analytics.plots._parts.dates import find_period, label_dates
 from p2p_analytics.plots._parts.text import style_text, to_drawable
 
@@ -98,8 +98,8 @@ def spending_over_time(table: IntoFrame, *, ax: Axes | None = None, amount: str 
         series = _choose_series(by, cells)
         _label_areas(ax, series, _draw_areas(ax, series), currency)
     else:
-        colours = (("sent", style.OUT), ("received", style.IN))
-        key = _draw_lines(ax, [_Series(name, colour, cells[name,]) for name, colour in colours], currency)
+        lines = (("sent", colours.OUT), ("received", colours.IN))
+        key = _draw_lines(ax, [_Series(name, colour, cells[name,]) for name, colour in lines], currency)
     style.style_money_axis(ax, ax.yaxis, "Settled payments", currency)
     label_dates(ax, periods, word, width=max(style.measure_figure(ax) - _LABELS, 1.0))
     ax.set_xlabel("Periods without payments are left out" if is_long else "", **style.QUIET_TEXT)

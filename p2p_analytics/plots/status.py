@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.display import format_count
-from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts import colours, style
 from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import TEXT, join_words, style_text, to_drawable
 
@@ -82,7 +82,7 @@ def _draw_parts(
             else:
                 small[row].append(join_words(f"{payments:,}", to_drawable(_word(status))))
             ends[row] += share
-    properties: dict[str, Any] = {"va": "top", "color": style.QUIET, "fontsize": style.LABEL_SIZE}
+    properties: dict[str, Any] = {"va": "top", "color": colours.QUIET, "fontsize": style.LABEL_SIZE}
     for row, words in small.items():
         if words:
             shown = 1
@@ -114,13 +114,13 @@ def _fold_others(
 def _choose_fills(statuses: list[str | None]) -> dict[str | None, tuple[str, str]]:
     """Return the colour and hatch of each status in the table: known ones first, in a fixed order."""
     fills: dict[str | None, tuple[str, str]] = {
-        status: (colour, "") for status, colour in style.STATUS.items() if status in statuses
+        status: (colour, "") for status, colour in colours.STATUS.items() if status in statuses
     }
     unknown = sorted({status for status in statuses if status not in fills}, key=_word)
     for at, status in enumerate(unknown):
-        again, colour = divmod(at, len(style.OTHERS))
-        denser, hatch = divmod(again - 1, len(style.HATCHES))
-        fills[status] = style.OTHERS[colour], style.HATCHES[hatch] * (denser + 1) if again else ""
+        again, colour = divmod(at, len(colours.OTHERS))
+        denser, hatch = divmod(again - 1, len(colours.HATCHES))
+        fills[status] = colours.OTHERS[colour], colours.HATCHES[hatch] * (denser + 1) if again else ""
     return fills
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from matplotlib.ticker import MaxNLocator
 
 from p2p_analytics.display import format_count, format_day
-from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts import colours, style
 from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.periods import build_period_table, choose_period, label_periods
 from p2p_analytics.plots._parts.text import to_drawable
@@ -26,9 +26,9 @@ _SENSITIVE: Final = "#882255"
 # From the bottom: dark to light, so that neighbours differ in greyscale too.
 _PARTS: Final[dict[str, tuple[str, Callable[[dict[str, Any]], int]]]] = {
     "public, sensitive": (_SENSITIVE, lambda row: row["sensitive_public"]),
-    "public": (style.OUT, lambda row: row["public"] - row["sensitive_public"]),
+    "public": (colours.OUT, lambda row: row["public"] - row["sensitive_public"]),
     "friends": ("#56B4E9", lambda row: row["friends"]),
-    "private": (style.IN, lambda row: row["private"]),
+    "private": (colours.IN, lambda row: row["private"]),
     "not known": ("#DDDDDD", lambda row: row["payments"] - row["public"] - row["friends"] - row["private"]),
 }
 _EXPOSURE: Final = ("month", "payments", "public", "friends", "private", "sensitive_public")

@@ -12,8 +12,8 @@ from p2p_analytics import catalogue, display, plots
 from p2p_analytics.analyses.caveats import describe_caveat, lacks_audiences
 from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.messages import write_reminders
 from p2p_analytics.money import add_units
+from p2p_analytics.reminder_messages import write_reminders
 from p2p_analytics.report._cells import SIDES, find_key, find_style, to_rows, write_note
 from p2p_analytics.report._page import MARKDOWN, Cell, Fold, Paragraph, Picture, Section, Small, Span, Table, Texts
 from p2p_analytics.vocabulary import Status

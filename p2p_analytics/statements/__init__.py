@@ -13,9 +13,10 @@ from p2p_analytics.statements._statements import (
     read_statements,
 )
 from p2p_analytics.statements.collect import collect
-from p2p_analytics.statements.formats.cells import match_kinds, parse_instants, parse_money
+from p2p_analytics.statements.formats.cells import match_kinds, parse_money
 from p2p_analytics.statements.formats.column_format import FIELDS, ColumnFormat
 from p2p_analytics.statements.formats.format import Reading, StatementFormat, Table
+from p2p_analytics.statements.formats.instants import parse_instants
 from p2p_analytics.statements.formats.registry import find_service, list_formats, register_format
 from p2p_analytics.statements.ledger.derive import View, derive
 from p2p_analytics.statements.ledger.files import OtherRow

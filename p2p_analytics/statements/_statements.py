@@ -20,7 +20,7 @@ from p2p_analytics.handles import fold_name, normalize_account
 from p2p_analytics.history import History
 from p2p_analytics.privacy import Mask, is_masked
 from p2p_analytics.statements.collect import collect
-from p2p_analytics.statements.formats.cells import has_zone
+from p2p_analytics.statements.formats.instants import has_zone
 from p2p_analytics.statements.ledger.derive import View, derive
 from p2p_analytics.statements.problems import OTHER_ACCOUNTS, REFUSED, SKIPPED, frame_problems
 from p2p_analytics.statements.rows import Collected

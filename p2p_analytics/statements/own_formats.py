@@ -19,17 +19,10 @@ from p2p_analytics.errors import ConfigurationError, StatementError
 from p2p_analytics.files import to_path
 from p2p_analytics.frames.schema import KINDS
 from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, OUT_WORDS, SERVICE_COLUMNS
-from p2p_analytics.statements.formats.cells import (
-    DECIMAL_COMMA,
-    ORDERS,
-    STATUSES,
-    YEAR_LAST,
-    list_orders,
-    parse_instants,
-    parse_money,
-)
+from p2p_analytics.statements.formats.cells import DECIMAL_COMMA, STATUSES, YEAR_LAST, parse_money
 from p2p_analytics.statements.formats.column_format import FIELDS, ColumnFormat
 from p2p_analytics.statements.formats.format import normalize_name
+from p2p_analytics.statements.formats.instants import ORDERS, list_orders, parse_instants
 from p2p_analytics.statements.formats.registry import HeaderFinder
 from p2p_analytics.statements.reading.sources import read_path, show_name
 from p2p_analytics.statements.reading.tables import to_utf8

@@ -30,7 +30,7 @@ from p2p_analytics.frames.missing_amounts import describe_missing_amounts
 from p2p_analytics.frames.row_currencies import count_currencies, is_in_currency, list_currencies
 from p2p_analytics.frames.schema import KIND_PAYMENT, select_payments
 from p2p_analytics.history import History, require_history
-from p2p_analytics.messages import write_reminders
+from p2p_analytics.reminder_messages import write_reminders
 from p2p_analytics.times import as_instant
 from p2p_analytics.widgets._payments_view import PaymentsView
 from p2p_analytics.widgets._period import Period, read_instants

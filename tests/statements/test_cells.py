@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from p2p_analytics.statements import list_unreadable, parse_instants, parse_money
-from p2p_analytics.statements.formats.cells import list_orders
+from p2p_analytics.statements.formats.instants import list_orders
 
 _UTC = ZoneInfo("UTC")
 _NEW_YORK = ZoneInfo("America/New_York")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts import colours, style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,8 +60,8 @@ def draw_pairs(
     money = style.money_format([*sent, *received], currency)
     key = []
     for label, values, shift, height, colour in (
-        ("sent", sent, _SENT, 0.44, style.OUT),
-        ("received", received, _RECEIVED, 0.22, style.IN),
+        ("sent", sent, _SENT, 0.44, colours.OUT),
+        ("received", received, _RECEIVED, 0.22, colours.IN),
     ):
         lengths = [amount * factor for amount, factor in zip(values, factors, strict=True)]
         bars = ax.barh([row + shift for row in range(len(rows))], lengths, height=height, color=colour)

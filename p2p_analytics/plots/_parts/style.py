@@ -1,4 +1,4 @@
-"""Style shared by all plots: colours, font sizes, axes, legends, tick formats, and the message of an empty plot.
+"""Style shared by all plots: font sizes, axes, legends, tick formats, and the message of an empty plot.
 
 The fonts are chosen in `_fonts`.
 """
@@ -25,6 +25,7 @@ from p2p_analytics.display import PRIVATE, STRICT, format_money, format_phone
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import refuse_failing_query, require
 from p2p_analytics.plots._parts._fonts import FONT, find_families
+from p2p_analytics.plots._parts.colours import QUIET
 from p2p_analytics.plots._parts.text import TEXT, style_text, to_drawable, to_drawable_names
 
 if TYPE_CHECKING:
@@ -34,21 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from narwhals.stable.v2.typing import IntoFrame
 
-# From the palettes of Okabe and Ito and of Tol, which are distinguishable with any colour vision.
-IN: Final = "#0072B2"
-OUT: Final = "#D55E00"
-QUIET: Final = "#767676"
-STATUS: Final = {
-    "settled": "#009E73",
-    "pending": "#E69F00",
-    "failed": "#882255",
-    "expired": "#999999",
-    "cancelled": "#56B4E9",
-}
-# What became of requested amounts, lighter and lighter in greyscale.
-PARTS: Final = (("collected", "#009E73"), ("still open", "#E69F00"), ("not paid", "#DDDDDD"))
-OTHERS: Final = ("#332288", "#DDCC77", "#44AA99", "#AA4499", "#CC6677", "#999933")
-HATCHES: Final = ("///", "...", "xxx", "---")  # from the seventh unknown status on, the colours repeat, hatched
 WIDTH: Final = 6.4
 MOST_ROWS: Final = 30
 TITLE_SIZE: Final = 12  # font sizes in points

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from matplotlib import rcParams
 
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts import colours
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 # Background, and the colour of text and lines. Bars and lines of data keep their colours in every theme.
-_THEMES: Final = {"light": ("white", "black"), "dark": ("#111111", "#EEEEEE"), "any": ("none", style.QUIET)}
+_THEMES: Final = {"light": ("white", "black"), "dark": ("#111111", "#EEEEEE"), "any": ("none", colours.QUIET)}
 _BACKGROUNDS: Final = ("figure.facecolor", "axes.facecolor")
 _INKS: Final = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.storage.rows import Payment, Person
-from p2p_analytics.sandbox.town.history import HOUSEHOLD, simulate
+from p2p_analytics.sandbox.town.everyday import HOUSEHOLD, simulate
 from p2p_analytics.sandbox.town.people import make_residents
 from p2p_analytics.sandbox.town.timeline import Series, to_microseconds
 from p2p_analytics.vocabulary import Action, Status

@@ -20,11 +20,11 @@ from p2p_analytics.statements.formats.cells import (
     blank_notices,
     find_day_first,
     match_kinds,
-    parse_instants,
     parse_money,
     require_amounts,
 )
 from p2p_analytics.statements.formats.format import Reading, StatementFormat
+from p2p_analytics.statements.formats.instants import parse_instants
 from p2p_analytics.statements.ledger.transactions import find_owners
 from p2p_analytics.statements.problems import NOT_A_DATE, NOT_AN_AMOUNT, list_problems, list_unreadable
 from p2p_analytics.statements.rows import NOTICE, SERVICE, UNKNOWN, complete_rows
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from zoneinfo import ZoneInfo
 
-    from p2p_analytics.statements.formats.cells import Order
     from p2p_analytics.statements.formats.format import Table
+    from p2p_analytics.statements.formats.instants import Order
     from p2p_analytics.statements.problems import Problem
 
 STATUSES: Final[dict[str, str]] = {

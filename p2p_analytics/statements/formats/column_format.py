@@ -19,7 +19,6 @@ from p2p_analytics.statements.formats.cells import (
     blank_cells,
     build_reading,
     find_currencies,
-    has_zone,
     is_english,
     list_places,
     match_kinds,
@@ -29,6 +28,7 @@ from p2p_analytics.statements.formats.cells import (
     require_amounts,
 )
 from p2p_analytics.statements.formats.format import Reading, StatementFormat, normalize_name
+from p2p_analytics.statements.formats.instants import has_zone
 from p2p_analytics.statements.problems import Problem, list_problems
 from p2p_analytics.statements.rows import UNKNOWN
 from p2p_analytics.vocabulary import Status
@@ -36,8 +36,8 @@ from p2p_analytics.vocabulary import Status
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from p2p_analytics.statements.formats.cells import Order
     from p2p_analytics.statements.formats.format import Table
+    from p2p_analytics.statements.formats.instants import Order
 
 FIELDS: Final[Mapping[str, str]] = MappingProxyType({
     "id": "id of the transaction",

@@ -14,8 +14,9 @@ from p2p_analytics.frames.perspective import IN, OUT, UNREGISTERED
 from p2p_analytics.frames.schema import KIND_PAYMENT
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.statements.formats._service_csv import STATUSES
-from p2p_analytics.statements.formats.cells import blank_notices, parse_instants, parse_money
+from p2p_analytics.statements.formats.cells import blank_notices, parse_money
 from p2p_analytics.statements.formats.format import NoHeaderError, Reading, StatementFormat
+from p2p_analytics.statements.formats.instants import parse_instants
 from p2p_analytics.statements.problems import NOT_A_DATE, NOT_AN_AMOUNT, list_problems, list_unreadable
 from p2p_analytics.statements.rows import SERVICE, UNKNOWN, complete_rows
 from p2p_analytics.vocabulary import Action, Status

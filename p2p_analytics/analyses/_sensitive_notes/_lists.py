@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Final, NamedTuple
 
-from p2p_analytics.analyses._notes._tokens import collapse, fold, spell_forms, split_tokens
+from p2p_analytics.analyses._sensitive_notes._tokens import collapse, fold, spell_forms, split_tokens
 
 _FILE: Final = "sensitive_notes.csv"
 _HARMLESS: Final = "harmless"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from p2p_analytics.analyses._notes._forms import find_forms
-from p2p_analytics.analyses._notes._lists import load_lists
-from p2p_analytics.analyses._notes._tokens import fold, split_tokens
+from p2p_analytics.analyses._sensitive_notes._forms import find_forms
+from p2p_analytics.analyses._sensitive_notes._lists import load_lists
+from p2p_analytics.analyses._sensitive_notes._tokens import fold, split_tokens
 
 REASONS: Final = (
     "email",
