@@ -25,7 +25,7 @@ from nbclient import NotebookClient
 import p2p_analytics as p2p
 from p2p_analytics import cli
 from support.canary import CANARY, find_canary_files, issue_canary_tokens
-from support.privacy.exports import export_all
+from support.privacy.masking import export_all
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
