@@ -225,3 +225,12 @@ def test_any_other_names_are_taken(tmp_path: Path) -> None:
         assert list_tables(database) == [*tables]
         for name in tables:
             assert read_rows(database, name) == [{"é": 1, "É": 2, 'a\n"b"': 3, "sqlite_": 4}]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_months_of_a_private_history_are_in_utc(tmp_path: Path, *, strict: bool) -> None:
+    """Its days begin at midnight in UTC, which the zone would move into the month before."""
+    sent = payment_row(1, "2024-05-01T12:00:00Z", flow_cents=-500, direction="out", counterparty_id="2")
+    p2p.to_sqlite(report_history([sent]).masked(strict=strict), tmp_path / "p.db", tz="America/New_York")
+    with open_database(tmp_path / "p.db") as database:
+        assert [tuple(row) for row in database.execute("SELECT month FROM monthly_flow")] == [("2024-05",)]

@@ -138,3 +138,10 @@ def test_statements_themselves_are_drawn(tmp_path: Path) -> None:
     assert label.get_text() == "a.csv"
     with pytest.raises(SchemaError, match=r"not a History: pass statements\.reconciliation\.$"):
         plots.reconciliation(statements.history())  # type: ignore[arg-type]
+
+
+def test_years_have_no_month() -> None:
+    """Where ticks are years apart."""
+    ends = pd.to_datetime(["2000-01-31", "2019-12-31"], utc=True)
+    places = list_places(plots.reconciliation(_make(2, start="2000-01-01").assign(period_end=ends)))
+    assert (places[0], {*map(len, places)}) == ("2000", {4})

@@ -116,3 +116,11 @@ def test_other_text_is_no_datetime(text):
 def test_orders_of_day_and_month(cells, orders):
     """Both orders are possible until a number above 12 excludes one."""
     assert list_orders(pl.Series(cells, dtype=pl.String)) == orders
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_repeated_amounts_are_as_single_ones(times: int) -> None:
+    """Each distinct text is parsed once, by the same rules."""
+    cells = pl.Series(["€5", "$5", None, "1.234"] * times)
+    assert parse_money(cells, symbol="$").to_list() == [None, 500, None, None] * times
+    assert parse_money(cells, decimal_comma=True).to_list() == [500, 500, None, 123400] * times

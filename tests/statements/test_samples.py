@@ -271,3 +271,22 @@ def test_rows_of_one_id_in_one_file(tmp_path, write) -> None:
     statements = p2p.read_statements(tmp_path, account="ada")
     for found in (statements, statements.history(), statements.select_account("ada")):
         assert _list(found.problems) == [("b.csv", 2, "3x9", "fee"), ("b.csv", 3, refund, "fee")]
+
+
+@pytest.mark.parametrize(
+    ("source", "moved"), [("Your Cash", -500), ("Venmo balance", -500), ("Visa *1234", 0), ("", -500)]
+)
+def test_the_funding_source_decides_what_moves_the_balance(read, source, moved) -> None:
+    """One's own money and an empty cell move it; a card does not."""
+    row = f"2410000000000000117,2018-01-02T10:00:00,Payment,Complete,tea,Ada,Bo,- $5.00,,{source},"
+    found = read(f"{_A_HEADER}{row}\n", account="ada").reconciliation
+    assert found["moved_cents"].tolist() == [moved]
+
+
+def test_a_refund_of_a_counterparty_with_two_kinds(read) -> None:
+    """Nothing tells which of them it reverses."""
+    row = "{0},2018-01-0{0}T10:00:00,{1},Complete,tea,Ada,Bo,{2} $5.00,,,".format
+    rows = [row(1, "Payment", "-"), row(2, "Merchant Transaction", "-"), row(3, "Refund", "+")]
+    found = read(_A_HEADER + "\n".join(rows), account="ada")
+    assert found.payments["kind"].tolist() == ["unknown", "merchant", "payment"]
+    assert found.problems["payment_id"].tolist() == ["3"]

@@ -317,3 +317,12 @@ _WISE = "TransferWise ID,Date,Amount,Currency,Description,Payment Reference,Runn
 def test_files_that_are_no_copies(read_files, header, files) -> None:
     """Different purchases at one shop on one day are what they are."""
     assert _list_copies(read_files(header, *files)) == []
+
+
+@pytest.mark.parametrize(("others", "is_double"), [(4, True), (5, True), (6, False)])
+def test_half_of_the_rows_have_equal_balances(others: int, *, is_double: bool) -> None:
+    """Five equal ones of nine, ten and eleven."""
+    moved = [500, -200, 700, -300, 250]
+    one = make_file("one", [*moved, *range(11, 11 + others)], opening=1000)
+    other = make_file("other", [*moved, *range(31, 31 + others)], opening=1000, start=_day(3, 6))
+    assert bool(_find_doubles(one, other)) == is_double

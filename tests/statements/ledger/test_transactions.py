@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 from datetime import UTC, date, datetime
 
@@ -16,7 +17,7 @@ from p2p_analytics.statements import Collected, collect, complete_rows, derive
 from p2p_analytics.statements.ledger.transactions import sort_newest_first, unite_rows
 from support.archives.ledger import File, write_statement
 from support.frames import list_rows
-from support.statements.files import REVOLUT, SAMPLES
+from support.statements.files import REVOLUT, SAMPLES, SPLITWISE
 from support.statements.rows import describe_files
 
 
@@ -223,3 +224,15 @@ def test_any_order(write, seed):
                 break
     assert len(parts) == 10
     _assert_same(parts, chance)
+
+
+def test_exports_of_a_group_in_any_order(write) -> None:
+    """Two of one day and a later one: rows that grow are one group."""
+    row = "2024-05-0{0},Tea,General,{1}.00,EUR,{2}.00,-{2}.00\n".format
+    end = "2024-05-0{0},Total balance, , ,EUR,{1}.00,-{1}.00\n".format
+    one, two, three = row(1, 4, 2), row(2, 6, 3), row(3, 8, 4)
+    texts = {"c": one + end(5, 2), "b": one + two + end(5, 5), "a": one + two + three + end(6, 9)}
+    paths = [write(f"{name}.csv", f"{SPLITWISE},Nora,Theo\n{text}") for name, text in texts.items()]
+    for order in itertools.permutations(paths):
+        found = p2p.read_statements([*order], account="Nora")
+        assert sorted(found.payments["flow_cents"]) == [200, 300, 400]

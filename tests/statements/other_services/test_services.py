@@ -226,3 +226,6 @@ def test_rows_of_a_case(files, account, columns, rows):
         assert found.reconciliation["difference_cents"].fillna(0).eq(0).all()
         assert found.reconciliation.iloc[-1:]["reconciled"].fillna(value=True).all()
         assert "wrong_sign" not in set(found.problems["code"])
+        if files == "cash-app-reversed":
+            assert found.reconciliation["moved_cents"].tolist() == [2000]
+            assert found.problems.empty
