@@ -59,6 +59,8 @@ def test_bash_completes(run, tmp_path: Path) -> None:
 def test_each_shell_has_a_script(run) -> None:
     """The shell accepts it, where it is installed."""
     for shell in ("bash", "zsh", "fish"):
-        Path("script").write_text(run("completion", shell).out)
+        code, out, err = run("completion", shell)
+        assert (code, err, "verify" in out) == (0, "", True)
+        Path("script").write_text(out)
         if (program := shutil.which(shell)) is not None:
             subprocess.run([program, "-n", "script"], check=True, env={"PATH": os.environ["PATH"]})  # noqa: S603 - ours

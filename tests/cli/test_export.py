@@ -205,3 +205,12 @@ def test_functions_write_into_no_archive() -> None:
     Path("manifest.json").write_bytes(b"of another program")
     p2p.to_csv(frame, "manifest.json")
     assert Path("manifest.json").read_bytes() == b'"a"\n1\n'
+
+
+def test_days_at_the_ends_of_the_calendar(run, history_of, payment) -> None:
+    """A day that the zone would put outside of the calendar is that in UTC."""
+    ends = [payment(at, date_created=moment) for at, moment in ((1, "0001-01-01T00:00:00"), (2, "9999-12-31T23:59:59"))]
+    p2p.open_archive("b").merge(history_of(*ends))
+    for zone in ("Asia/Tokyo", "America/New_York"):
+        err = run(f"export b - --until 2024-05-01 --since 2024-05-01 --tz {zone}").err
+        assert "are from 0001-01-01 to 9999-12-31.\n" in err

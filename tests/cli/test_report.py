@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 import p2p_analytics as p2p
 from support.archives.statements import row, statements_of
+from support.reports import payment_row, report_history
 
 pytestmark = pytest.mark.usefixtures("archive", "draw_nothing")
 PRIVATE = "Privacy mode: names and amounts are invented."
@@ -172,3 +175,15 @@ def test_archives_of_several_services(run) -> None:
     assert run("report venmo cash --privacy --only spend_by_friend --out private.html").code == 0
     assert "Theo" not in read("private.html")
     assert run("report venmo cash --template year --out year.html").code == 0
+
+
+def test_the_year_of_the_real_dates(run) -> None:
+    """The year, and the count that is printed, are those of the page without privacy mode."""
+    side = {"flow_cents": -500, "direction": "out", "counterparty_id": "2", "counterparty_name": "Ben"}
+    days = ("2024-05-05", "2025-01-02", "2025-01-03")
+    rows = [payment_row(number, f"{day}T10:00:00Z", **side) for number, day in enumerate(days)]
+    p2p.open_archive("b").merge(replace(report_history(rows), fetched_at=datetime(2025, 2, 1, tzinfo=UTC)))
+    for as_of, year in (("2025-01-01", 2024), ("2025-01-02T12:00:00Z", 2025)):
+        for mode in ("--no-privacy", "--privacy strict"):
+            out = run(f"report b --template year --as-of {as_of} {mode}").out
+            assert out.startswith(f"The year {year} in review of 1 settled payment, in year.html")

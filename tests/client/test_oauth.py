@@ -152,3 +152,12 @@ def test_missing_secrets_are_refused_before_sending() -> None:
         oauth.refresh(sign_in)
     with pytest.raises(errors.ConfigurationError, match="has no refresh token"):
         oauth.refresh(SignIn(sign_in.base_url, sign_in.token), secret="s")
+
+
+@pytest.mark.parametrize("code", ["256", 257, 275])
+def test_error_codes_may_be_text_or_numbers(start_service, code: str | int) -> None:
+    """The observed dialect writes numbers; the message is the same."""
+    service = start_service(lambda *_: (400, {}, {"error": {"message": "no", "code": code}}))
+    with pytest.raises(errors.AuthenticationError, match=r"code (has expired|was used)|refresh token") as caught:
+        oauth.exchange(CANARY, base_url=service.base_url, client_id="1", secret="s")
+    assert caught.value.code == str(code)

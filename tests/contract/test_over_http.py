@@ -315,3 +315,23 @@ def test_a_token_of_the_client_side_flow(space: str) -> None:
         assert send(own, "GET", "/me", token).status == 200
         time[0] += 1
         assert send(own, "GET", "/me", token).status == 401
+
+
+def test_display_name_of_a_business(town, ids) -> None:
+    """`display_name` of a business is its name, not first and last name."""
+    cafe = get(town, f"/users/{ids['bean-and-leaf']}")["data"]
+    names = [cafe[name] for name in ("first_name", "last_name", "display_name")]
+    assert names == ["Bean & Leaf", "", "Bean & Leaf Café"]
+
+
+def test_targets_of_lists(payments) -> None:
+    """A user target has no address; a pending email is null, a closed one shown, a phone stays."""
+    targets = [(one["target"], one["status"] == "pending") for one in payments]
+    seen = {(each["type"], is_pending, each["email"], each["phone"]) for each, is_pending in targets}
+    assert all((each["user"] is not None) is (each["type"] == "user") for each, _ in targets)
+    assert {one[2:] for one in seen if one[0] == "user"} == {(None, None)}
+    assert seen >= {
+        ("email", True, None, None),
+        ("email", False, "old.address@example.net", None),
+        ("phone", True, None, "15555550142"),
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import yaml
@@ -71,3 +72,9 @@ def test_issue_templates_ask_for_no_secrets() -> None:
         assert not re.search(r"(?i)token|secret|password|account|statement|payments", labels)
     warning = forms["bug.yml"]["body"][0]["attributes"]["value"]
     assert "do not paste access tokens" in " ".join(warning.split())
+
+
+def test_the_package_declares_posix() -> None:
+    """File locks exist only there; README and documentation say so too."""
+    assert "Operating System :: POSIX" in tomllib.loads(read("pyproject.toml"))["project"]["classifiers"]
+    assert all("POSIX" in read(name) for name in ("README.md", "SECURITY.md", "docs/quick-start.md"))

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from p2p_analytics.sandbox import SandboxServer
+from p2p_analytics.sandbox.http import serialize
 
 HERE = Path(__file__).parent
 PROGRAM = Path(sys.executable).with_name("schemathesis")
@@ -92,3 +93,13 @@ def test_without_the_scopes(fuzz) -> None:
     assert answered.total() >= 50
     assert {operation for operation, status in answered if status == 403} == OPERATIONS
     assert {status for _, status in answered} <= {400, 401, 403}
+
+
+def test_mistakes_are_found(fuzz, monkeypatch) -> None:
+    """Planted mistakes are reported with the seed, by our own check and by the schema."""
+    monkeypatch.setattr(serialize, "error", lambda message, code: {"error": {"message": message}})
+    monkeypatch.setattr(serialize, "page", lambda items, _: {"data": items})
+    with SandboxServer(people=6, years=1) as server, pytest.raises(pytest.fail.Exception) as caught:
+        fuzz(server, "mistakes", 4, EVERY, "--phases", "fuzzing", "--no-shrink")
+    for found in ("P2P_SEED=", "An error is a message and a code.", '"pagination" is a required property'):
+        assert found in str(caught.value)

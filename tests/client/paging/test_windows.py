@@ -93,3 +93,20 @@ def test_idle_connections_split_a_window(left: int, idle: int, shared: bool) -> 
     for start, is_split in ((window.start, shared), (BEGINNING, shared and left > 6)):
         task = WindowTask(Window(start, window.end), Model([]).fetch_closed, LoadState(), pages_left=left)
         assert bool(task.split(None, idle)) == is_split
+
+
+def test_the_open_window_holds_an_hour() -> None:
+    """A payment may appear an hour after its date."""
+    newest = datetime(2025, 6, 20, 1, tzinfo=UTC)
+    for minutes, day in ((0, 20), (1, 19)):
+        moment = newest - timedelta(minutes=minutes)
+        assert find_open_window_start(moment, moment, NOW) == datetime(2025, 6, day, tzinfo=UTC)
+
+
+def test_a_complete_window_across_a_bound_is_kept_whole() -> None:
+    """It is used unchanged, although it extends beyond the bounds."""
+    day = [datetime(2010, 1, 1, tzinfo=UTC) + timedelta(days=number) for number in range(8)]
+    known = [Window(day[0], day[2]), Window(day[5], day[7])]
+    assert cover_window(Window(day[1], day[6]), known) == [
+        (known[1], True), ((day[2], day[5]), False), (known[0], True),
+    ]  # fmt: skip

@@ -212,3 +212,12 @@ def test_a_bound_that_is_misread(asked: str, zone: str, day: str) -> None:
         assert parse_qsl(found, keep_blank_values=True) == [("before", expected), ("after", NOON)]
         for other in (scope | {"path": "/v1/users/1/friends"}, scope | {"method": "POST"}):
             assert misread_bound(kind, other, instant_us) == other
+
+
+def test_other_names_are_not_misread() -> None:
+    """Each `before` is misread; names that look like it are not."""
+    query = f"Before={NOON}&before[]={NOON}&before={NOON}&before={NOON}"
+    scope = {"method": "GET", "path": "/v1/payments", "query_string": query.encode()}
+    found = parse_qsl(misread_bound(Kind.BOUND_DAY, scope, instant_us)["query_string"].decode())
+    day = "2025-03-02T00:00:00"
+    assert found == [("Before", NOON), ("before[]", NOON), ("before", day), ("before", day)]
