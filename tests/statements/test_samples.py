@@ -284,7 +284,7 @@ def test_the_funding_source_decides_what_moves_the_balance(read, source, moved) 
 
 
 def test_a_refund_of_a_counterparty_with_two_kinds(read) -> None:
-    """Nothing tells which of them it reverses."""
+    """It is unknown which of them it reverses."""
     row = "{0},2018-01-0{0}T10:00:00,{1},Complete,tea,Ada,Bo,{2} $5.00,,,".format
     rows = [row(1, "Payment", "-"), row(2, "Merchant Transaction", "-"), row(3, "Refund", "+")]
     found = read(_A_HEADER + "\n".join(rows), account="ada")
