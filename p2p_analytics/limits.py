@@ -51,9 +51,9 @@ class Limits:
     archive_rows: int = 16_000
     """In one file of an archive, which a change rewrites whole; a file with up to an eighth more is not split."""
 
-    # Waits: then an error says who holds what.
+    # Times.
     archive_lock_seconds: float = 10.0
-    """For another process that writes into an archive."""
+    """To wait for another process that writes into an archive; then an error says so."""
     friends_valid: timedelta = timedelta(days=1)
     """How long the friends in an archive are the current ones; a sync requests older ones again."""
 
