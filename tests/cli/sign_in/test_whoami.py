@@ -92,6 +92,16 @@ def test_the_service_is_asked_once(start_service, run, monkeypatch: pytest.Monke
         assert (code, out.splitlines()[0], err[:15]) == (1, SAID, "p2p-analytics: ")
 
 
+def test_an_unreadable_field_of_the_user(start_service, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A field that is not printed may have any value: the token is valid all the same."""
+    user = {"id": "7", "username": "alex", "display_name": "Alex Example", "friends_count": "many"}
+    service = start_service(lambda *_: {"data": {"balance": None, "user": user}})
+    monkeypatch.setenv("P2P_BASE_URL", service.base_url)
+    store(service.base_url)
+    code, out, err = run("whoami")
+    assert (code, out.splitlines()[0], err) == (0, SAID, "")
+
+
 def test_an_expired_or_refused_token(run, kept_sign_in: SignIn, server, monkeypatch: pytest.MonkeyPatch) -> None:
     """An expired sign-in is deleted, and a refused token leaves nothing to print: one line, and exit code 1."""
     server.expire(kept_sign_in.token.reveal())

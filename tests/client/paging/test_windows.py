@@ -62,6 +62,8 @@ def test_the_open_window_starts_at_the_longest_unit_on_the_page() -> None:
     starts = [find_open_window_start(newest, newest - timedelta(days=n), NOW) for n in (400, 150, 30, 10, 3, 0)]
     days = [(1, 1), (4, 1), (6, 1), (6, 16), (6, 20), (6, 20)]
     assert starts == [datetime(2025, month, day, tzinfo=UTC) for month, day in days]
+    # The next page may have more payments of the same instant.
+    assert find_open_window_start(newest, datetime(2025, 4, 1, tzinfo=UTC), NOW) == datetime(2025, 6, 1, tzinfo=UTC)
 
 
 def test_a_payment_in_the_future_does_not_close_the_present() -> None:
