@@ -234,6 +234,7 @@ _SERVICE = [("2024-01-05", "PAYROLL", "1.00"), ("2024-01-08", "Venmo* CASHOUT 12
         # A row that names the service is preferred to a closer one; names are whole words.
         ([("t", "2024-01-05", -100)], _SERVICE, {}, [("t", 2, 3, PAIRED)]),
         ([("t", "2024-01-05", -100)], _SERVICE, {"names": ["payroll"]}, [("t", 1, 0, PAIRED)]),
+        ([], _SERVICE, {"names": "payroll"}, [(None, 1, None, IN_BANK)]),
         ([], [("2024-01-05", "likewise", "1"), ("2024-01-05", "WISE", "1")], {}, [(None, 2, None, IN_BANK)]),
         # The zone decides the day.
         (_EVENING, [("2024-01-05", "X", "1.00")], {}, [("t", 1, -1, PAIRED)]),

@@ -7,8 +7,14 @@ import pytest
 from matplotlib.figure import Figure
 
 import p2p_analytics as p2p
-from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.frames.row_currencies import code_expression, count_currencies, fill_codes, list_currencies
+from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.frames.row_currencies import (
+    code_expression,
+    count_currencies,
+    fill_codes,
+    find_currency,
+    list_currencies,
+)
 from support.reports import payment_row, report_history
 
 NOON = "2024-02-03T12:00:00Z"
@@ -43,6 +49,16 @@ def test_currencies_are_counted_and_listed() -> None:
     payments = report_history(ROWS).payments
     assert count_currencies(payments) == {"USD": 2, "EUR": 1, "XXX": 1}
     assert list_currencies(payments) == ["EUR", "USD", "XXX"]
+
+
+def test_the_currency_of_all_payments() -> None:
+    """Payments between people decide; without one all rows do, if they agree, and else it is US dollars."""
+    history = report_history([*ROWS[3:], payment_row(4, NOON, currency="GBP", kind="transfer", flow_cents=1)])
+    payments, transfers = history.payments, history.payments.assign(kind="transfer")
+    found = [find_currency(each, what="It", advice="") for each in (payments, transfers[:1], transfers, payments[:0])]
+    assert found == ["EUR", transfers["currency"].iloc[0], "USD", "USD"]
+    with pytest.raises(SchemaError, match=r"^It needs .* in one currency, not in EUR \(1\) and GBP \(1\): Use 'EUR'\.$"):
+        find_currency(payments.assign(kind="payment"), what="It", advice="Use {}")
 
 
 def test_the_card_adds_no_unknown_currency() -> None:

@@ -200,6 +200,8 @@ def test_a_masked_history_knows_days_or_months_only(*, strict: bool, as_of: str,
     assert chosen.settled_count == count
     assert (chosen.undecided and chosen.format_day(chosen.undecided)) == day
     assert select_year(masked, 2023, as_of).undecided is None
+    loaded_then = replace(masked, fetched_at=datetime.fromisoformat(as_of).replace(tzinfo=UTC))  # so nothing is later
+    assert select_year(loaded_then, None, as_of).undecided is None
     words = f"All payments of {day} are counted, because privacy mode hides which of them were later."
     assert (words in read_year(masked, as_of=as_of).text) == (day is not None)
 
