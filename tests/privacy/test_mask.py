@@ -109,6 +109,9 @@ def test_dates_are_days_or_months(service, strict, starts: str) -> None:
         assert shown.equals(
             shown.dt.tz_localize(None).dt.to_period(starts).dt.start_time.dt.tz_localize("UTC").astype(shown.dtype)
         )
+    day = 86_400_000_000
+    durations = Mask(KEY, strict=strict).frame(pd.DataFrame({"settle_us": [45 * day + 1]}))["settle_us"]
+    assert durations.tolist() == [(30 if strict else 45) * day]
 
 
 def test_the_order_of_rows_tells_nothing(start_service) -> None:

@@ -14,6 +14,7 @@ from p2p_analytics.client.paging._windows import (
     split_window,
 )
 from p2p_analytics.client.paging.pager import LoadState
+from p2p_analytics.errors import PaginationError
 from p2p_analytics.times import BEGINNING, Window
 from support.payment_list import START, Model, make_rows
 
@@ -94,7 +95,18 @@ def test_idle_connections_split_a_window(left: int, idle: int, shared: bool) -> 
     window = Window(datetime(2021, 1, 1, tzinfo=UTC), datetime(2022, 1, 1, tzinfo=UTC))
     for start, is_split in ((window.start, shared), (BEGINNING, shared and left > 6)):
         task = WindowTask(Window(start, window.end), Model([]).fetch_closed, LoadState(), pages_left=left)
-        assert bool(task.split(None, idle)) == is_split
+        parts = task.split(None, idle)
+        assert bool(parts) == is_split
+        if is_split and start == window.start:
+            assert sum(part.pages_left for part in parts) == pytest.approx(left)
+
+
+def test_a_window_is_refetched_once() -> None:
+    """Pages that contradict each other again give an error, not an endless load."""
+    task = WindowTask(Window(START - timedelta(days=9), START), Model([]).fetch_closed, LoadState(), pages_left=1)
+    task.restart()
+    with pytest.raises(PaginationError, match="contradict each other"):
+        task.restart()
 
 
 def test_the_open_window_holds_an_hour() -> None:
