@@ -2,7 +2,8 @@
 
 ``make mutate`` runs it: ``MUTATE="--count 300 --seed 7 frames analyses"`` selects the number of mutants, their random
 seed and the parts of the package. Each mutant is a copy of the checkout with one changed expression. It is tested by
-the folder of tests that mirrors the changed module and, if that passes, with ``--all`` by the other folders.
+the folder of tests that mirrors the changed module and, if that passes, with ``--all`` by the other folders. Coverage
+is measured first, so that a mutant needs only the tests that run its lines.
 
 A surviving mutant is a missing test, or equivalent code: read each one. The exit code is 0 whatever survives.
 """
@@ -11,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -24,12 +27,16 @@ from pathlib import Path
 from queue import Queue
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from choose import SEPARATOR
+from coverage import Coverage
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = "p2p_analytics"
 LIMIT_SECONDS: Final = 600  # of the tests of one mutant; an endless loop is noticed by it
+FEWEST_TESTS: Final = 3  # of a line; fewer may leave a cached result to others, or be none if an import runs it
 NOT_SELECTED: Final = "not (full or all_frames or full_fuzz or soak)"
 # Folders without tests of the product, and folders that need a build or other programs.
 NO_TESTS: Final = {
@@ -43,6 +50,8 @@ OPERATORS: Final[dict[type[ast.operator], type[ast.operator]]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.FloorDiv: ast.Mult, ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }  # fmt: skip
+CoverageMap = dict[Path, dict[int, set[str]]]  # the tests that run each line of a module
+_TIMES: Final = itertools.count(10**18, 10**9)  # of changed files, in nanoseconds
 
 
 class Mutant(NamedTuple):
@@ -110,17 +119,61 @@ def find_mirror(path: Path) -> list[str]:
 
 
 def list_others(mirror: list[str]) -> list[str]:
-    """Return the other folders with tests of the product."""
-    folders = [path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name not in NO_TESTS]
-    return sorted({f"tests/{name}" for name in folders} - {*mirror})
+    """Return the other folders, and modules at the top, with tests of the product."""
+    paths = [path for path in (ROOT / "tests").iterdir() if path.is_dir() or path.name.startswith("test_")]
+    return sorted({f"tests/{path.name}" for path in paths if path.name not in NO_TESTS} - {*mirror})
+
+
+def measure(checkout: Path, folders: list[str]) -> CoverageMap:
+    """Run the tests of some folders without a mutant, and return which tests run each line of each module."""
+    data = checkout / "coverage"
+    data.mkdir()
+    (data / "settings").write_text(
+        f"[run]\nsource_pkgs = {PACKAGE}\ndata_file = {data}/data\nparallel = true\npatch = subprocess\n"
+        "context = ${PYTEST_CURRENT_TEST-}\n"  # of a process that a test starts
+    )
+    command = ["-m", "coverage", "run", f"--rcfile={data}/settings", "-m", "pytest", *folders]
+    if not _run(command, checkout, None):  # it would "notice" every mutant
+        sys.exit(f"{' '.join(folders)} must pass without a mutant first.")
+    coverage = Coverage(data_file=data / "data")
+    coverage.combine([str(data)])
+    found = coverage.get_data()
+    return {
+        Path(name).relative_to(checkout): {
+            line: {re.sub(r" \((setup|call|teardown)\)$", "", test) for test in tests if test}
+            for line, tests in found.contexts_by_lineno(name).items()
+        }
+        for name in found.measured_files()
+    }
+
+
+def list_tests(mutant: Mutant, covered: CoverageMap, folders: list[str]) -> list[str]:
+    """Return the tests in some folders that may notice a mutant: files with the name of its module come first."""
+    lines = covered.get(mutant.path, {})
+    tests = lines.get(mutant.line, set())
+    tests = tests if len(tests) >= FEWEST_TESTS else set().union(*lines.values())
+    name, places, counts = mutant.path.stem.lstrip("_"), {}, Counter[str]()
+    wanted = tuple(f"{folder}{end}" for folder in folders for end in "/:")
+    for test in sorted(test for test in tests if test.startswith(wanted)):
+        function = test.split("[")[0]
+        counts[function] += 1  # the first test of each function, then the second ones
+        places[test] = f"/test_{name}.py:" not in test, counts[function], test
+    return sorted(places, key=places.__getitem__)
 
 
 def passes(checkout: Path, tests: list[str]) -> bool:
-    """Return whether tests pass in a checkout; its package goes before the installed one."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", NOT_SELECTED, *tests]
-    settings = {"PYTHONPATH": str(checkout), "POLARS_MAX_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    """Return whether tests pass in a checkout."""
+    chosen = checkout / "chosen-tests"
+    chosen.write_text(SEPARATOR.join(tests))
+    files = sorted({test.split("::")[0] for test in tests})
+    return not tests or _run(["-m", "pytest", *files], checkout, LIMIT_SECONDS, MUTATION_TESTS=str(chosen))
+
+
+def _run(command: list[str], checkout: Path, limit: float | None, **settings: str) -> bool:
+    """Run Python in a checkout, whose package goes before the installed one; return whether it ends well."""
+    settings |= {"PYTHONPATH": f"{checkout}:{checkout}/tests/mutation", "POLARS_MAX_THREADS": "1"}
     process = subprocess.Popen(  # noqa: S603 - this interpreter
-        command,
+        [sys.executable, *command, "-x", "-q", "-p", "no:cacheprovider", "-p", "choose", "-m", NOT_SELECTED],
         cwd=checkout,
         env={**os.environ, **settings},
         stdout=subprocess.DEVNULL,
@@ -128,27 +181,28 @@ def passes(checkout: Path, tests: list[str]) -> bool:
         start_new_session=True,
     )
     try:
-        return process.wait(LIMIT_SECONDS) == 0
+        return process.wait(limit) == 0
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, 9)  # the tests start processes, too
         process.wait()
         return False
 
 
-def judge(mutant: Mutant, checkouts: Queue[Path], *, use_all: bool) -> str:
+def judge(mutant: Mutant, checkouts: Queue[Path], covered: CoverageMap, *, use_all: bool) -> str:
     """Return which tests notice a mutant: "mirror", "rest" or "none"; then print its place and both texts."""
     checkout = checkouts.get()
     path = checkout / mutant.path
     original = path.read_bytes()
+    mirror = find_mirror(mutant.path)
     try:
         path.write_bytes(original[: mutant.start] + mutant.text.encode() + original[mutant.end :])
-        mirror = find_mirror(mutant.path)
-        if mirror and not passes(checkout, mirror):
-            return "mirror"
-        if use_all and not passes(checkout, list_others(mirror)):
-            return "rest"
+        os.utime(path, ns=(0, next(_TIMES)))  # else Python could take a compiled module of the same second and size
+        for name, folders in (("mirror", mirror), ("rest", list_others(mirror) if use_all else [])):
+            if not passes(checkout, list_tests(mutant, covered, folders)):
+                return name
     finally:
         path.write_bytes(original)
+        os.utime(path, ns=(0, next(_TIMES)))
         checkouts.put(checkout)
     before = " ".join(original[mutant.start : mutant.end].decode().split())
     print(f"{mutant.path}:{mutant.line}\n    - {before}\n    + {mutant.text}", flush=True)  # noqa: T201 - its result
@@ -174,11 +228,9 @@ def main() -> None:
         for number in range(options.workers):
             _copy_checkout(Path(folder) / str(number))
             checkouts.put(Path(folder) / str(number))
-        mirrors = {tuple(find_mirror(mutant.path)) for mutant in chosen} - {()}
-        for tests in [*mirrors, *([tuple(list_others([]))] if options.all else [])]:
-            if not passes(Path(folder) / "0", [*tests]):  # it would "notice" every mutant
-                sys.exit(f"{' '.join(tests)} must pass without a mutant first.")
-        counts = Counter(pool.map(lambda mutant: judge(mutant, checkouts, use_all=options.all), chosen))
+        folders = sorted({folder for mutant in chosen for folder in find_mirror(mutant.path)})
+        covered = measure(Path(folder) / "0", list_others([]) if options.all else folders)
+        counts = Counter(pool.map(lambda mutant: judge(mutant, checkouts, covered, use_all=options.all), chosen))
     print(f"noticed by: {dict(counts)}")  # noqa: T201 - its result
 
 
