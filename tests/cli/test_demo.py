@@ -104,9 +104,13 @@ def test_statement_files_give_the_sums_of_the_list(run, monkeypatch: pytest.Monk
 
 
 def test_privacy_keeps_no_statement_file(run) -> None:
-    """In privacy mode the statement files are removed, and no file has a name of the town."""
+    """In privacy mode, which is named, the statement files are removed, and no file has a name of the town."""
     code, shown, _ = run(f"demo --statements --out out {SMALL} --privacy strict")
-    assert (code, "statements/" in shown) == (0, False)
+    assert (code, "statements/" in shown, "names and amounts are invented, dates are months" in shown) == (
+        0,
+        False,
+        True,
+    )
     assert {path.name for path in Path("out").iterdir()} == FILES | {"reconciliation.png"}
     texts = [path.read_text("utf-8") for path in Path("out").iterdir() if path.suffix != ".png"]
     assert any("transfer" in text for text in texts)

@@ -170,7 +170,7 @@ def passes(checkout: Path, tests: list[str]) -> bool:
 
 
 def _run(command: list[str], checkout: Path, limit: float | None, **settings: str) -> bool:
-    """Run Python in a checkout; return whether it ends well. The package of the checkout goes before the installed one."""
+    """Run Python with the package of a checkout, not the installed one; return whether it ends well."""
     settings |= {"PYTHONPATH": f"{checkout}:{checkout}/tests/mutation", "POLARS_MAX_THREADS": "1"}
     process = subprocess.Popen(  # noqa: S603 - this interpreter
         [sys.executable, *command, "-x", "-q", "-p", "no:cacheprovider", "-p", "choose", "-m", NOT_SELECTED],

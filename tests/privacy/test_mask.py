@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
@@ -112,6 +113,8 @@ def test_dates_are_days_or_months(service, strict, starts: str) -> None:
     day = 86_400_000_000
     durations = Mask(KEY, strict=strict).frame(pd.DataFrame({"settle_us": [45 * day + 1]}))["settle_us"]
     assert durations.tolist() == [(30 if strict else 45) * day]
+    moment = datetime(2024, 5, 31, 23, 59, tzinfo=UTC)
+    assert Mask(KEY, strict=strict).instant(moment) == datetime(2024, 5, 1 if strict else 31, tzinfo=UTC)
 
 
 def test_the_order_of_rows_tells_nothing(start_service) -> None:
