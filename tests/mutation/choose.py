@@ -7,15 +7,8 @@ from pathlib import Path
 
 import pytest
 from coverage import Coverage
-from hypothesis import Phase, settings
 
 SEPARATOR = "\0"  # between the ids of tests
-
-
-def pytest_sessionstart() -> None:
-    """Let Hypothesis stop at the first failing example: a smaller one takes time."""
-    settings.register_profile("mutants", phases=[Phase.explicit, Phase.generate], deadline=None, database=None)
-    settings.load_profile("mutants")
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
