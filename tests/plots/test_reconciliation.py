@@ -62,6 +62,7 @@ def test_each_file_has_a_bar_over_its_period() -> None:
     assert list_key(ax) == ["adds up", "balance not known", "does not add up"]
     ax = plots.reconciliation(_make(3, start="2022-11-01"))
     assert list_key(ax) == ["adds up"]  # the results that occur
+    assert max(bar.get_height() for bar in ax.patches) < 1  # rows do not touch
     # The axis begins 61 days before the year 2023, which is 19,358 days after 1970.
     assert [bar.get_x() for bar in ax.containers[0]] == [19358 - 61, 19358 - 31, 19358]
     assert ax.get_xlim()[0] == 19358 - 61
