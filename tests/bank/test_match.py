@@ -270,6 +270,9 @@ _FUNDING = make_bank(
         # 200.00 with a fee of 3.50 arrive as 196.50; a bank that shows 200.00 all the same is a second choice.
         (_FEE, make_bank(_GROSS, _NET), [("t", 2, 2, PAIRED)]),
         (_FEE, make_bank(_GROSS), [("t", 1, 0, PAIRED)]),
+        # A row that a transfer without a fee could have is left for the second choice of another one.
+        (pd.concat([_FEE, make_payments(("free", "2024-01-05", -20000))]),
+         make_bank(("2024-01-04", "X", "200.00"), _GROSS), [("free", 2, 0, PAIRED), ("t", 1, -1, PAIRED)]),
         # What the bank funded is in its account too, if it names the service; what it did not is no missing transfer.
         (_FUNDED, _FUNDING, [("bank", 1, 1, PAIRED), (None, 3, None, IN_BANK)]),
         # A pending transfer, and one without a date or amount, moved nothing.
