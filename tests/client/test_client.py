@@ -73,6 +73,8 @@ def test_bad_settings_are_refused_by_the_constructor() -> None:
         Client(5, base_url="https://pay.example")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="page_size"):
         Client("token", base_url="https://pay.example").payment_pages(page_size=51)
+    for size in (1, 50):
+        Client("token", base_url="https://pay.example").payment_pages(page_size=size)
 
 
 def test_ids_are_quoted_in_the_path(start_service) -> None:

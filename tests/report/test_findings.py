@@ -176,6 +176,7 @@ OTHERS = spread(people=3)
         ),
         (_notes("Rent, Rent, Pizza, Taxi, Movie tickets", 10, 10, 10, 10, 10), "", f"Rent is {SHARE}."),
         (_notes("Rent, Rent, Pizza, Taxi", 10, 10, 10, 10), "", ""),
+        (_notes("Rent, Rent, Pizza, Taxi, Movie tickets, Movie tickets", 10, 10, 10, 10, 9, -9), "", ""),
         (
             _notes("Rent, Rent, Pizza, Pizza, Taxi, Movie tickets", 20, 20, 20, 20, 10, 10),
             "", f"Food is {SHARE}, and rent as much.",
