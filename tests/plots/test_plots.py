@@ -165,6 +165,7 @@ def test_pending_ageing_by_direction() -> None:
     assert list_texts(ax) == ["$1,234.00 in 2 payments", "$20.00 in 1 payment", "$5.25 in 1 payment"]
     assert list_rows(ax) == ["under 7 days", "7 days or more", "no date"]
     assert ax.get_xlabel() == "Pending payments, US dollars"
+    assert ax.get_axisbelow()  # bars hide grid lines
     ax = plots.pending_ageing(TABLES["pending_ageing"].assign(payments=[0, 2, 0, 0, 1]))
     assert list_texts(ax) == ["$1,234.00 in 2 payments", "$5.25 in 1 payment", "none"]
     centres = {bar.get_width(): round(bar.get_y() + bar.get_height() / 2, 6) for bar in ax.patches}

@@ -290,3 +290,15 @@ def test_a_refund_of_a_counterparty_with_two_kinds(read) -> None:
     found = read(_A_HEADER + "\n".join(rows), account="ada")
     assert found.payments["kind"].tolist() == ["unknown", "merchant", "payment"]
     assert found.problems["payment_id"].tolist() == ["3"]
+
+
+def test_a_sign_that_contradicts_the_names() -> None:
+    """The direction is that of the sign, the counterparty the other name, and a problem says so."""
+    rows = "".join(
+        f'"{number}","2018-03-0{number}T10:00:00","Payment","Complete","Tea","Ada","Theo","{amount}","","",""\n'
+        for number, amount in enumerate(["- $10.00", "- $20.00", "+ $5.00"], start=1)
+    )
+    statements = p2p.read_statements([("a.csv", (_A_HEADER + rows).encode())])
+    shown = list_rows(statements.payments, "payment_id", "direction", "counterparty_name", "flow_cents")
+    assert shown == [("3", "in", "Theo", 500), ("2", "out", "Theo", -2000), ("1", "out", "Theo", -1000)]
+    assert list_rows(statements.problems, "code", "payment_id") == [("wrong_side", "3")]
