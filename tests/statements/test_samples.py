@@ -295,10 +295,14 @@ def test_a_refund_of_a_counterparty_with_two_kinds(read) -> None:
 def test_a_sign_that_contradicts_the_names() -> None:
     """The direction is that of the sign, the counterparty the other name, and a problem says so."""
     rows = "".join(
-        f'"{number}","2018-03-0{number}T10:00:00","Payment","Complete","Tea","Ada","Theo","{amount}","","",""\n'
-        for number, amount in enumerate(["- $10.00", "- $20.00", "+ $5.00"], start=1)
+        f'"{number}","2018-03-0{number}T10:00:00","Payment","Complete","Tea","{name}","Theo","{amount}","","",""\n'
+        for number, (name, amount) in enumerate([("Ada L", "- $9"), *[("Ada", "- $10")] * 2, ("Ada", "+ $5")], start=1)
     )
     statements = p2p.read_statements([("a.csv", (_A_HEADER + rows).encode())])
     shown = list_rows(statements.payments, "payment_id", "direction", "counterparty_name", "flow_cents")
-    assert shown == [("3", "in", "Theo", 500), ("2", "out", "Theo", -2000), ("1", "out", "Theo", -1000)]
-    assert list_rows(statements.problems, "code", "payment_id") == [("wrong_side", "3")]
+    assert shown == [
+        ("4", "in", "Theo", 500),
+        *[(id_, "out", "Theo", -1000) for id_ in "32"],
+        ("1", "out", "Theo", -900),
+    ]
+    assert list_rows(statements.problems, "code", "payment_id") == [("wrong_side", "4")]
