@@ -1,5 +1,6 @@
 """The plugins of all test folders: see `tests/support`."""
 
+import atexit
 import gc
 import os
 from collections.abc import Callable, Generator
@@ -41,6 +42,13 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return cores if "not (full" in config.option.markexpr else cores + 1
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Skip the folders that `make test` leaves out: what they import takes each process seconds."""
+    if "not (full" not in config.option.markexpr or not collection_path.is_relative_to(HERE):
+        return None
+    return True if FULL.intersection(collection_path.relative_to(HERE).parts[:1]) else None
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark the tests of folders that `make test` leaves out."""
     if item.path.relative_to(HERE).parts[0] in FULL:
@@ -54,14 +62,10 @@ def pytest_collection() -> Generator[None, Any, Any]:
     Each process holds all tests; without this they are traversed hundreds of times.
     """
     gc.disable()
+    atexit.register(gc.unfreeze)  # libraries with native objects complain of those that are not freed at the end
     try:
         return (yield)
     finally:
         gc.freeze()
         gc.set_threshold(10_000, *gc.get_threshold()[1:])
         gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    """Let the interpreter free all objects at its end: libraries with native objects complain of others."""
-    gc.unfreeze()

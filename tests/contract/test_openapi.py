@@ -11,8 +11,6 @@ from typing import Any
 
 import requests
 from contract.plain_http import EVERY, FIELDS
-from jsonschema import Draft202012Validator
-from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
 # Scope, parameters, and fields of the body of each operation.
 OPERATIONS = {
@@ -62,6 +60,9 @@ def test_where_it_is_served(dialect_server) -> None:
 
 def test_the_document_is_valid(description) -> None:
     """The document is valid OpenAPI 3.1, its schemas are valid JSON Schemas, and every reference resolves."""
+    from jsonschema import Draft202012Validator  # here, because importing these takes seconds
+    from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
+
     assert description["openapi"].startswith("3.1.")
     assert [error.message for error in OPENAPI_31_VALIDATOR.iter_errors(description)] == []
     for schema in find_schemas(description):

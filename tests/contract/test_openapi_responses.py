@@ -8,7 +8,6 @@ import pytest
 import requests
 from contract.plain_http import EVERY
 from contract.test_openapi import answer_schema_of, is_observed
-from jsonschema import Draft202012Validator
 from sandbox.oauth import consent, exchange
 
 from p2p_analytics.sandbox import SandboxServer
@@ -18,6 +17,8 @@ TEST_USER, NOBODY = "145434160922624933", "999"
 
 def check_answer(description: Any, path: str, method: str, response: requests.Response) -> Any:
     """Check an answer by the schema and the headers of its status; return its body."""
+    from jsonschema import Draft202012Validator  # here, because importing it takes seconds
+
     described = description["paths"][path][method]["responses"]
     assert str(response.status_code) in described, response.text
     for name, header in described[str(response.status_code)]["headers"].items():

@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 
-import nbformat
 import pytest
 
 from support.canary import CANARY
@@ -77,6 +76,8 @@ ROUTES = {
 @pytest.fixture(scope="module")
 def executed_notebook(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Run all routes in one notebook, and return the notebook and the page of nbconvert."""
+    import nbformat  # here, because importing it takes seconds
+
     folder = tmp_path_factory.mktemp("executed")
     cells = [f"route = {number}\n{code}" for number, code in enumerate([CONTROL, *ROUTES.values()])]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in [START, *cells]])
