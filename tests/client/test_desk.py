@@ -13,6 +13,7 @@ import p2p_analytics as p2p
 from p2p_analytics import errors
 from p2p_analytics.client import Client
 from p2p_analytics.client.desk import PaymentDesk
+from p2p_analytics.client.http import cache
 from p2p_analytics.records import Payment
 from support.canary import CANARY
 from support.connections import client_to
@@ -114,8 +115,9 @@ def test_a_load_after_a_write_shows_it(open_desk, tmp_path, fault) -> None:
     desk._client.close()
 
 
-def test_a_locked_cache_is_not_used_after_a_write(open_desk, tmp_path) -> None:
+def test_a_locked_cache_is_not_used_after_a_write(open_desk, tmp_path, monkeypatch) -> None:
     """Another process locks the file: loads are slower, but not stale."""
+    monkeypatch.setattr(cache, "_LOCK_WAIT_SECONDS", 0.05)
     desk, book, _service, _waits = open_desk(lambda book, fields: book.carry_out(fields), cache_dir=tmp_path)
     book.carry_out({"note": "before", "amount": "1"})
     assert len(desk._client.payments()) == 1

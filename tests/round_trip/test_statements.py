@@ -130,7 +130,7 @@ def test_the_running_balance_is_that_of_the_files(town, tmp_path) -> None:
     assert found.astype(int).to_dict() == wanted
 
 
-@pytest.mark.parametrize("generation", ["D", "JSON"])
+@pytest.mark.parametrize("generation", ["D", pytest.param("JSON", marks=pytest.mark.full)])
 def test_a_merged_archive_is_equal_to_both(town, tmp_path, generation) -> None:
     """What the service lists is as listed, everything else as in the files, whichever comes first."""
     paths = []

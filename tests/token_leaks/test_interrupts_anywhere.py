@@ -157,7 +157,7 @@ def receive_redirect(_service: Any, _folder: Path) -> Callable[[], object]:
 
     def flow() -> None:
         # A listener that is interrupted before it is closed ends at its timeout.
-        listener = auth.Listener(lambda _: None, timeout=2.0, linger=0.1)
+        listener = auth.Listener(lambda _: None, timeout=0.2, linger=0.1)
         _, _, host, path = listener.redirect_uri.split("/", 3)
         here, there = socket.socketpair()
         with here, there:

@@ -95,10 +95,14 @@ def describe_one_reading(paths) -> list[list[tuple[str, ...]]]:
     return describe(payments, history.problems, statements.reconciliation)
 
 
-SEEDS = [range(4), pytest.param(range(12, 200), marks=pytest.mark.soak)]
+SEEDS = [
+    range(2),
+    pytest.param(range(2, 12), marks=pytest.mark.full),
+    pytest.param(range(12, 200), marks=pytest.mark.soak),
+]
 
 
-@pytest.mark.parametrize("seeds", SEEDS, ids=["few", "many"])
+@pytest.mark.parametrize("seeds", SEEDS, ids=["few", "some", "many"])
 def test_random_groups(folder, tmp_path, seeds) -> None:
     """The stored rows of files have the same view in any grouping; a group that comes again changes nothing."""
     for seed in seeds:
