@@ -22,7 +22,7 @@ go_on = threading.Event()
 
 def work(item):
     print(item, flush=True)
-    go_on.wait(3)
+    go_on.wait(2)
 
 try:
     map_in_threads(work, range(9), most=1)
@@ -52,7 +52,7 @@ def test_an_exception_ends_the_work() -> None:
         begun.append(item)
         if item == 1:
             raise ValueError("one")
-        never.wait(timeout=item - 1)
+        never.wait(timeout=(item - 1) / 5)
 
     with pytest.raises(ValueError, match="one"):
         map_in_threads(work, range(9), most=1)

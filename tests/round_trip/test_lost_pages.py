@@ -80,7 +80,10 @@ def exact_or_refused(work, ids: set[str]) -> bool:
 
 
 @pytest.mark.fault("read")
-@pytest.mark.parametrize(("place", "often"), [("first", "for ever"), ("middle", "once"), ("last", "for ever")])
+@pytest.mark.parametrize(
+    ("place", "often"),
+    [pytest.param("first", "for ever", marks=pytest.mark.full), ("middle", "once"), ("last", "for ever")],
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_reload(town, tmp_path, kind: str, place: str, often: str) -> None:
     """A page that is wrong once is asked for again, and what it left in the cache makes no later load incomplete."""
@@ -102,7 +105,7 @@ def test_a_reload(town, tmp_path, kind: str, place: str, often: str) -> None:
 
 
 @pytest.mark.fault("read")
-@pytest.mark.parametrize("often", ["once", "for ever"])
+@pytest.mark.parametrize("often", [pytest.param("once", marks=pytest.mark.full), "for ever"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_sync_of_what_is_new(town, tmp_path, kind: str, often: str) -> None:
     """A list without the newest known payment cannot show the new ones."""

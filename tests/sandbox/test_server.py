@@ -142,6 +142,8 @@ ENDINGS = """
 import asyncio, gc, socket, time
 from urllib.parse import urlsplit
 from p2p_analytics.sandbox import SandboxServer
+from p2p_analytics.sandbox.runtime import thread
+thread._GRACE_SECONDS = 0
 def ask(server):
     idle = len(asyncio.all_tasks(server._loop))
     line = socket.create_connection(("127.0.0.1", urlsplit(server.base_url).port))

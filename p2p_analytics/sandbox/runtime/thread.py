@@ -23,6 +23,7 @@ HOST: Final = "127.0.0.1"
 _THREAD: Final = "p2p-sandbox"
 _START_SECONDS: Final = 20.0
 _STOP_SECONDS: Final = 10.0
+_GRACE_SECONDS: Final = 2  # for requests in flight
 
 
 @contextlib.contextmanager
@@ -60,7 +61,7 @@ def run_server(
         log_config=None,
         lifespan="off",
         server_header=False,
-        timeout_graceful_shutdown=2,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     logging.getLogger("uvicorn.error").addFilter(_is_relevant)
     # The process's own log configuration is not replaced, and may have a handler on the access log. At level TRACE the

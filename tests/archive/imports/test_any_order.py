@@ -185,7 +185,7 @@ def test_a_month_without_a_payment_between_people(tmp_path) -> None:
     ("edited", "kinds"),
     [
         ({}, ("unknown", "merchant")),
-        ({"note": "beer"}, ("unknown", "merchant")),
+        pytest.param({"note": "beer"}, ("unknown", "merchant"), marks=pytest.mark.full),
         ({"counterparty_name": "Corner Store"}, ("unknown", "merchant")),
         ({"kind": "payment"}, ("payment", "payment")),
     ],
