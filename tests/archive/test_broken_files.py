@@ -99,7 +99,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("kind", ["payments", "problems"])
+@pytest.mark.parametrize("kind", ["payments", pytest.param("problems", marks=pytest.mark.full)])
 def test_a_file_with_other_columns_is_named_and_loaded_again(service, archive, kind, change) -> None:
     """In a file with a valid digest: every reader names the file, and a sync or refresh replaces it."""
     column = list(tables.SCHEMAS[kind])[0 if change == "missing" else -1]

@@ -45,7 +45,7 @@ def list_views(archive) -> list[Path]:
     return sorted(archive.path.glob("view_*"))
 
 
-@pytest.mark.parametrize("damage", [None, b"broken"])
+@pytest.mark.parametrize("damage", [pytest.param(None, marks=pytest.mark.full), b"broken"])
 def test_a_cached_table_that_is_gone_or_damaged_is_derived_again(archive, damage) -> None:
     """Each of them alone, and all together; a damaged one does not break the archive. A sound one is read."""
     expected, balances = archive.history(), archive.reconciliation()

@@ -41,7 +41,7 @@ CONTENTS: Mapping[str, tuple[dict[str, Any], list[dict[str, Any]], list[dict[str
 }
 
 
-@pytest.fixture(scope="module", params=[*CONTENTS, "town"])
+@pytest.fixture(scope="module", params=[*CONTENTS, pytest.param("town", marks=pytest.mark.full)])
 def load(request: pytest.FixtureRequest) -> Iterator[Callable[..., History]]:
     """Give a function that loads a history of one content of the service."""
     if request.param == "town":

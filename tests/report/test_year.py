@@ -258,7 +258,12 @@ def test_the_days_of_a_gap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("days", "named"), [(OF_2023, {2023}), (("2022-05-05", "2022-05-05"), {2022}), (None, {2022, 2023, 2024})]
+    ("days", "named"),
+    [
+        (OF_2023, {2023}),
+        (("2022-05-05", "2022-05-05"), {2022}),
+        pytest.param(None, {2022, 2023, 2024}, marks=pytest.mark.full),
+    ],
 )
 def test_a_file_of_another_year_that_does_not_add_up(days: tuple[str, str] | None, named: set[int]) -> None:
     """It is named on the page of its own year, and ends the comparison of the next one."""

@@ -281,7 +281,10 @@ def test_a_full_disk_leaves_no_file(new) -> None:
     assert list_stored(new) == before[1]
 
 
-@pytest.mark.parametrize("change", [None, "sync", "merge", "refresh"])
+@pytest.mark.parametrize(
+    "change",
+    [pytest.param(None, marks=pytest.mark.full), "sync", "merge", pytest.param("refresh", marks=pytest.mark.full)],
+)
 def test_what_a_sync_or_merge_has_added_stays(  # noqa: PLR0913, PLR0917 - fixtures and a case
     synced_folder, tmp_path, service, history_of, payment, change
 ) -> None:

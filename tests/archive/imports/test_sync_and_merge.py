@@ -34,7 +34,7 @@ def archive(own, tmp_path) -> p2p.Archive:
     return p2p.open_archive(shutil.copytree(own, tmp_path / "archive"))
 
 
-@pytest.mark.parametrize("refresh", [False, True])
+@pytest.mark.parametrize("refresh", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_the_first_sync_adopts_the_user(archive, service, refresh) -> None:
     """The user with the username of the statements: all rows take the id, and the statements' values stay."""
     service.username = "Ada"
@@ -87,7 +87,7 @@ def test_a_history_with_statements_is_merged_as_such(archive, new, history_of, p
     assert pd.isna(new.history().payments.set_index("payment_id")["counterparty_id"]["3"])
 
 
-@pytest.mark.parametrize("is_damaged", [False, True])
+@pytest.mark.parametrize("is_damaged", [pytest.param(False, marks=pytest.mark.full), True])
 def test_a_row_that_the_service_contradicts_later_is_refused(new, tmp_path, history_of, payment, is_damaged) -> None:
     """As if the service had listed the payment before; also if the file was damaged meanwhile. Row 3 stays."""
     wrong, june = statements_of(row(1, amount_cents=9900, fee_cents=100)), statements_of(row(3, file="june.csv"))
