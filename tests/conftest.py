@@ -62,7 +62,7 @@ def pytest_collection() -> Generator[None, Any, Any]:
     Each process holds all tests; without this they are traversed hundreds of times.
     """
     gc.disable()
-    atexit.register(gc.unfreeze)  # libraries with native objects complain of those that are not freed at the end
+    atexit.register(gc.unfreeze)  # libraries complain of native objects that are never freed
     try:
         return (yield)
     finally:
