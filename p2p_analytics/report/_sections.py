@@ -167,7 +167,7 @@ class SectionBuilder:
         none = ""
         if lacks_audiences(name, self.payments):
             none = "The audience of no payment is known."
-        elif table.empty or (name == "activity" and not table["payments"].any()):
+        elif table.empty or ("payments" in table and not table["payments"].any()):
             none = analysis.none
         has_figure = self.kind != MARKDOWN and hasattr(plots, name) and not none
         if none:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import inspect
 import os
 import re
 from collections.abc import Callable
@@ -260,7 +261,7 @@ class Explorer(NotebookDisplay):
     def _draw(self, kind: Literal["png", "svg"]) -> bytes:
         """Return the plot of the displayed table."""
         history, plot = self._history, getattr(plots, self.analysis.value)
-        if self.analysis.value == "activity":
+        if "tz" in inspect.signature(plot).parameters:
             plot = partial(plot, tz=self.zone.value)
         names = name_people(fill_usernames(self.table, history.people))
         return plots.to_image(

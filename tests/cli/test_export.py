@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import json
 import os
@@ -89,11 +90,14 @@ def test_tables_in_privacy_mode(run) -> None:
         assert f"date_created ({zone})" in pd.read_excel("p.xlsx").columns
 
 
-NO_ZONE = (
-    "--tz has no effect on {}: instants are in UTC; spending_over_time, monthly_flow, people_by_year, recurring, "
-    "activity and exposure use it.\n"
-)
-NO_AS_OF = "--as-of has no effect on {}: pending_ageing, pending_requests, split_bills and recurring use it.\n"
+def name_takers(argument: str) -> str:
+    """Return the analyses that take an argument: "a, b and c"."""
+    names = [name for name in ANALYSES if argument in inspect.signature(getattr(p2p, name)).parameters]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+NO_ZONE = f"--tz has no effect on {{}}: instants are in UTC; {name_takers('tz')} use it.\n"
+NO_AS_OF = f"--as-of has no effect on {{}}: {name_takers('as_of')} use it.\n"
 
 
 def test_options_without_effect_are_named(run) -> None:

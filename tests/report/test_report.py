@@ -10,6 +10,7 @@ import re
 import pandas as pd
 import pytest
 
+from p2p_analytics.catalogue import ANALYSES
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.report import render_report
 from p2p_analytics.times import parse_instant
@@ -56,7 +57,11 @@ def test_it_is_a_complete_page(page: ParsedPage) -> None:
 def test_figures_are_drawn_and_described(page: ParsedPage) -> None:
     """Each figure is an SVG without scripts or addresses to load, and has an alternative text."""
     images = [attributes for tag, attributes in page.tags if tag == "img"]
-    assert len(images) == 8
+    sections = [section.partition('"') for section in page.html.split('<section id="')[1:]]
+    assert {name for name, _, content in sections if "<img " in content} >= {
+        "spend_by_friend", "categories", "spending_over_time", "monthly_flow", "people_by_year", "status_mix",
+        "pending_requests", "activity",
+    }  # fmt: skip
     for attributes in images:
         start, _, code = str(attributes["src"]).partition(",")
         drawing = base64.b64decode(code).decode()
@@ -69,7 +74,8 @@ def test_figures_are_drawn_and_described(page: ParsedPage) -> None:
 
 def test_names_and_notes_are_escaped(page: ParsedPage) -> None:
     """Names and notes are shown as text, never run; characters that a file cannot hold are replaced."""
-    assert page.text.count(EVIL) == 3
+    assert "<img src=x" not in page.html
+    assert f"{EVIL} $40.10" in page.text
     assert "tent " + EVIL in page.text
     assert "Cy Da" in page.text
     odd = read_report(report_history([], display_name="Rosa \ud83d\x07 Vale"), only=["status_mix"])
@@ -112,7 +118,8 @@ def test_an_empty_history() -> None:
     """Without payments, each section states that there are none."""
     page = read_report(report_history([], display_name=None, username=None))
     assert "Payments of 1 0 payments, 1 friend." in page.text
-    assert page.text.count("No settled payments.") == 6
+    none = [analysis.none for analysis in ANALYSES.values()]
+    assert page.text.count("No settled payments.") == none.count("No settled payments.") >= 6
     for sentence in (
         "No payments.", "No requests.", "No settled requests with both dates.", "No pending payments.",
         "No split bills.", "Nothing recurs.", "No unusual payments.", "No public payments with such a note.",
@@ -210,7 +217,8 @@ def test_no_column_is_hidden_on_phones_or_in_print(page: ParsedPage) -> None:
         header = {"col": "columnheader", "row": "rowheader"}.get(attributes.get("scope") or "")
         assert attributes.get("role") == roles.get(tag, header)
         assert tag != "th" or header
-    assert [sum(tag == name for tag, _ in page.tags) for name in ("table", "caption")] == [7, 7]
+    tables, captions = (sum(tag == name for tag, _ in page.tags) for name in ("table", "caption"))
+    assert tables == captions >= 7
 
 
 def test_several_currencies_are_refused() -> None:
