@@ -208,7 +208,7 @@ def lock_sign_in(seconds: float = 60.0) -> Iterator[None]:
             stack.enter_context(hold_lock(folder / "sign-in.lock", seconds=seconds))
         except BlockingIOError:
             raise TokenError(
-                "Another process has been changing the sign-in for a minute: stop it, then try again."
+                f"Another process has been changing the sign-in for {seconds:g} seconds: stop it, then try again."
             ) from None
         except OSError as error:
             raise _refuse_write(f"Cannot write into {folder}", error) from None

@@ -215,6 +215,6 @@ def test_the_lock_is_exclusive() -> None:
             pass
 
     with ThreadPoolExecutor(1) as threads:
-        with lock_sign_in(), pytest.raises(TokenError, match="Another process"):
+        with lock_sign_in(), pytest.raises(TokenError, match=r"changing the sign-in for 0\.1 seconds: stop"):
             threads.submit(take_lock).result(10)
         threads.submit(take_lock).result(10)
