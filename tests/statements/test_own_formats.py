@@ -179,6 +179,13 @@ def test_a_file_that_a_declaration_does_not_fit(read_club, text, declared, error
     assert "\n" not in str(caught.value)
 
 
+def test_texts_without_digits_are_no_evidence_of_a_separator(read_club):
+    """A file with "-" in place of all three amounts is read: each is a problem, and no other separator is advised."""
+    text = "Tag;Mitglied;Betrag;Zweck\n" + "03.02.2024;Theo Marsh;-;Beitrag\n" * 3
+    found = read_club(text, columns=_COLUMNS, order="dmy", decimal=",")
+    assert list_rows(found.problems, "code", "line", "value")[:3] == [("not_an_amount", at, "-") for at in (2, 3, 4)]
+
+
 def test_a_description_is_a_draft(write):
     """Columns, three rows, and a format that reads the file when it is saved."""
     path = write("club.csv", _CLUB)

@@ -286,11 +286,14 @@ def _read_columns(own: ColumnFormat, table: Table) -> Reading:
     problems: list[Problem] = []
     frame = _read_values(own, table, problems)
     if own.decimal is not None:
-        amount = pl.coalesce(name for name in _AMOUNTS if name in own.columns)
+        names = [name for name in _AMOUNTS if name in own.columns]
+        # A text without digits, such as "-", is no evidence of another separator of decimals.
+        amount = pl.coalesce(pl.when(pl.col(name).str.contains("[0-9]")).then(name) for name in names)
         is_money = (frame["currency"] != _BITCOIN).fill_null(value=True)
         texts = table.cells.select("file", "line", text=amount).filter(is_money)
         other = "." if own.decimal == "," else ","
-        require_amounts(texts, frame.select(amount).to_series().filter(is_money), f"write decimal = {other!r}")
+        cents = frame.select(pl.coalesce(names)).to_series()
+        require_amounts(texts, cents.filter(is_money), f"write decimal = {other!r}")
     if own.adjust is not None:
         try:
             frame, found = own.adjust(frame)
