@@ -176,7 +176,6 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
     ...         "status": "settled",
     ...         "action": "charge",
     ...         "direction": ["in", "in", "out"],
-    ...         "amount_cents": [1250, 900, 500],
     ...         "date_created": pd.to_datetime(["2024-03-01T09:00Z", "2024-03-08T09:00Z", "2024-05-02T18:30Z"]),
     ...         "date_completed": pd.to_datetime(["2024-03-02T09:00Z", "2024-03-10T09:00Z", "2024-05-04T06:30Z"]),
     ...     }
