@@ -26,6 +26,7 @@ from p2p_analytics.statements.formats.bank_columns import BANK_COLUMNS, OUT_WORD
 from p2p_analytics.statements.formats.cells import parse_money
 from p2p_analytics.statements.formats.format import normalize_name
 from p2p_analytics.statements.formats.instants import ORDERS, list_orders, parse_instants
+from p2p_analytics.statements.formats.registry import list_bank_words
 from p2p_analytics.statements.reading.sources import read_path, show_name
 from p2p_analytics.statements.reading.tables import to_utf8
 from p2p_analytics.times import EPOCH, find_zone
@@ -50,7 +51,6 @@ BANK_MATCHES: Final[Mapping[str, str]] = {
     "days": WHOLE,
     "state": TEXT,
 }
-SERVICES: Final = ("venmo", "cash app", "cashapp", "paypal", "wise", "transferwise", "revolut", "monzo")
 _SKIP_TRANSFER: Final = 1
 _SKIP_ROW: Final = 2
 _PAIR: Final = 3
@@ -113,7 +113,7 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
     bank: str | os.PathLike[str] | pd.DataFrame,
     *,
     columns: Mapping[str, str] | None = None,
-    names: Iterable[str] = SERVICES,
+    names: Iterable[str] | None = None,
     days: int = 5,
     tz: str | ZoneInfo = "UTC",
     day_first: bool | None = None,
@@ -136,8 +136,9 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
     columns : mapping of str to str, optional
         The names of columns that are not found by themselves: for any of the fields ``date``, ``description``,
         ``amount``, ``debit``, ``credit``, ``sign`` and ``currency``.
-    names : iterable of str
-        A description with one of these words names a payment service.
+    names : iterable of str, optional
+        A description with one of these words names a payment service; by default the words of all known formats, such
+        as "venmo" and "cash app".
     days : int
         Maximum number of days between a transfer and its bank row, in either direction.
     tz : str or ZoneInfo
@@ -170,7 +171,7 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
     movements, funded = _read_movements(payments, find_zone(tz))
     rows = read_bank(bank, columns, day_first=day_first)
     rows.sort(key=lambda row: (row.day, row.description or "", row.line))
-    words = [names] if isinstance(names, str) else list(names)
+    words = list_bank_words() if names is None else [names] if isinstance(names, str) else list(names)
     if not all(isinstance(word, str) and word.strip() for word in words):
         raise ConfigurationError("names are words such as 'venmo': leave out empty ones.")
     whole_words = "|".join(rf"(?<!\w){re.escape(word.strip())}(?!\w)" for word in words) or r"(?!)"

@@ -24,6 +24,7 @@ from p2p_analytics.statements import (
     find_common_handle,
     find_paths,
     find_service,
+    find_title,
     list_formats,
     list_refused,
     list_skipped,
@@ -39,10 +40,6 @@ _GONE: Final = "a newer export, or its file when it was read again, does not hav
 _MOST_SKIPPED: Final = 3  # files with a line each
 _SOME_REFUSED: Final = 3  # the exit code
 _DOUBLES: Final = ("copy", "possible_double")  # codes of problems
-_SERVICES: Final = {
-    "statement": "Venmo", "cash_app": "Cash App", "paypal": "PayPal", "splitwise": "Splitwise", "revolut": "Revolut",
-    "wise": "Wise", "monzo": "Monzo",
-}  # fmt: skip
 _MOST_PATHS: Final = 3  # in a command
 
 
@@ -135,7 +132,7 @@ def _describe_counts(
 
 
 def _name_service(service: str) -> str:
-    return _SERVICES.get(service) or clean_line(service)
+    return clean_line(find_title(service))
 
 
 def _describe_files(

@@ -17,7 +17,7 @@ from p2p_analytics.statements.formats.cells import match_kinds, parse_money
 from p2p_analytics.statements.formats.column_format import FIELDS, ColumnFormat
 from p2p_analytics.statements.formats.format import Reading, StatementFormat, Table
 from p2p_analytics.statements.formats.instants import parse_instants
-from p2p_analytics.statements.formats.registry import find_service, list_formats, register_format
+from p2p_analytics.statements.formats.registry import find_service, find_title, list_formats, register_format
 from p2p_analytics.statements.ledger.derive import View, derive
 from p2p_analytics.statements.ledger.files import OtherRow
 from p2p_analytics.statements.ledger.reconcile import RECONCILIATION
@@ -53,6 +53,7 @@ __all__ = [
     "find_end",
     "find_paths",
     "find_service",
+    "find_title",
     "frame_problems",
     "list_formats",
     "list_other_accounts",

@@ -227,6 +227,8 @@ PAYPAL_ACTIVITY: Final = ColumnFormat(
     kinds=KINDS,
     persons=(),
     service="paypal",
+    title="PayPal",
+    bank_words=("paypal",),
     repeats_ids=True,
     adjust=_adjust_activity,
 )

@@ -338,7 +338,15 @@ _OF_BUSINESS: Final = ("id", "date", "time", "type", "status", "from", "to", "to
 def _declare(name: str, columns: Mapping[str, tuple[str, ...]], *required: str) -> StatementFormat:
     has_balances = "beginning" in required
     return StatementFormat(
-        name, columns, (*_ALWAYS, *required), _read, SERVICE, zone="UTC", has_closing_row=has_balances
+        name,
+        columns,
+        (*_ALWAYS, *required),
+        _read,
+        SERVICE,
+        zone="UTC",
+        has_closing_row=has_balances,
+        title="Venmo",
+        bank_words=("venmo",),
     )
 
 

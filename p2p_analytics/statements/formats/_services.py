@@ -41,6 +41,8 @@ def _adjust_cash_app(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
 
 CASH_APP: Final = ColumnFormat(
     name="cash_app",
+    title="Cash App",
+    bank_words=("cash app", "cashapp"),
     columns={
         "id": "Transaction ID", "date": "Date", "type": "Transaction Type", "currency": "Currency",
         "amount": "Amount", "fee": "Fee", "net": "Net Amount", "asset_type": "Asset Type", "status": "Status",
@@ -74,6 +76,8 @@ CASH_APP: Final = ColumnFormat(
 
 MONZO: Final = ColumnFormat(
     name="monzo",
+    title="Monzo",
+    bank_words=("monzo",),
     columns={
         "id": "Transaction ID", "date": "Date", "time": "Time", "type": "Type", "name": "Name", "amount": "Amount",
         "currency": "Currency", "x_local_amount": "Local amount", "note": "Notes and #tags",
@@ -156,6 +160,8 @@ def _adjust_revolut(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
 
 REVOLUT: Final = ColumnFormat(
     name="revolut",
+    title="Revolut",
+    bank_words=("revolut",),
     columns=_REVOLUT_COLUMNS,
     required=("type", "product", "started", "date", "description", "amount", "fee", "currency", "status"),
     shape=("type", "product", "started", "date", "description", "amount", "fee", "currency", "status", "balance"),
@@ -280,6 +286,7 @@ def _name_only(columns: dict[str, str], sign: int) -> pl.Expr:
 
 SPLITWISE: Final = StatementFormat(
     name="splitwise",
+    title="Splitwise",
     columns=_SPLITWISE_COLUMNS,
     required=("date", "description", "category", "cost", "currency"),
     read=_read_splitwise,
@@ -346,6 +353,8 @@ def _adjust_wise_history(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Proble
 
 WISE: Final = ColumnFormat(
     name="wise",
+    title="Wise",
+    bank_words=("wise", "transferwise"),
     columns={
         "id": ("TransferWise ID", "Wise ID"), "date": "Date", "date_time": "Date Time", "amount": "Amount",
         "currency": "Currency", "description": "Description", "note_to_payee": "Payment Reference",

@@ -237,9 +237,9 @@ _WORDS: Final = (*KINDS, "refund")  # a service's function makes another kind of
 # The values that each attribute can have, and their description in an error.
 _ALLOWED: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "name": (lambda value: isinstance(value, str) and value.strip() != "", "a text"),
-    "service": (lambda value: value is None or isinstance(value, str), "a text"),
+    **dict.fromkeys(("service", "title"), (lambda value: value is None or isinstance(value, str), "a text")),
     "columns": (_is_table, "a table with the header name of each field, or a list of names"),
-    **dict.fromkeys(("required", "shape", "kind_from"), (_is_list, "a list of texts")),
+    **dict.fromkeys(("required", "shape", "kind_from", "bank_words"), (_is_list, "a list of texts")),
     **dict.fromkeys(
         ("repeats_ids", "has_closing_row", "status_verbs"), (lambda value: isinstance(value, bool), "true or false")
     ),

@@ -121,6 +121,10 @@ class StatementFormat:
     shape : sequence of str
         The fields in the order of their columns, if that never changes. A header in any language then belongs to the
         format if the row below it has datetimes, amounts and a currency in their places.
+    title : str or None
+        The service's name in sentences, such as "Cash App"; by default the service.
+    bank_words : sequence of str
+        Words that name the service in the descriptions of a bank account, for `match_bank`.
     """
 
     name: str
@@ -132,6 +136,8 @@ class StatementFormat:
     zone: str | None = None
     has_closing_row: bool = False
     shape: Sequence[str] = ()
+    title: str | None = None
+    bank_words: Sequence[str] = ()
     _names: Mapping[str, tuple[str, int]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -102,6 +102,18 @@ def find_service(name: str) -> str:
     return next((each.service or each.name for each in list_formats() if each.name == name), name)
 
 
+def find_title(service: str) -> str:
+    """Return the name of a service in sentences, as a format of it declares it."""
+    return next(
+        (each.title for each in list_formats() if each.title and (each.service or each.name) == service), service
+    )
+
+
+def list_bank_words() -> list[str]:
+    """Return the words that name a service in the descriptions of a bank account."""
+    return [*dict.fromkeys(word for each in list_formats() for word in each.bank_words)]
+
+
 def list_formats() -> list[StatementFormat]:
     """Return all formats: the ones in this package, then the caller's own."""
     return [*(each for each in _BUILT_IN if each.name not in _FORMATS), *_FORMATS.values()]
