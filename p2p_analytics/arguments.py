@@ -1,4 +1,4 @@
-"""Checks of arguments that analyses and plots share."""
+"""Checks of arguments that analyses, plots and pages share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import operator
 import re
 from datetime import timedelta
-from typing import Final, SupportsIndex
+from typing import Final, SupportsIndex, cast
 
 from p2p_analytics.errors import ConfigurationError
 
@@ -24,13 +24,17 @@ def check_top(top: SupportsIndex) -> int:
     ConfigurationError
         It is not a whole number from 1.
     """
-    try:
-        rows = 0 if isinstance(top, bool) else operator.index(top)
-    except TypeError:
-        rows = 0
-    if rows < 1:
+    rows = read_whole_number(top)
+    if rows is None or rows < 1:
         raise ConfigurationError(f"top={top!r} is not valid: give the number of rows, 1 or more.")
     return rows
+
+
+def read_whole_number(value: object) -> int | None:
+    """Return a whole number from the user, also one of a table, such as a numpy integer; None for another value."""
+    with contextlib.suppress(TypeError):
+        return None if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
+    return None
 
 
 def parse_duration(name: str, duration: timedelta | str) -> timedelta:

@@ -151,8 +151,29 @@ class Mask:
 
     def me(self, me: Me) -> Me:
         """Return the user under a pseudonym, without the raw bytes."""
-        cents = None if me.balance_cents is None else self._pseudonyms.cents(me.balance_cents)
-        return Me(user=self._mask_user(me.user), balance_cents=cents, problems=tuple(self.problems(me.problems)))
+        pseudonyms, user = self._pseudonyms, me.user
+        given = (user.id, *(getattr(user, name) for name in _NAMES))
+        names = _split_name(pseudonyms.name(next((text for text in given if text and text.strip()), "")))
+
+        def hide(field: str) -> str | None:
+            """Return the pseudonym in a field, also for blank text: few people have a blank name."""
+            return None if getattr(user, field) is None else names[field]
+
+        forms = {user.id: pseudonyms.identifier, user.email: pseudonyms.email, user.phone: pseudonyms.phone}
+        self._forms |= {text: form for text, form in forms.items() if text is not None}
+        masked = User(
+            id=_replace_text(user.id, pseudonyms.identifier),
+            username=hide("username"),
+            first_name=hide("first_name"),
+            last_name=hide("last_name"),
+            display_name=hide("display_name"),
+            email=_replace_text(user.email, pseudonyms.email),
+            phone=_replace_text(user.phone, pseudonyms.phone),
+            is_friend=user.is_friend,
+            friends_count=user.friends_count,
+        )
+        cents = None if me.balance_cents is None else pseudonyms.cents(me.balance_cents)
+        return Me(user=masked, balance_cents=cents, problems=tuple(self.problems(me.problems)))
 
     def problems(self, problems: Iterable[Problem]) -> list[Problem]:
         """Return problems without their values, which may hold any text."""
@@ -213,29 +234,6 @@ class Mask:
             is_category = dtype.name == "category"  # of the masked values
             masked[name] = column.astype("str").astype("category") if is_category else column.astype(dtype)
         return _reorder(pd.DataFrame({name: masked[name] for name in plain.columns}))
-
-    def _mask_user(self, user: User) -> User:
-        pseudonyms = self._pseudonyms
-        given = (user.id, *(getattr(user, name) for name in _NAMES))
-        names = _split_name(pseudonyms.name(next((text for text in given if text and text.strip()), "")))
-
-        def hide(field: str) -> str | None:
-            """Return the pseudonym in a field, also for blank text: few people have a blank name."""
-            return None if getattr(user, field) is None else names[field]
-
-        forms = {user.id: pseudonyms.identifier, user.email: pseudonyms.email, user.phone: pseudonyms.phone}
-        self._forms |= {text: form for text, form in forms.items() if text is not None}
-        return User(
-            id=_replace_text(user.id, pseudonyms.identifier),
-            username=hide("username"),
-            first_name=hide("first_name"),
-            last_name=hide("last_name"),
-            display_name=hide("display_name"),
-            email=_replace_text(user.email, pseudonyms.email),
-            phone=_replace_text(user.phone, pseudonyms.phone),
-            is_friend=user.is_friend,
-            friends_count=user.friends_count,
-        )
 
     def _mask_people(self, frame: pd.DataFrame, prefix: str, id_name: str) -> dict[str, pd.Series[Any]]:
         """Return the name columns of one person, with the pseudonym of the id or, without an id, of a name.
@@ -315,9 +313,7 @@ class Mask:
             return self._floor_times(name, column)
         if types.is_numeric_dtype(column.dtype):
             return self._mask_numbers(name, column, payment_ids)
-        return self._mask_words(name, column.astype("str"), payment_ids)
-
-    def _mask_words(self, name: str, column: pd.Series[Any], payment_ids: pd.Series[Any] | None) -> pd.Series[Any]:
+        column = column.astype("str")
         known = re.compile(_WORDS.get(name, r"(?!)"))  # in other columns every word is masked
         note = self._pseudonyms.note
         change = next((form for end, form in self._forms_by_ending.items() if name.endswith(end)), note)

@@ -141,7 +141,9 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     named = [row for each in rows.values() for row in each.rows if "counterparty_id" in row]
     people = name_people([*named, *list_people(findings)], history, payments)
     writer = CellWriter(zone, currency, people.labels, strict=history.strict)
-    gaps = _list_gaps(history)
+    between = history.problems[history.problems["code"] == GAP]
+    days = format_days(between, strict=history.strict)
+    gaps = [", ".join(filter(None, (f"before {file}", day))) for file, day in zip(between["file"], days, strict=True)]
     moment = as_instant(as_of)
     builder = SectionBuilder(history, payments, rows, writer, people.figures, kind, moment, gaps)
     sections = [builder.build(analysis) for analysis in shown]
@@ -191,14 +193,6 @@ def _build_tables(build: Callable[..., pd.DataFrame], shown: Sequence[Analysis])
     further = [analysis.name for analysis in shown if analysis.name not in tables]
     built = map_in_threads(lambda name: build(name, **options.get(name, {})), further, most=_TABLES_AT_ONCE)
     return tables | dict(zip(further, built, strict=True))
-
-
-def _list_gaps(history: History) -> list[str]:
-    """Return the place and the days of each gap between statement files."""
-    gaps = history.problems[history.problems["code"] == GAP]
-    places = [f"before {file}" for file in gaps["file"]]
-    days = format_days(gaps, strict=history.strict)
-    return [", ".join(filter(None, each)) for each in zip(places, days, strict=True)]
 
 
 def _introduce(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex
 
 from p2p_analytics import display, settings
+from p2p_analytics.arguments import read_whole_number
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, GAP, select_payments
 from p2p_analytics.report._range import begin_day, find_moments, format_days, select_days, select_until
@@ -109,7 +109,9 @@ def select_year(
     years = sorted(map(int, _find_settled(until).dt.tz_convert(zone).dt.year.unique()))
     data_end = min(moment, history.fetched_at)
     if year is not None:
-        number = _check_year(year)
+        number = -1 if (given := read_whole_number(year)) is None else given
+        if number not in _YEARS:
+            raise ConfigurationError(f"year is a whole number from {_YEARS[0]} to {_YEARS[-1]}, not {year!r}.")
     elif years:
         number = years[-1]
     elif (number := display.to_zone(data_end, zone).year) not in _YEARS:
@@ -163,17 +165,6 @@ def _find_first_created(history: History) -> pd.Timestamp:
     """Return the first instant at which a payment was created; NaT without one."""
     first: pd.Timestamp = select_payments(history.payments)["date_created"].min()
     return first
-
-
-def _check_year(year: object) -> int:
-    """Return a year, also one of a table, such as a numpy integer."""
-    try:
-        number = -1 if isinstance(year, bool) else operator.index(cast("SupportsIndex", year))
-    except TypeError:
-        number = -1
-    if number not in _YEARS:
-        raise ConfigurationError(f"year is a whole number from {_YEARS[0]} to {_YEARS[-1]}, not {year!r}.")
-    return number
 
 
 def _find_undecided(history: History, moment: datetime) -> datetime | None:

@@ -113,9 +113,16 @@ class _SvgRenderer(RendererSVG):
         size: tuple[float, float, float] = _measure_text(s, prop, ismath)
         return size
 
-    def _get_font_height_metrics(self, prop: FontProperties) -> tuple[float | None, float | None, float | None]:
+    @staticmethod
+    @functools.lru_cache(maxsize=64)
+    def _get_font_height_metrics(prop: FontProperties) -> tuple[float | None, float | None, float | None]:
         """Return ascent, descent and line gap of a font in points: matplotlib would read them for each measurement."""
-        return _measure_font(prop)
+        face = get_font(findfont(prop))
+        table = face.get_sfnt_table("OS/2")
+        if table is None:
+            return None, None, None
+        scale = prop.get_size_in_points() / face.units_per_EM
+        return table["sTypoAscender"] * scale, -table["sTypoDescender"] * scale, table["sTypoLineGap"] * scale
 
 
 class _SvgCanvas(FigureCanvasSVG):
@@ -139,13 +146,3 @@ class _SvgCanvas(FigureCanvasSVG):
     def _make_renderer(self, stream: io.TextIOBase, **options: Any) -> _SvgRenderer:  # noqa: ANN401 - of matplotlib
         width, height = self.figure.get_size_inches() * self.fixed_dpi
         return _SvgRenderer(width, height, stream, **options)  # type: ignore[no-untyped-call]
-
-
-@functools.lru_cache(maxsize=64)
-def _measure_font(font: FontProperties) -> tuple[float | None, float | None, float | None]:
-    face = get_font(findfont(font))
-    table = face.get_sfnt_table("OS/2")
-    if table is None:
-        return None, None, None
-    scale = font.get_size_in_points() / face.units_per_EM
-    return table["sTypoAscender"] * scale, -table["sTypoDescender"] * scale, table["sTypoLineGap"] * scale

@@ -362,11 +362,12 @@ def money_format(amounts: Iterable[float | None], currency: str) -> Callable[[fl
 
 def style_money_axis(ax: Axes, axis: Axis, what: str, currency: str) -> None:
     """Style an axis of amounts, with cents only where one is not whole; its label names their currency."""
-    form = functools.partial(_format_tick, currency=currency)
+    form = functools.partial(format_amount, currency=currency)
     style_value_axis(ax, axis, f"{what}, {name_currency(currency)}", form)
 
 
-def _format_tick(units: float, _position: int | None = None, *, currency: str) -> str:
+def format_amount(units: float, _position: int | None = None, *, currency: str) -> str:
+    """Return the amount of a tick, with cents if it is not whole."""
     return money_format([units], currency)(units)
 
 
