@@ -186,6 +186,15 @@ def test_texts_without_digits_are_no_evidence_of_a_separator(read_club):
     assert list_rows(found.problems, "code", "line", "value")[:3] == [("not_an_amount", at, "-") for at in (2, 3, 4)]
 
 
+def test_a_format_names_its_service():
+    """Summaries show its title, else its name; `match_bank` looks for its words beside those of the known services."""
+    known = {"venmo", "cash app", "cashapp", "paypal", "wise", "transferwise", "revolut", "monzo"}
+    assert known == {*registry.list_bank_words()}
+    p2p.register_format(p2p.ColumnFormat(name="club", columns=_COLUMNS, title="Our Club", bank_words=("club",)))
+    assert {*registry.list_bank_words()} == known | {"club"}
+    assert [registry.find_title(name) for name in ("club", "cash_app", "other")] == ["Our Club", "Cash App", "other"]
+
+
 def test_a_description_is_a_draft(write):
     """Columns, three rows, and a format that reads the file when it is saved."""
     path = write("club.csv", _CLUB)
