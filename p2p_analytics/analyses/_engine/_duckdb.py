@@ -11,6 +11,7 @@ import duckdb
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 from duckdb import DuckDBPyRelation
+from narwhals.dtypes import DType
 
 from p2p_analytics.analyses._engine import _kinds
 from p2p_analytics.analyses._engine._kinds import Kind, Selection, Usual
@@ -21,6 +22,9 @@ _ZONE: Final = "if(count(*) >= 0, current_setting('TimeZone'), '') AS zone"  # a
 _INSTANTS: Final = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
 _DATES: Final = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", *_INSTANTS})
 _NULL: Final = '"NULL"'
+_DTYPES: Final = {
+    "VARCHAR": nw.String(), "BIGINT": nw.Int64(), "BOOLEAN": nw.Boolean(), _INSTANTS[0]: nw.Datetime("us", "UTC"),
+}  # fmt: skip
 _ROWS: Final = "p2p_rows"  # within a query
 _TYPES: Final = {  # of Arrow
     "string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN", "date32[day]": "DATE",
@@ -48,6 +52,15 @@ def is_text_column(native: DuckDBPyRelation, name: str) -> bool:
 def read(native: DuckDBPyRelation, selection: Selection, what: str) -> nw.LazyFrame[Any]:  # noqa: ARG001 - as in each engine
     """Return columns without a change."""
     return nw.from_native(native.select(*map(_quote, selection.names)))
+
+
+def list_dtypes(frame: nw.LazyFrame[Any]) -> Mapping[str, DType]:
+    """Return the dtype of each column; of dates with a zone, narwhals would query the connection's zone first."""
+    relation: DuckDBPyRelation = frame.to_native()
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    if _DTYPES.keys() >= {*types.values()}:
+        return {name: _DTYPES[dtype] for name, dtype in types.items()}
+    return frame.collect_schema()
 
 
 def convert_instants(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:

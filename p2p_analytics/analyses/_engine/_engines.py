@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol, cast
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
+from narwhals.dtypes import DType
 from narwhals.stable.v2.dependencies import (
     is_duckdb_relation,
     is_pandas_dataframe,
@@ -38,6 +39,9 @@ class Engine(Protocol):
 
     def read(self, native: Any, selection: Selection, what: str) -> nw.LazyFrame[Any]:  # noqa: ANN401 - a frame of this kind
         """Return the columns of a selection without a change."""
+
+    def list_dtypes(self, frame: nw.LazyFrame[Any]) -> Mapping[str, DType]:
+        """Return the dtype of each column."""
 
     def convert_instants(self, frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:
         """Return a frame with microseconds since 1970 in place of instants; a date without a zone is in UTC.

@@ -105,7 +105,7 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
             f"{what} needs a frame with distinct column names, not two columns {duplicates[0]}; rename or drop one."
         )
     read = engine.read(native, _kinds.Selection(given, wanted, status), what)
-    dtypes = dict(read.collect_schema())
+    dtypes = engine.list_dtypes(read)
     changes = _plan_casts(dtypes, what)
     judged = _find_usual(dtypes, by_currency=by_currency)
     usual = {name: values for name, values in judged.items() if values}

@@ -24,6 +24,7 @@ from p2p_analytics.analyses._engine._polars import (
     cut,
     find_ranked,
     find_unusual,
+    list_dtypes,
     load_table,
     set_types,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "find_ranked",
     "find_unusual",
     "is_text_column",
+    "list_dtypes",
     "list_names",
     "load_table",
     "read",

@@ -8,6 +8,7 @@ from typing import Any, Final
 import narwhals.stable.v2 as nw
 import polars as pl
 import pyarrow as pa
+from narwhals.dtypes import DType
 
 from p2p_analytics.analyses._engine import _kinds
 from p2p_analytics.analyses._engine._kinds import Kind, Selection, Usual
@@ -37,6 +38,11 @@ def is_text_column(native: pl.DataFrame | pl.LazyFrame, name: str) -> bool:
 def read(native: pl.DataFrame | pl.LazyFrame, selection: Selection, what: str) -> nw.LazyFrame[Any]:  # noqa: ARG001 - as in each engine
     """Return columns without a change."""
     return nw.from_native(native.lazy().select(selection.names))
+
+
+def list_dtypes(frame: nw.LazyFrame[Any]) -> Mapping[str, DType]:
+    """Return the dtype of each column."""
+    return frame.collect_schema()
 
 
 def convert_instants(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:

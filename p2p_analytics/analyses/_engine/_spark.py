@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
+from narwhals.dtypes import DType
 from pyspark.sql import DataFrame, functions
 
 from p2p_analytics.analyses._engine import _kinds
@@ -51,6 +52,11 @@ def read(native: DataFrame, selection: Selection, what: str) -> nw.LazyFrame[Any
                 )
     frame: nw.LazyFrame[Any] = nw.from_native(native.select(*map(_quote, selection.names)))
     return frame
+
+
+def list_dtypes(frame: nw.LazyFrame[Any]) -> Mapping[str, DType]:
+    """Return the dtype of each column."""
+    return frame.collect_schema()
 
 
 def convert_instants(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:
