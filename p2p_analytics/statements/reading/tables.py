@@ -356,10 +356,8 @@ def read_regular(body: bytes, line: int, width: int, delimiter: str) -> pa.Table
         return None
     begins = np.arange(len(table))
     if len(table) != count + 1:  # cells have line breaks
-        breaks = np.zeros(len(table), np.int64)
-        for column in table.columns:
-            breaks += pc.fill_null(pc.count_substring(column, "\n"), 0).to_numpy()
-        begins[1:] += np.cumsum(breaks)[:-1]
+        texts = pc.binary_join_element_wise(*table.columns, "", null_handling="skip")
+        begins[1:] += np.cumsum(pc.count_substring(texts, "\n"))[:-1]
     ends = np.flatnonzero(pc.fill_null(pc.equal(table["0"], _END), fill_value=False).to_numpy())
     if begins[ends].tolist() != [count]:
         return None
