@@ -15,7 +15,7 @@ import pytest
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, GAP
 from p2p_analytics.history import History
-from p2p_analytics.report import render_year, select_year
+from p2p_analytics.report import choose_privacy, render_year, select_year
 from p2p_analytics.times import parse_instant
 from support.reports import AS_OF, ParsedPage, check_page_is_closed, payment_row, read_report, read_year, report_history
 
@@ -136,24 +136,19 @@ def test_the_zone_decides_on_the_year() -> None:
         ("UTC", False, 2024, "UTC"), ("America/New_York", False, 2023, "America/New_York"),
         ("America/New_York", True, 2024, "UTC"),
     ):  # fmt: skip
-        text = read_year(rows, tz=zone, privacy=privacy).text
-        assert text.startswith(f"{year} in payments")
-        assert f"the zone {shown}." in text
+        chosen = select_year(report_history(rows), None, AS_OF, zone, privacy)
+        assert (chosen.number, f"{chosen.zone}") == (year, shown)
+    text = read_year(rows, tz="America/New_York").text
+    assert text.startswith("2023 in payments")
+    assert "the zone America/New_York." in text
 
 
-@pytest.mark.parametrize(
-    ("variable", "privacy", "says"),
-    [
-        ("0", None, "Privacy mode: "),
-        ("", True, "Privacy mode: "),
-        ("strict", None, "Strict privacy mode: "),
-        ("", "strict", "Strict privacy mode: "),
-    ],
-)
-def test_privacy_mode_is_the_default(monkeypatch: pytest.MonkeyPatch, variable: str, privacy: Any, says: str) -> None:
+@pytest.mark.parametrize(("variable", "says"), [("0", "Privacy mode: "), ("strict", "Strict privacy mode: ")])
+def test_privacy_mode_is_the_default(monkeypatch: pytest.MonkeyPatch, variable: str, says: str) -> None:
     """Names, notes and amounts are invented and counts are real, unless they are switched off at the call itself."""
     monkeypatch.setenv("P2P_PRIVACY", variable)
-    masked = read_year(ROWS, privacy=privacy)
+    assert [choose_privacy(mode) for mode in (True, "strict", False)] == [True, "strict", False]
+    masked = read_year(ROWS, privacy=None)
     assert says in masked.text
     real = r"are real\.|Rosa|Vale|Ben|Dee|Marlow|img src=x|143\.00|19\.34|100\.00|food|Pizza"
     assert not re.search(real, masked.text)
@@ -202,8 +197,11 @@ def test_a_masked_history_knows_days_or_months_only(*, strict: bool, as_of: str,
     assert select_year(masked, 2023, as_of).undecided is None
     loaded_then = replace(masked, fetched_at=datetime.fromisoformat(as_of).replace(tzinfo=UTC))  # so nothing is later
     assert select_year(loaded_then, None, as_of).undecided is None
-    words = f"All payments of {day} are counted, because privacy mode hides which of them were later."
-    assert (words in read_year(masked, as_of=as_of).text) == (day is not None)
+    if day:
+        words = f"All payments of {day} are counted, because privacy mode hides which of them were later."
+        assert words in read_year(masked, as_of=as_of).text
+    if count == 8:
+        assert "privacy mode hides" not in read_year(masked, as_of=as_of).text
 
 
 def _problem(code: str, file: str, days: tuple[str, str] | None, **fields: Any) -> dict[str, Any]:
@@ -228,19 +226,21 @@ def test_only_the_gaps_of_the_year_are_named() -> None:
     """By their days or, in strict mode, months, and without balances and names of files."""
     gaps = [_problem(GAP, "secret.csv", OF_2023, cents=8765), _problem(GAP, "hidden.csv", OF_2022, cents=6543)]
     history = _with_problems(*gaps)
-    days = {2022: "5 Feb 2022 to 6 Jul 2022", 2023: "1 Feb 2023 to 28 Feb 2023", 2024: None}
+    days = {2022: ["5 Feb 2022 to 6 Jul 2022"], 2023: ["1 Feb 2023 to 28 Feb 2023"], 2024: []}
     for year, expected in days.items():
-        text = read_year(history, year=year).text
-        found = re.findall(r"leave out what no file has: (.*?) \.", text)
-        assert found == [expected] * (2 if expected else 0)
-        assert not re.search(r"secret|hidden|x, 2023|87\.65|65\.43|x\.csv|may be missing", text)
-    for gap, is_compared in zip(gaps, (False, True), strict=True):
-        assert (COMPARED in read_year(_with_problems(gap)).text) == is_compared
-    for strict, of_2022 in ((False, days[2022]), (True, "Feb 2022 to Jul 2022")):
+        assert select_year(history, year, AS_OF, privacy=False).gaps == expected
+        if year > 2022:
+            text = read_year(history, year=year).text
+            assert re.findall(r"leave out what no file has: (.*?) \.", text) == expected * 2
+            assert not re.search(r"secret|hidden|x, 2023|87\.65|65\.43|x\.csv|may be missing", text)
+    assert COMPARED not in text  # with months of which some may be missing
+    assert select_year(_with_problems(gaps[1]), 2024, AS_OF, privacy=False).is_whole
+    for strict, of_2022 in ((False, days[2022]), (True, ["Feb 2022 to Jul 2022"])):
         masked = history.masked(strict=strict)
         for source, privacy in ((history, "strict" if strict else True), (masked, False)):
-            assert f"leave out what no file has: {of_2022} ." in read_year(source, year=2022, privacy=privacy).text
-        assert "leave out what no file has" not in read_year(masked, year=2024).text
+            assert select_year(source, 2022, AS_OF, privacy=privacy).gaps == of_2022
+        assert select_year(masked, 2024, AS_OF, privacy=False).gaps == []
+    assert f"leave out what no file has: {of_2022[0]} ." in read_year(masked, year=2022).text
 
 
 def test_the_days_of_a_gap() -> None:
@@ -268,9 +268,14 @@ def test_the_days_of_a_gap() -> None:
 def test_a_file_of_another_year_that_does_not_add_up(days: tuple[str, str] | None, named: set[int]) -> None:
     """It is named on the page of its own year, and ends the comparison of the next one."""
     history = _with_problems(_problem(DOES_NOT_ADD_UP, "d.csv", days, cents=321))
-    pages = {year: read_year(history, year=year).text for year in (2022, 2023, 2024)}
-    assert {year for year, text in pages.items() if "do not add up: d.csv." in text} == named
-    assert ("Spending in 2024" in pages[2024]) == (named == {2022})
+    chosen = {year: select_year(history, year, AS_OF, privacy=False) for year in (2022, 2023, 2024)}
+    assert {
+        year for year, part in chosen.items() if "do not add up: d.csv." in part.history.describe_wrong_files()
+    } == named
+    assert chosen[2024].is_whole == (named == {2022})
+    if named == {2023}:
+        assert "do not add up: d.csv." in read_year(history, year=2023).text
+    assert ("Spending in 2024" in read_year(history).text) == (named == {2022})
 
 
 @pytest.mark.parametrize(
@@ -303,7 +308,7 @@ def test_a_year_is_not_compared_with_one_that_is_loaded_in_part() -> None:
         part = replace(history, since=since)
         assert (COMPARED in read_year(part).text) == is_compared
         assert (COMPARED in read_report(part, only=["monthly_flow"]).text) == is_compared
-        assert ("Spending in 2024" in read_year(part, privacy="strict").text) <= is_compared
+    assert "Spending in 2024" not in read_year(part, privacy="strict").text
     for day, words in ((20, "before some day of Mar 2023"), (1, "before 2023-03-01")):
         part = replace(history, since=datetime(2023, 3, day, tzinfo=UTC))
         text = read_year(part, year=2023, privacy="strict").html
@@ -333,14 +338,17 @@ def test_an_empty_year_says_so() -> None:
     ended = "No payment settled in 2025; the payments are from 2022 to 2024. The data ends with 30 Jun 2024."
     for rows, options, words in (
         (ROWS, {"as_of": "2027-03-01", "year": 2025}, ended),
-        (ROWS, {"year": 2019}, "No payment settled in 2019; the payments are from 2022 to 2024."),
         ([], {"as_of": "2027-03-01"}, "2024 in payments"),
-        ([_ask(1, "2023-03-01", 500, "pending")], {}, "No payment settled in 2024."),
         ([undated], {}, "1 settled payment is in no year: without a date, or with one before 1970."),
     ):
         page = read_year(rows, **options)
         assert words in page.text
         assert {tag for tag, _ in page.tags}.isdisjoint({"dl", "section"})
+    for rows, year, words in (
+        (ROWS, 2019, "No payment settled in 2019; the payments are from 2022 to 2024."),
+        ([_ask(1, "2023-03-01", 500, "pending")], None, "No payment settled in 2024."),
+    ):
+        assert select_year(report_history(rows), year, AS_OF).describe_empty() == words
 
 
 def test_markdown_has_the_same_figures() -> None:

@@ -7,17 +7,22 @@ import hashlib
 import html
 import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from html.parser import HTMLParser
+from types import SimpleNamespace
 from typing import Any
 
+from p2p_analytics.analyses.build import build_table
+from p2p_analytics.display import format_money
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PEOPLE, PROBLEMS
 from p2p_analytics.history import History
 from p2p_analytics.records import Me, User
-from p2p_analytics.report import render_report, render_year
+from p2p_analytics.report import _findings, render_report, render_year
 from p2p_analytics.times import parse_instant
 from support.frames import frame_from_rows
 
 AS_OF = "2024-06-30T12:00:00Z"
+UNNAMED = "an unknown person"
 
 
 def payment_row(number: int, created: str, **fields: Any) -> dict[str, Any]:
@@ -134,12 +139,29 @@ def long_history(*, years: int = 15, payments: int = 20_000, people: int = 300) 
 
 
 def list_findings(source: History | list[dict[str, Any]], *only: str) -> list[tuple[str, str]]:
-    """Return the section and the sentence of each finding in a report, of some analyses or all."""
-    return parse_findings(read_report(source, only=only or None).html)
+    """Return the section and the sentence of each finding, of some analyses or all.
+
+    The findings of a history, or of all analyses, are read from a report. Others are computed without a page.
+    """
+    if isinstance(source, History) or not only:
+        return parse_findings(read_report(source, only=only or None).html)
+    payments = frame_from_rows(source, PAYMENTS)
+    parts = SimpleNamespace(friends=frame_from_rows([], FRIENDS), strict=False)
+    build = partial(build_table, payments=payments, history=parts, as_of=AS_OF)
+    found = _findings.list_findings(
+        {name: build(name) for name in only},
+        payments,
+        _findings.Limits(None, parse_instant(AS_OF), _findings.list_unclear_months(payments, build)),
+        partial(format_money, currency="USD"),
+    )
+    return [
+        (section, "".join(part if isinstance(part, str) else part.counterparty_name or UNNAMED for part in parts))
+        for section, parts in found
+    ]
 
 
 def find_sentences(source: History | list[dict[str, Any]], section: str) -> list[str]:
-    """Return the sentences of a report about one section."""
+    """Return the sentences of the findings about one section."""
     return [text for _, text in list_findings(source, section)]
 
 
