@@ -42,6 +42,10 @@ def draw_image(name: str, table: Any, **options: Any) -> Axes:
     return drawn[0]
 
 
+# Every third plot; `make test-all` draws the others, too, whose marks, themes and pickles are made by the same code.
+SOME = [pytest.param(name, marks=pytest.mark.full if number % 3 else []) for number, name in enumerate(TABLES)]
+
+
 def test_every_plot_has_its_table() -> None:
     """Every plot function is tested with a table; the other public functions have tests of their own."""
     others = {
@@ -63,10 +67,11 @@ def test_nothing_to_draw(name: str) -> None:
     assert not ax.containers
 
 
-@pytest.mark.parametrize(("name", "tables"), [*((name, TABLES) for name in TABLES), ("unusual", EMPTY_TABLES)])
-def test_the_remark_of_privacy_is_below_the_axes(name: str, tables: dict[str, Any]) -> None:
+@pytest.mark.parametrize("name", [*SOME, "nothing"])
+def test_the_remark_of_privacy_is_below_the_axes(name: str) -> None:
     """An image of a private history has it there, where nothing is drawn over it."""
-    ax = draw_image(name, tables[name], private=True)
+    name, table = ("unusual", EMPTY_TABLES["unusual"]) if name == "nothing" else (name, TABLES[name])
+    ax = draw_image(name, table, private=True)
     (remark,) = [text for text in ax.texts if "privacy mode" in text.get_text().lower()]
     assert remark.get_window_extent().y1 <= ax.bbox.y0
 
@@ -105,10 +110,7 @@ def test_axes_and_kinds_of_tables(name: str) -> None:
     pd.testing.assert_frame_equal(TABLES[name], before)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.full if number % 3 else []) for number, name in enumerate(TABLES)],
-)
+@pytest.mark.parametrize("name", SOME)
 def test_figures_can_be_pickled(name: str) -> None:
     """An unpickled figure renders, marked as well; no name, note or word causes a warning, which would be an error."""
     figures = [plots.mark_private(pickle.loads(pickle.dumps(_draw_table(name).figure)).axes[0]).figure]  # noqa: S301 - our own bytes
