@@ -145,15 +145,16 @@ def render_table(table: pd.DataFrame) -> bytes:
     return "\n".join(parts).encode() + pickle.dumps(table)
 
 
-_OUTLINED: Final = frozenset({"spend_by_friend", "pending_requests", "spending_over_time", "split_bills", "unusual"})
+_EXPLORED: Final = frozenset({"spend_by_friend", "pending_requests", "unusual"})
 
 
 def draw_table(name: str, table: pd.DataFrame) -> dict[str, bytes]:
     """Return a plot as SVG, with its text as text and as outlines, as PNG, and the texts in it."""
     ax = plots.mark_private(getattr(plots, name)(table))
     pictures = {f"{name} texts": "\n".join(text.get_text() for text in ax.figure.findobj(Text)).encode()}
-    # Outlines and pixels come from the same texts, so those of some plots are enough.
-    for form, outlines in (("svg", "none"), *((("svg", "path"), ("png", "path")) if name in _OUTLINED else ())):
+    # Outlines and pixels come from the same texts, so those of one plot are enough.
+    is_outlined = name == "spend_by_friend"
+    for form, outlines in (("svg", "none"), *((("svg", "path"), ("png", "path")) if is_outlined else ())):
         picture = io.BytesIO()
         with mpl.rc_context({"svg.fonttype": outlines}):
             ax.figure.savefig(picture, format=form)
@@ -165,7 +166,7 @@ def explore_history(history: p2p.History, folder: Path) -> dict[str, bytes]:
     """Return what an explorer shows, and a notebook saves of its widgets, for some analyses and then for a person."""
     made = {}
     explorer = p2p.Explorer(history, as_of=AS_OF, folder=folder)
-    analyses = [name for _, name in explorer.analysis.options if name in _OUTLINED]
+    analyses = [name for _, name in explorer.analysis.options if name in _EXPLORED]
     someone = next(person for label, person in explorer.person.options if "@" in label)
     for analysis, person in [*((name, ()) for name in analyses), ("pending_requests", someone)]:
         explorer.analysis.value, explorer.person.value = analysis, person
