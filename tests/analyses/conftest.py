@@ -46,8 +46,8 @@ def read_values(table, *names):
     return [tuple(row[name] for name in names or row) for row in read_rows(table)]
 
 
-# The other kinds are other dtypes of these, and frames of Polars, which compute pandas frames, too; `make test-all` runs
-# them. `engines` compares every analysis of each engine with pandas.
+# The other kinds are other dtypes of these, and frames of Polars, by which pandas frames are computed, too. `make
+# test-all` runs them, and `engines` compares every analysis of each engine with pandas.
 USUAL = {"pandas", "duckdb"}
 PARAMS = [kind if kind in USUAL else pytest.param(kind, marks=pytest.mark.all_frames) for kind in KINDS]
 
