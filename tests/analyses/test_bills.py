@@ -57,7 +57,7 @@ def test_requests_that_only_notes_put_in_order(payments):
         make_request(person, -100, "01T06:00:00", payment_id=None, note=note)
         for person, note in (("1", "pizza "), ("2", "PIZZA"), ("3", "Pizza"))
     ]
-    for rows in permutations(requests):
+    for rows in [*permutations(requests)][::2]:  # each request is the first once
         assert read_bills(payments(*rows), "note", "people") == [("PIZZA", 3)]
     paid = [{**row, "status": "settled", "action": "pay", "counterparty_id": "1"} for row in requests[:2]]
     for rows in (paid, paid[::-1]):

@@ -42,7 +42,7 @@ def draw_image(name: str, table: Any, **options: Any) -> Axes:
     return drawn[0]
 
 
-# Every third plot; `make test-all` draws the others, too, whose marks, themes and pickles are made by the same code.
+# Every third plot. `make test-all` draws the others, too: the same code makes their marks and pickles.
 SOME = [pytest.param(name, marks=pytest.mark.full if number % 3 else []) for number, name in enumerate(TABLES)]
 
 
