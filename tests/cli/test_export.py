@@ -32,14 +32,14 @@ def read_table(text: str) -> pd.DataFrame:
 
 def test_every_table_is_a_file_and_goes_to_standard_output(run) -> None:
     """The content is the same; a table that has no rows is announced, unless progress is off."""
-    counts = {}
+    known = {"payments": 2, "people": 2, "activity": 168, "split_bills": 0}
     for name in TABLES:
-        found = run(f"export a t.csv --table {name}")
-        rows = counts[name] = len(p2p.read_csv("t.csv"))
-        assert found == (0, f"{rows} rows of {name}, in t.csv\n", "")
-        said = "" if rows else f"The table {name} has no rows.\n"
-        assert run(f"export a - --table {name}") == (0, Path("t.csv").read_bytes().decode(), said)
-    assert (counts["payments"], counts["people"], counts["activity"], counts["split_bills"]) == (2, 2, 168, 0)
+        code, out, err = run(f"export a - --table {name}")
+        rows = len(read_table(out))
+        assert (code, rows, err) == (0, known.get(name, rows), "" if rows else f"The table {name} has no rows.\n")
+        if name in known:
+            assert run(f"export a t.csv --table {name}") == (0, f"{rows} rows of {name}, in t.csv\n", "")
+            assert Path("t.csv").read_bytes().decode() == out
 
 
 def test_the_ending_decides_the_kind_of_table(run) -> None:
@@ -62,7 +62,7 @@ def test_all_payments_as_a_workbook_database_or_ledger(run) -> None:
     history = p2p.open_archive("a").history()
     for ending, write in {
         "jsonl": p2p.to_jsonl, "beancount": p2p.to_beancount, "journal": p2p.to_hledger, "hledger": p2p.to_hledger,
-        "xlsx": p2p.to_excel, "sqlite": p2p.to_sqlite, "db": p2p.to_sqlite,
+        "xlsx": p2p.to_excel, "sqlite": p2p.to_sqlite,
     }.items():  # fmt: skip
         write(history, Path("expected"))
         part = "the settled ones of " if ending in {"beancount", "journal", "hledger"} else ""

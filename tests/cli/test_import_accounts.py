@@ -123,7 +123,8 @@ def test_a_file_of_another_holder_is_listed(run) -> None:
 def test_a_service_that_is_new_to_the_archive_is_named(run, history_of, payment) -> None:
     """Personal and business statements are of one service; another service is said once; a sync has the first."""
     said = "new to this archive: Cash App: they are counted together with those of other services; to keep them apart, "
-    for file, services in ((PERSONAL[2], []), (BUSINESS, []), ("cash.csv", ["cash_app"]), ("cash.csv", [])):
+    assert run(f"import a {PERSONAL[2]}").code == 0
+    for file, services in ((BUSINESS, []), ("cash.csv", ["cash_app"]), ("cash.csv", [])):
         words = f"import a {file} --account nora-quill"
         assert json.loads(run(f"{words} --json --dry-run").out)["new_services"] == services
         assert (said in run(words).out) == bool(services)

@@ -109,7 +109,7 @@ def test_a_failure_is_one_line(run, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("archive")
 def test_streams_that_are_closed_or_full(tmp_path, closed: str, code: int, out: str, err: str) -> None:
     """Without standard output no command begins; progress without a place to go to is dropped."""
-    words = ["export", "a", "p.csv", "--progress", "log"] if closed != ">/dev/full" else ["export", "a", "-"]
+    words = ["export", "a", "p.csv", "--progress", "log"] if closed != ">/dev/full" else ["completion", "bash"]
     command = ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "p2p_analytics", *words]
     found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603 - ours
     last = "".join(found.stderr.splitlines(keepends=True)[-1:])
