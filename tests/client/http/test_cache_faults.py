@@ -125,7 +125,7 @@ def test_a_damaged_file_costs_requests_and_no_payment(service_and_file, caplog, 
 @pytest.mark.parametrize("lock", ["EXCLUSIVE", "IMMEDIATE"])
 def test_a_locked_file_is_not_used(service_and_file, caplog, monkeypatch, lock: str) -> None:
     """Another process holds the lock, against all or only against writers, during the whole load."""
-    monkeypatch.setattr(cache, "_LOCK_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(cache, "_LOCK_WAIT_SECONDS", 0.001)
     service, file = service_and_file
     with closing(sqlite3.connect(file, isolation_level=None)) as holder:
         holder.execute(f"PRAGMA locking_mode = {'NORMAL' if lock == 'IMMEDIATE' else lock}")
