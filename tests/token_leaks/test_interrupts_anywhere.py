@@ -156,16 +156,18 @@ def receive_redirect(_service: Any, _folder: Path) -> Callable[[], object]:
     """Receive the redirect."""
 
     def flow() -> None:
-        # A listener that is interrupted before it is closed ends at its timeout.
-        listener = auth.Listener(lambda _: None, timeout=0.2, linger=0.1)
-        _, _, host, path = listener.redirect_uri.split("/", 3)
-        here, there = socket.socketpair()
-        with here, there:
-            there.sendall(f"GET /{path}?access_token={CANARY} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-            try:
-                assert listener._respond(here) is not None
-            finally:
-                listener.close()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("p2p_analytics.auth._listener._POLL_SECONDS", 0.01)  # for which close() waits
+            # A listener that is interrupted before it is closed ends at its timeout.
+            listener = auth.Listener(lambda _: None, timeout=0.2, linger=0.1)
+            _, _, host, path = listener.redirect_uri.split("/", 3)
+            here, there = socket.socketpair()
+            with here, there:
+                there.sendall(f"GET /{path}?access_token={CANARY} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                try:
+                    assert listener._respond(here) is not None
+                finally:
+                    listener.close()
 
     return flow
 
