@@ -11,7 +11,7 @@ import pytest
 
 import p2p_analytics as p2p
 
-PAYMENTS = 2_000
+PAYMENTS = 1_000
 NOW = datetime(2025, 6, 30, 18, tzinfo=UTC)
 # One process loads the libraries once and forks a load for each line; a timer kills the load.
 NURSERY = """
@@ -33,7 +33,7 @@ MOST_IN_A_CHAIN = 8
 
 @pytest.fixture(scope="module")
 def slow_sandbox():
-    """Start a slow sandbox; its viewer has two thousand payments, a few of them pending."""
+    """Start a slow sandbox; its viewer has a thousand payments, a few of them pending."""
     chance = random.Random(3)  # noqa: S311 - the same data each time
     with p2p.sandbox.SandboxServer(seed=3, people=4, years=1, now=NOW, latency=0.002) as server:
         made = [
