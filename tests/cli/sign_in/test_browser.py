@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import os
 import re
+import shlex
 import subprocess
 import sys
 import urllib.request
@@ -32,7 +33,7 @@ def test_no_process_list_shows_where_the_browser_is_sent(server, start, tmp_path
     (tmp_path / "browser.py").write_text(BROWSER)
     record = tmp_path / "seen.json"
     monkeypatch.setenv("RECORD", str(record))
-    monkeypatch.setenv("BROWSER", f"{sys.executable} {tmp_path / 'browser.py'} %s")
+    monkeypatch.setenv("BROWSER", f"{shlex.join([sys.executable, str(tmp_path / 'browser.py')])} %s")
     monkeypatch.setenv("HOME", str(tmp_path))
     process = start("login", stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, env=os.environ, umask=0)
     wait_until(lambda: record.exists() or process.poll() is not None)
