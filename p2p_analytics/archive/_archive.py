@@ -35,6 +35,7 @@ from p2p_analytics.privacy import Mask, strip_service_text
 from p2p_analytics.records import Me, User
 from p2p_analytics.settings import Privacy
 from p2p_analytics.statements import RECONCILIATION, Statements
+from p2p_analytics.statements.reading.sources import read_path
 from p2p_analytics.times import as_instant
 
 if TYPE_CHECKING:
@@ -378,7 +379,15 @@ class Archive(Scannable):
 
     @property
     def holder_names(self) -> list[str]:
-        """The names of the account holder: in earlier statements, then in the user's profile."""
+        """The names of the account holder: in earlier statements, then in the user's profile.
+
+        Raises
+        ------
+        ConfigurationError
+            Privacy mode is on.
+        """
+        if settings.privacy():
+            raise ConfigurationError("The holder's names are real: in privacy mode, use history() instead.")
         manifest = self._folder.read_manifest() or Manifest()
         if manifest.is_empty:
             return []
@@ -393,7 +402,7 @@ class Archive(Scannable):
 
     def keep_format(self, path: str | os.PathLike[str], name: str) -> None:
         """Copy the TOML file of a user's format into the archive, in place of an earlier one of this name."""
-        body = to_path(path).expanduser().read_bytes()
+        body = read_path(path, ConfigurationError)
         with self._folder.lock():
             self._folder.replace_file(build_format_name(name), body)
 
@@ -501,6 +510,8 @@ class Archive(Scannable):
             raise self._user_error(others[0], me.user)
 
     def _user_error(self, holder: str, user: User) -> ArchiveError:
+        if settings.privacy():
+            return self._folder.account_error()
         return ArchiveError(
             f"{self.path} holds statements of {holder}, not of {user.username or user.id}: name another folder."
         )

@@ -51,9 +51,10 @@ _VIEW: Final = "view_"  # begins the names of cached tables, which no manifest l
 
 
 def build_format_name(name: str) -> str:
-    """Return the name of the file of a user's format."""
+    """Return the name of the file of a user's format; one of other characters has a digest, to be distinct."""
     plain = re.sub(r"\W+", "-", name).strip("-")
-    return f"format-{plain or 'own'}.toml"
+    digest = "" if plain == name else f"-{sha256(name.encode()).hexdigest()[:8]}"
+    return f"format-{plain or 'own'}{digest}.toml"
 
 
 class ArchiveFolder:

@@ -9,6 +9,7 @@ import os
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -17,6 +18,7 @@ import pandas as pd
 import polars as pl
 
 from p2p_analytics import settings
+from p2p_analytics.arguments import read_whole_number
 from p2p_analytics.display import clean_line, to_zone
 from p2p_analytics.errors import ConfigurationError, StatementError, describe_type
 from p2p_analytics.frames.own_money import is_bank_or_card
@@ -28,12 +30,12 @@ from p2p_analytics.statements.formats.format import normalize_name
 from p2p_analytics.statements.formats.instants import ORDERS, list_orders, parse_instants
 from p2p_analytics.statements.formats.registry import list_bank_words
 from p2p_analytics.statements.reading.sources import read_path, show_name
-from p2p_analytics.statements.reading.tables import to_utf8
+from p2p_analytics.statements.reading.tables import DELIMITERS, HEAD_LINES, to_utf8
 from p2p_analytics.times import EPOCH, find_zone
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from zoneinfo import ZoneInfo
 
 BANK_MATCHES: Final[Mapping[str, str]] = {
@@ -57,8 +59,6 @@ _PAIR: Final = 3
 _TRANSFER: Final = "transfer"
 _NEEDED: Final = ("payment_id", "status", "date_created", "kind", "flow_cents")
 _OPTIONAL: Final = ("account_id", "fee_cents", "currency", "funding_source")
-_DELIMITERS: Final = (",", ";", "\t", "|")
-_HEAD_LINES: Final = 50
 _LONGEST_VALUE: Final = 100  # characters of a cell in a message
 _LONGEST_NAMES: Final = 300
 _SHORT_YEAR: Final = r"^\s*(\d{1,2}[/.]\d{1,2}[/.])(\d\d)\s*$"
@@ -166,7 +166,8 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
     """
     if settings.privacy() or getattr(payments, "private", False):
         raise ConfigurationError("In privacy mode amounts are invented and match no bank account: switch it off first.")
-    if isinstance(days, bool) or not isinstance(days, int) or days < 0:
+    limit = read_whole_number(days)
+    if limit is None or limit < 0:
         raise ConfigurationError(f"days={days!r} is not valid: give the number of days, 0 or more.")
     movements, funded = _read_movements(payments, find_zone(tz))
     rows = read_bank(bank, columns, day_first=day_first)
@@ -198,7 +199,7 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
                 and (candidates[at].is_named or not named_only)
                 and (not currency or rows[at].currency in {None, currency})
             ]
-            for one, other in assign([each.day for each in same], [candidates[at] for at in near], days):
+            for one, other in assign([each.day for each in same], [candidates[at] for at in near], limit):
                 pairs[same[one]] = near[other]
                 used.add(near[other])
     return _build_frame(movements, rows, candidates, pairs)
@@ -241,7 +242,7 @@ def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], 
 def _build_frame(
     transfers: list[_Movement], rows: list[BankRow], candidates: list[Candidate], pairs: Mapping[_Movement, int]
 ) -> pd.DataFrame:
-    first, last = (rows[0].day, rows[-1].day) if rows else (-math.inf, math.inf)
+    first, last = (rows[0].day, rows[-1].day) if rows else (math.inf, -math.inf)
     used = set(pairs.values())
     alone = [row for at, row in enumerate(rows) if candidates[at].is_named and at not in used]
     lines = [_describe(None, row, "only in bank") for row in alone]
@@ -328,7 +329,7 @@ def read_bank(bank: object, columns: Mapping[str, str] | None, *, day_first: boo
         An argument is of another type or names another field.
     """
     named = _check_columns(columns)
-    sheet = _read_frame(bank, named) if hasattr(bank, "columns") else _read_file(bank, named)
+    sheet = _read_frame(bank, named) if isinstance(bank, (pd.DataFrame, pl.DataFrame)) else _read_file(bank, named)
     cents = _read_amounts(sheet)
     booked = [at for at, amount in enumerate(cents) if amount is not None]
     cells = pl.Series([sheet.columns["date"][row] for row in booked], dtype=pl.String)
@@ -362,6 +363,8 @@ def read_bank(bank: object, columns: Mapping[str, str] | None, *, day_first: boo
 
 
 def _check_columns(columns: Mapping[str, str] | None) -> dict[str, str]:
+    if columns is not None and not isinstance(columns, Mapping):
+        raise ConfigurationError(f"columns is a mapping of fields to names of columns, not {describe_type(columns)}.")
     named = dict(columns or {})
     for field, name in named.items():
         if field not in BANK_COLUMNS:
@@ -401,7 +404,7 @@ def _read_file(path: object, named: Mapping[str, str]) -> _Sheet:
     name = show_name(path)
     text = to_utf8(read_path(path), name).utf8.decode()
     widest: list[str] = []
-    for delimiter in _DELIMITERS:
+    for delimiter in DELIMITERS:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         try:
             for row in reader:
@@ -417,7 +420,7 @@ def _read_file(path: object, named: Mapping[str, str]) -> _Sheet:
                         before = reader.line_num
                     return _Sheet(name, columns, lines)
                 widest = max(widest, row, key=len)
-                if reader.line_num >= _HEAD_LINES:
+                if reader.line_num >= HEAD_LINES:
                     break
         except csv.Error:
             raise StatementError(f"{name}, line {reader.line_num}: a cell is too large: is a quote open?") from None

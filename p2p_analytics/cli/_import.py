@@ -16,7 +16,7 @@ from p2p_analytics.archive import Archive, ImportPlan, open_archive
 from p2p_analytics.cli import _options, _output, _preview
 from p2p_analytics.cli._output import MOST_LINES
 from p2p_analytics.display import clean_line, describe_kinds, format_count, format_money, join_first
-from p2p_analytics.errors import ArchiveError, MemberNeededError
+from p2p_analytics.errors import ArchiveError, ConfigurationError, MemberNeededError
 from p2p_analytics.frames.schema import GAP, list_files_after_gaps, list_wrong_files
 from p2p_analytics.statements import (
     Statements,
@@ -259,7 +259,7 @@ def _choose_member(archive: Archive, options: argparse.Namespace, file: str, mem
     known = {name.strip().casefold(): name for name in members}
     try:
         own = [known[name.strip().casefold()] for name in archive.holder_names if name.strip().casefold() in known]
-    except ArchiveError:  # broken files, which the import repairs or names
+    except (ArchiveError, ConfigurationError):  # broken files, or privacy mode, which the import names
         own = []
     if own or options.json or not _output.is_terminal():
         return own[0] if own else None

@@ -25,7 +25,7 @@ from p2p_analytics.statements.formats.format import normalize_name
 from p2p_analytics.statements.formats.instants import ORDERS, list_orders, parse_instants
 from p2p_analytics.statements.formats.registry import HeaderFinder
 from p2p_analytics.statements.reading.sources import read_path, show_name
-from p2p_analytics.statements.reading.tables import to_utf8
+from p2p_analytics.statements.reading.tables import DELIMITERS, HEAD_LINES, to_utf8
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 _KEYS: Final = tuple(each.name for each in fields(ColumnFormat) if each.init and each.name != "adjust")
 _TOP_KEYS: Final = {*_KEYS} - {*FIELDS, *KINDS}
-_DELIMITERS: Final = (",", ";", "\t", "|")
-_HEAD_LINES: Final = 50
 _SAMPLE_ROWS: Final = 200
 _SHOWN_ROWS: Final = 3
 _LONGEST_CELL: Final = 60
@@ -135,7 +133,7 @@ def describe_file(path: str | os.PathLike[str]) -> FileDescription:
         raise ConfigurationError(f"Rows of a file are not shown in privacy mode: set {settings.PRIVACY_VARIABLE}=0.")
     name = show_name(to_path(path))
     text = to_utf8(read_path(path), name).utf8.decode()
-    header, rows = max((_split(text, delimiter) for delimiter in _DELIMITERS), key=lambda found: _score(found[0]))
+    header, rows = max((_split(text, delimiter) for delimiter in DELIMITERS), key=lambda found: _score(found[0]))
     if len([cell for cell in header if cell]) < 2:  # noqa: PLR2004 - a date and an amount
         raise StatementError(f"{name} has no header of columns: download it as CSV.")
     finder = HeaderFinder()
@@ -159,7 +157,7 @@ def _split(text: str, delimiter: str) -> tuple[tuple[str, ...], list[list[str]]]
         rows = list(islice((row for row in reader if any(map(str.strip, row))), _SAMPLE_ROWS))
     except csv.Error:
         return (), []
-    head = [tuple(cell.strip() for cell in row) for row in rows[:_HEAD_LINES]]
+    head = [tuple(cell.strip() for cell in row) for row in rows[:HEAD_LINES]]
     best = max(range(len(head)), key=lambda at: _score(head[at]), default=0)
     return (head[best], rows[best + 1 :]) if head else ((), [])
 

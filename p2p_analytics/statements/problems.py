@@ -109,7 +109,9 @@ class Problem(NamedTuple):
         """The problem in words, for people; the words of a code that is not known are the code itself."""
         if self.code in _LONG_SENTENCES:
             return _LONG_SENTENCES[self.code](self)
-        template = _SENTENCES.get(self.code, self.code.replace("_", " "))
+        template = _SENTENCES.get(self.code)
+        if template is None:
+            return self.code.replace("_", " ")
         return template.format(*self.details, other_file=self.other_file)
 
 

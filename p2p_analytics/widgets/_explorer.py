@@ -174,7 +174,7 @@ class Explorer(NotebookDisplay):
         payments = format_count(len(self.payments), *name_rows(self.payments))
         return f"<Explorer of {who}: {_TITLES[self.analysis.value]}, {payments}>"
 
-    def static_html(self) -> str:
+    def _static_html(self) -> str:
         """Return the displayed view, and the first page of payments, as HTML without a kernel."""
         shown = f"{self._scope.value}{self._plot.value}{self._table.value}"
         if self.analysis.value != _PAYMENTS and not self._message.value:

@@ -186,7 +186,7 @@ class TokenForm(NotebookDisplay):
             return "<TokenForm: not signed in>"
         return f"<TokenForm: signed in{f' as {self._user_name}' if self._user_name else ''}>"
 
-    def static_html(self) -> str:
+    def _static_html(self) -> str:
         """Return a sentence in place of the form, which needs a kernel."""
         return "<p>Sign-in form: run the cells of this notebook to use it.</p>"
 

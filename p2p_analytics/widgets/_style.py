@@ -101,10 +101,10 @@ class NotebookDisplay:
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         widget_bundle = self.widget._repr_mimebundle_
-        bundle = {**widget_bundle(), "text/html": self.static_html()} if widget_bundle else {}
+        bundle = {**widget_bundle(), "text/html": self._static_html()} if widget_bundle else {}
         return {**bundle, "text/plain": repr(self)}
 
-    def static_html(self) -> str:
+    def _static_html(self) -> str:
         """Return HTML for viewers without a kernel, such as a saved notebook or an exported page."""
         raise NotImplementedError
 

@@ -106,6 +106,8 @@ def test_every_row_and_column_is_kept(build):
     assert isinstance(categorise(pl.from_pandas(frame).lazy()), pl.LazyFrame)
     assert categorise(frame.drop(columns=["note"])).isna().all()
     assert categorise(frame.iloc[:0]).dtype == "str"
+    with pytest.raises(SchemaError, match="distinct column names, not two columns note"):
+        p2p.categorise(pd.DataFrame([["a", "b"]], columns=["note", "note"]))
     with pytest.raises(SchemaError, match="categorise needs text in the column note, not int64"):
         categorise(frame.assign(note=1))
 

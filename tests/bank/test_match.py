@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -44,6 +45,15 @@ def _match(payments: pd.DataFrame, bank: object, *names: str, **options: Any) ->
     frame = match_bank(payments, bank, **options)
     assert {str(name): str(dtype) for name, dtype in frame.dtypes.items()} == dict(BANK_MATCHES)
     return list_rows(frame, *(names or ("payment_id", "bank_line", "days", "state")))
+
+
+def test_arguments_of_other_types() -> None:
+    """A number of numpy is one, and a value of another type is named."""
+    payments = make_payments(("1", "2024-05-01", -500))
+    assert _match(payments, make_bank(("2024-05-03", "VENMO", "5.00")), "state", days=np.int64(2)) == [(PAIRED,)]
+    for options in ({"columns": ["date"]}, {"days": 1.5}):
+        with pytest.raises(ConfigurationError, match=next(iter(options))):
+            match_bank(payments, make_bank(), **options)
 
 
 def _read(bank: object, *names: str, **options: Any) -> list[tuple[Any, ...]]:
@@ -214,7 +224,7 @@ _SERVICE = [("2024-01-05", "PAYROLL", "1.00"), ("2024-01-08", "Venmo* CASHOUT 12
     ("transfers", "bank", "options", "expected"),
     [
         ([], [], {}, []),
-        ([("t", "2024-01-05", -1)], [], {}, [("t", None, None, LONE)]),
+        ([("t", "2024-01-05", -1)], [], {}, [("t", None, None, OUTSIDE)]),  # a file without rows says nothing
         # The same direction is no pair, nor is a day too many; other bank rows are not listed.
         (_TWO, _TWO_BANK, {}, [("lone", None, None, OUTSIDE), ("same", None, None, LONE), (None, 1, None, IN_BANK),
                                ("late", None, None, LONE)]),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import p2p_analytics as p2p
+from p2p_analytics.errors import ConfigurationError
 
 GROUP = "Date,Description,Category,Cost,Currency,Nora Quill,Theo Marsh\n2024-01-02,tea,Payment,5.00,USD,-5.00,5.00\n"
 ADVICE = "name yours with --member, one of 'Nora Quill', 'Theo Marsh'."
@@ -65,6 +66,26 @@ def test_files_that_are_no_statements(run) -> None:
     assert run("import a good.csv shop?.csv --verbose").out.count("\nskipped: shop") == 4
 
 
+def test_formats_with_names_alike_and_without_a_file(run) -> None:
+    """Each has a file of its own; a file that is missing is named."""
+    run("import a good.csv")
+    archive = p2p.open_archive("a")
+    for name in ("my bank", "my-bank", "my_bank"):
+        Path("own.toml").write_text(name, "utf-8")
+        archive.keep_format("own.toml", name)
+    assert sorted(path.read_text("utf-8") for path in archive.formats) == ["my bank", "my-bank", "my_bank"]
+    with pytest.raises(ConfigurationError, match=r"nope\.toml"):
+        archive.keep_format("nope.toml", "nope")
+
+
+def test_the_names_of_the_holder_in_privacy_mode(run, monkeypatch) -> None:
+    """They are real, and are not returned."""
+    run("import a good.csv")
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    with pytest.raises(ConfigurationError, match="names are real"):
+        _ = p2p.open_archive("a").holder_names
+
+
 def test_a_member_is_named_once(run) -> None:
     """Later files of groups with this member need no option, nor does one with the holder of other statements."""
     assert "1 Splitwise file, " in run("import a group.csv --member", "theo marsh").out
@@ -112,7 +133,8 @@ def test_a_format_of_ones_own_is_kept(run, monkeypatch: pytest.MonkeyPatch) -> N
     words = "import a own.csv --account nora"
     assert (run(f"{words} --format mybank.toml --dry-run").code, Path("a").exists()) == (0, False)
     assert run(f"{words} --format mybank.toml").code == 0
-    kept = Path("a/format-my-bank.toml")
+    (kept,) = p2p.open_archive("a").formats
+    assert kept.name.startswith("format-my-bank")
     assert kept.read_text("utf-8") == FORMAT
     assert run("undo a --yes").code == 0
     kept.write_text(FORMAT.replace("EUR", "CHF"), "utf-8")

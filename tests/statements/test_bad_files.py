@@ -243,6 +243,9 @@ def _refuse(path: Path) -> str:
         ("Date,Category,Cost,Ada,Ben\n2024-01-01,Food,3,3,0\n",
          (f"{_NOT} (columns: Date, Category, Cost, Ada, Ben). The nearest format is splitwise, which also has the "
          "columns 'Description', 'Currency'.")),
+        ("Completed Date,Reference,Paid Out (EUR),Paid In (EUR),Exchange Out,Balance (EUR),Category,Notes\n",
+         (f"{_NOT} (columns: Completed Date, Reference, Paid Out (EUR), Paid In (EUR), Exchange Out, Balance (EUR), "
+         "Category, Notes). The nearest format is revolut_2018, which also has the columns 'Exchange In'.")),
         # A line of prose or code with commas is not quoted as columns; the first line is.
         ("# Notes\n\nRent, and then tea\nprint(frame[[1, 2, 3, 4]], end='')\n",
          f"{_NOT}: it begins with '# Notes'. Download the statement as CSV."),

@@ -188,11 +188,49 @@ def test_texts_without_digits_are_no_evidence_of_a_separator(read_club):
 
 def test_a_format_names_its_service():
     """Summaries show its title, else its name; `match_bank` looks for its words beside those of the known services."""
-    known = {"venmo", "cash app", "cashapp", "paypal", "wise", "transferwise", "revolut", "monzo"}
-    assert known == {*registry.list_bank_words()}
+    known = {*registry.list_bank_words()}
+    assert known >= {"venmo", "cash app", "cashapp", "paypal", "wise", "transferwise", "revolut", "monzo"}
     p2p.register_format(p2p.ColumnFormat(name="club", columns=_COLUMNS, title="Our Club", bank_words=("club",)))
     assert {*registry.list_bank_words()} == known | {"club"}
     assert [registry.find_title(name) for name in ("club", "cash_app", "other")] == ["Our Club", "Cash App", "other"]
+    p2p.register_format(p2p.ColumnFormat(name="cash_app", columns=_COLUMNS))  # in place of the one with the words
+    assert registry.find_title("cash_app") == "Cash App"
+    assert "cash app" in registry.list_bank_words()
+    for words in ("club", [""]):
+        with pytest.raises(ConfigurationError, match="bank_words"):
+            p2p.ColumnFormat(name="club", columns=_COLUMNS, bank_words=words)
+
+
+def test_a_column_of_money_that_went(read_club):
+    """Without a column of money that came; its amounts have no sign. The cells are between bars."""
+    found = read_club(
+        "Day|Who|Spent\n2024-02-03|Theo Marsh|12.50\n2024-02-04|Lena Ortiz|\n",
+        columns={"date": "Day", "name": "Who", "out": "Spent"},
+    )
+    assert list_rows(found.payments, "counterparty_name", "flow_cents") == [("Lena Ortiz", None), ("Theo Marsh", -1250)]
+
+
+@pytest.mark.parametrize("code", ["missing", "other_amount"])
+def test_a_problem_of_a_function_without_its_details(read_club, code):
+    """The sentence of a code of the package needs details."""
+
+    def adjust(frame):
+        return frame, [p2p.statements.Problem(code, "club.csv", 2)]
+
+    with pytest.raises(ConfigurationError, match="adjust of the format 'club' failed"):
+        read_club(_CLUB, columns=_COLUMNS, order="dmy", decimal=",", adjust=adjust)
+
+
+def test_a_problem_of_a_function_in_its_own_words(read_club):
+    """Braces in the code stay as they are."""
+    found = read_club(
+        _CLUB,
+        columns=_COLUMNS,
+        order="dmy",
+        decimal=",",
+        adjust=lambda frame: (frame, [p2p.statements.Problem("odd_{x}", "club.csv", 2)]),
+    )
+    assert "odd {x}" in [text for (text,) in list_rows(found.problems, "problem")]
 
 
 def test_a_description_is_a_draft(write):

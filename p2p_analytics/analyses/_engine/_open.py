@@ -100,10 +100,7 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     frames.require(names, needed, what=what, **advice)
     wanted = dict.fromkeys([*needed, *optional])
     given = [name for name in dict.fromkeys([*wanted, "kind", "currency", "source"]) if name in names]
-    if duplicates := [name for name in given if names.count(name) > 1]:
-        raise SchemaError(
-            f"{what} needs a frame with distinct column names, not two columns {duplicates[0]}; rename or drop one."
-        )
+    _refuse_duplicates(names, given, what)
     read = engine.read(native, _kinds.Selection(given, wanted, status), what)
     dtypes = engine.list_dtypes(read)
     changes = _plan_casts(dtypes, what)
@@ -141,6 +138,7 @@ def add_text_column(native: Any, columns: Sequence[str], name: str, value: nw.Ex
     engine.check(native, what)
     names = list_names(native, what=what)
     given = [column for column in columns if column in names]
+    _refuse_duplicates(names, given, what)
     is_pandas = is_pandas_dataframe(native)
     frame: Any = nw.from_native(pl.DataFrame({"row": range(len(native))}) if is_pandas else native)
     if is_pandas and given:
@@ -157,6 +155,13 @@ def add_text_column(native: Any, columns: Sequence[str], name: str, value: nw.Ex
     if name in names:  # else it is the last column anyway, and narwhals cannot name each column of Spark
         found = found.select(*(column for column in names if column != name), name)
     return found.to_native()
+
+
+def _refuse_duplicates(names: Sequence[str], given: Sequence[str], what: str) -> None:
+    if duplicates := [name for name in given if names.count(name) > 1]:
+        raise SchemaError(
+            f"{what} needs a frame with distinct column names, not two columns {duplicates[0]}; rename or drop one."
+        )
 
 
 def _refuse_forked_process() -> None:

@@ -297,7 +297,9 @@ def _read_columns(own: ColumnFormat, table: Table) -> Reading:
     if own.adjust is not None:
         try:
             frame, found = own.adjust(frame)
-            is_right = frame["flow_cents"].dtype == pl.Int64 and all(isinstance(each, Problem) for each in found)
+            is_right = frame["flow_cents"].dtype == pl.Int64 and all(
+                isinstance(each, Problem) and each.sentence for each in found
+            )
         except Exception as error:  # a function of the user's
             reason = f"{type(error).__name__}: {error}"
             raise ConfigurationError(f"adjust of the format {own.name!r} failed: {reason}") from error
@@ -373,7 +375,7 @@ def _read_amounts(own: ColumnFormat, table: Table, frame: pl.DataFrame, problems
     """Return the amount that each row moves or would move; add rows with columns that contradict each other."""
     places = list_places(table)
     amount = pl.col("amount")
-    if {"in", "out"} <= set(own.columns):
+    if {"in", "out"} & set(own.columns):
         has_part = pl.any_horizontal(pl.col("in", "out").is_not_null())
         parts = pl.when(has_part).then(pl.col("in").abs().fill_null(0) - pl.col("out").abs().fill_null(0))
         is_wrong = frame.select((amount != parts).fill_null(value=False)).to_series()

@@ -154,6 +154,8 @@ class StatementFormat:
                 raise ConfigurationError(
                     f"The format {self.name!r} names the column of {key!r} as text: write ({spellings!r},)."
                 )
+        if isinstance(self.bank_words, str) or not all(word.strip() for word in self.bank_words):
+            raise ConfigurationError(f"The format {self.name!r} needs bank_words that are a list of words, not blank.")
         unknown = set(self.required) - set(self.columns)
         if unknown:
             raise ConfigurationError(
@@ -195,14 +197,18 @@ class StatementFormat:
         """Return the position of each field in a header: the preferred name, then the first; None if one lacks."""
         found: dict[str, tuple[int, int]] = {}
         for position, cell in enumerate(header):
-            name = normalize_name(cell)
-            known = self._names.get(name)
-            if known is None and name.endswith(")"):
-                known = self._names.get(_CODE.sub("(currency)", name))
-            key, rank = known or (None, 0)
+            key, rank = self.find_field(cell)
             if key is not None:
                 found[key] = min(found.get(key, (rank, position)), (rank, position))
         return {key: place[1] for key, place in found.items()} if found.keys() >= set(self.required) else None
+
+    def find_field(self, name: str) -> tuple[str | None, int]:
+        """Return the field of a header name, and the rank of the name among those of the field; None for no field."""
+        name = normalize_name(name)
+        known = self._names.get(name)
+        if known is None and name.endswith(")"):
+            known = self._names.get(_CODE.sub("(currency)", name))
+        return known or (None, 0)
 
     def match_shape(self, header: Sequence[str], row: Sequence[str]) -> bool:
         """Return whether a header has as many texts as the shape, and the row below it the right kinds of cells."""

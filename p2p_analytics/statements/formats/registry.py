@@ -82,13 +82,12 @@ def find_format(header: Sequence[str]) -> Header | None:
 
 def describe_nearest(header: Sequence[str], advice: str | None = None) -> str:
     """Return a sentence about the format nearest to a header (with an advice, of one's own), or about all formats."""
-    known = {normalize_name(name) for name in header}
     nearest: tuple[tuple[float, bool], str] = ((0, False), "")
     for each in _FORMATS.values() if advice else list_formats():
-        spellings = {field: each.columns[field] for field in each.required}
-        missing = [names[0] for names in spellings.values() if known.isdisjoint(map(normalize_name, names))]
-        shared, is_own = len(spellings) - len(missing), each.name in _FORMATS
-        if shared > 1 and (rank := (shared / len(spellings), is_own)) > nearest[0]:
+        known = {each.find_field(name)[0] for name in header}
+        missing = [each.columns[field][0] for field in each.required if field not in known]
+        shared, is_own = len(each.required) - len(missing), each.name in _FORMATS
+        if shared > 1 and (rank := (shared / len(each.required), is_own)) > nearest[0]:
             lacks = ", ".join(map(repr, missing))
             nearest = rank, f"The nearest format is {each.name}, which also has the columns {lacks}."
     every = ", ".join(dict.fromkeys(each.name for each in list_formats()))
@@ -104,14 +103,13 @@ def find_service(name: str) -> str:
 
 def find_title(service: str) -> str:
     """Return the name of a service in sentences, as a format of it declares it."""
-    return next(
-        (each.title for each in list_formats() if each.title and (each.service or each.name) == service), service
-    )
+    declared = (*list_formats(), *_BUILT_IN)  # a format of the caller's own may replace the one with the title
+    return next((each.title for each in declared if each.title and (each.service or each.name) == service), service)
 
 
 def list_bank_words() -> list[str]:
     """Return the words that name a service in the descriptions of a bank account."""
-    return [*dict.fromkeys(word for each in list_formats() for word in each.bank_words)]
+    return [*dict.fromkeys(word for each in (*list_formats(), *_BUILT_IN) for word in each.bank_words)]
 
 
 def list_formats() -> list[StatementFormat]:

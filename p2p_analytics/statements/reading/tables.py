@@ -38,8 +38,8 @@ LINE: Final = "line"
 _END: Final = "\x01"  # the line after a text, longer if the text has one, which an open quote would contain
 _LARGEST_BLOCK: Final = 2**23
 _BLANK_LINES: Final = (b"\n\n", b"\n\r", b"\r\r")
-_DELIMITERS: Final = (",", ";", "\t")
-_HEAD_LINES: Final = 50  # in which the header is searched for
+DELIMITERS: Final = (",", ";", "\t", "|")
+HEAD_LINES: Final = 50  # in which the header is searched for
 _MOST_CELLS: Final = 1_000  # of a row
 _MOST_ROWS: Final = 2_000_000  # of a file
 _MOST_IRREGULAR: Final = 10_000  # rows of a file with too many or too few cells
@@ -127,8 +127,8 @@ def has_header(content: bytes, finder: HeaderFinder) -> bool:
 def has_csv_header(content: bytes, finder: HeaderFinder) -> bool:
     """Return whether one of the first lines is a header, also where the first cell begins as JSON does."""
     start = decode_start(content)
-    for delimiter in _DELIMITERS:
-        rows = islice(csv.reader(io.StringIO(start, newline=""), delimiter=delimiter), _HEAD_LINES)
+    for delimiter in DELIMITERS:
+        rows = islice(csv.reader(io.StringIO(start, newline=""), delimiter=delimiter), HEAD_LINES)
         with contextlib.suppress(csv.Error):
             if any(finder.find(row) for row in rows):
                 return True
@@ -136,9 +136,9 @@ def has_csv_header(content: bytes, finder: HeaderFinder) -> bool:
 
 
 def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
-    head = b"".join(islice(io.BytesIO(utf8), _HEAD_LINES)).decode()
+    head = b"".join(islice(io.BytesIO(utf8), HEAD_LINES)).decode()
     heads: list[list[str]] = []
-    for delimiter in _DELIMITERS:
+    for delimiter in DELIMITERS:
         lines = io.StringIO(head, newline="")
         reader = csv.reader(lines, delimiter=delimiter)
         preamble: list[list[str]] = []
@@ -152,7 +152,7 @@ def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
                     return _Body(header, preamble, delimiter, utf8[start:], reader.line_num + 1)
                 preamble.append(row)
                 heads.append(row)
-                if reader.line_num >= _HEAD_LINES:
+                if reader.line_num >= HEAD_LINES:
                     break
         except csv.Error:
             continue  # with this delimiter, a cell is too large
@@ -284,7 +284,7 @@ class _PartBuilder:
             self.report_width(line, row)
         self._rows.append(row[: self.width] + [""] * missing)
         self._lines.append(line)
-        if len(self._rows) > _CHUNK + _HEAD_LINES:
+        if len(self._rows) > _CHUNK + HEAD_LINES:
             self._flush(_CHUNK)
 
     def report_width(self, line: int, row: list[str]) -> None:

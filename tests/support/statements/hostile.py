@@ -40,7 +40,7 @@ def fill_sample(name: str, texts: Sequence[str]) -> str:
         if header and person and not is_filled:
             rows += [_fill_row(header, row, person, text, number) for number, text in enumerate(texts, 11)]
             is_filled = True
-    assert is_filled
+    assert is_filled, f"{name} has no header of more than {_FEWEST_COLUMNS} columns, or no row with one of {_PEOPLE}"
     return _write(rows)
 
 
