@@ -46,10 +46,13 @@ _MOST_PATHS: Final = 3  # in a command
 def run_command(options: argparse.Namespace) -> int:
     """Add statement files to an archive (a dry run changes nothing), print the counts, and return the exit code."""
     if os.path.isfile(options.archive):  # noqa: PTH113 - pathlib is slow to import
-        files = [options.archive, *options.files]
+        folder, files = "mypayments", [options.archive, *options.files]
+        if not os.path.isfile(files[-1]):  # noqa: PTH113 - the same
+            *files, folder = files
         raise _options.WrongUseError(
             f"{options.archive} is a file, and the first word is the folder in which payments are kept. Did you mean: "
-            f"p2p-analytics import mypayments {shlex.join(files) if len(files) <= _MOST_PATHS else 'YOUR-FILES'}"
+            f"p2p-analytics import {shlex.quote(folder)} "
+            f"{shlex.join(files) if len(files) <= _MOST_PATHS else 'YOUR-FILES'}"
         )
     archive = open_archive(options.archive)
     progress = _output.Progress(options.progress)

@@ -32,6 +32,7 @@ _FEWEST: Final = 4  # the width of the axis in periods, at least
 _LABELS: Final = 2.1  # inches for the labels on the left and on the right
 _BETWEEN_LABELS: Final = 0.17  # inches
 _BESIDE: Final = 0.06  # distance of a label from the areas, in widths of the axis
+_ABOVE_LINES: Final = 3  # matplotlib draws lines at 2
 _LONGEST: Final = 16
 _NARROW: Final = 60  # periods
 _WITH_MARKERS: Final = 36
@@ -183,8 +184,9 @@ def _label_areas(ax: Axes, series: Sequence[_Series], ends: Sequence[float], cur
     for at, place in zip(order, _spread([ends[at] for at in order], gap, low, high), strict=True):
         line = [(right, ends[at])] if series[at].amounts[-1] else []
         across, up = zip(*line, (beside, place), strict=True)
-        look: dict[str, Any] = {"color": series[at].colour, "linewidth": 1, "marker": "s", "markersize": 6}
-        ax.plot(across, up, markevery=[len(line)], clip_on=False, **look)
+        look: dict[str, Any] = {"color": series[at].colour, "clip_on": False}
+        ax.plot(across, up, linewidth=1, **look)
+        ax.plot(beside, place, marker="s", markersize=6, zorder=_ABOVE_LINES, **look)
         name = series[at].label
         if len(name) > _LONGEST:
             name = to_drawable(name, longest=_LONGEST)

@@ -42,10 +42,13 @@ def test_bad_files_stop_nothing(run) -> None:
 
 
 def test_the_folder_was_left_out(run) -> None:
-    """The first file is taken for the archive: the message has the command that was meant."""
-    for files, meant in (("group.csv", "good.csv group.csv"), ("a b c", "YOUR-FILES"), ("b c", "good.csv b c")):
+    """The first file is taken for the archive, whose name may be last: the message has the command that was meant."""
+    for files, meant in (
+        ("group.csv", "mypayments good.csv group.csv"), ("rounded.csv rounded.csv group.csv", "mypayments YOUR-FILES"),
+        ("group.csv archive", "archive good.csv group.csv"),
+    ):  # fmt: skip
         code, _, err = run(f"import good.csv {files}")
-        assert (code, err.partition("Did you mean: ")[2]) == (2, f"p2p-analytics import mypayments {meant}\n")
+        assert (code, err.partition("Did you mean: ")[2]) == (2, f"p2p-analytics import {meant}\n")
 
 
 def test_files_that_are_no_statements(run) -> None:
