@@ -1,7 +1,5 @@
 """Lint, types and the tests that mirror changed files: `make quick`, or `make quick PATHS="p2p_analytics/money.py"`."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Checks that several packages share have one rule and one message."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import numpy as np

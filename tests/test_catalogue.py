@@ -1,7 +1,5 @@
 """The catalogue declares each public analysis as it is."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import subprocess

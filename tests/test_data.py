@@ -1,7 +1,5 @@
 """The sample data: reproducible, and enough for each analysis."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Amounts, dates, counts and foreign text in the form that is displayed; expected values are worked out by hand."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 

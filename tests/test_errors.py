@@ -1,7 +1,5 @@
 """The error classes, and the tree of them in the documentation."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Atomic writes, reads that never block, and lock files."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,11 +1,9 @@
 """Formulas in text cells are defused, and restored exactly."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -14,9 +12,6 @@ from pandas.testing import assert_frame_equal
 from p2p_analytics.export import read_csv, to_csv
 from p2p_analytics.formulas import defuse_formulas, restore_formulas
 from support.hostile_texts import TRIGGERS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_every_short_text_is_defused_and_comes_back() -> None:

@@ -1,7 +1,5 @@
 """Exact conversion of amounts to whole cents."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

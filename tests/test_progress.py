@@ -1,7 +1,5 @@
 """The progress bar: in terminals and notebooks only."""
 
-from __future__ import annotations
-
 import io
 import sys
 

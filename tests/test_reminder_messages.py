@@ -1,7 +1,5 @@
 """Reminders: one polite text for each open request of the user, in Python, report and explorer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

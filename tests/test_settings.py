@@ -1,7 +1,5 @@
 """Settings: the base address, certificates, the cache and state folders, privacy mode."""
 
-from __future__ import annotations
-
 import os
 import stat
 

@@ -1,7 +1,5 @@
 """Work in threads: results in order, and an early end after an error or an interrupt."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Parsing and formatting of datetimes as aware UTC instants."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from zoneinfo import ZoneInfo

@@ -1,7 +1,5 @@
 """Import rules that the contracts of pyproject.toml cannot express: lazy loading, cycles and the package root."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

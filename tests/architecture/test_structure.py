@@ -1,7 +1,5 @@
 """Rules about the code: private imports, the sentences of problems, and plain technical English."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -1,7 +1,5 @@
 """A scripted service, and an archive of its payments."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """An archive returns each stored payment once, in its newest state, and only its owner can read it."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -1,7 +1,5 @@
 """A folder of archives is read as one, and nothing in it is left out silently."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections import Counter

@@ -1,7 +1,5 @@
 """Whatever happens to a file, reading gives the exact history or a typed error; only a complete reload replaces it."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

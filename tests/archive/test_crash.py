@@ -1,7 +1,5 @@
 """After its writer is killed, an archive holds the old state or the new one, and the next writer continues."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

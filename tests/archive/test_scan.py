@@ -1,7 +1,5 @@
 """A scan reads the chosen columns of the files of a period, and no other byte of them, in UTC on every engine."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from datetime import UTC, date, datetime, timedelta, timezone

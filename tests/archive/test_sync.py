@@ -1,7 +1,5 @@
 """A sync asks for what may have changed, perhaps since a date, and leaves the archive as a load would."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo

@@ -1,7 +1,5 @@
 """`verify` finds the damage of an archive, and a refresh repairs it; payments that the service lost are listed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import timedelta
 

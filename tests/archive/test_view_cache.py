@@ -1,7 +1,5 @@
 """Cached tables of a view: they may be missing, damaged or not writable, and readers see the same payments."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A keyring for the tests of stored sign-ins."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import keyring

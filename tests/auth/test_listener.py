@@ -1,7 +1,5 @@
 """Loopback listener: it accepts one token from a browser that knows the nonce, and refuses every other request."""
 
-from __future__ import annotations
-
 import http.client
 import queue
 import socket

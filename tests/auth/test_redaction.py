@@ -1,7 +1,5 @@
 """Redaction of secrets in foreign text, in every encoding, without changing other text."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Sources of a token, their order, and the service that each token is sent to."""
 
-from __future__ import annotations
-
 import os
 import traceback
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Stored sign-ins: private to the user, replaced atomically, and robust against damage."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

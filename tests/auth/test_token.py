@@ -1,7 +1,5 @@
 """Access tokens, which never show their value, and both ends of the redirect."""
 
-from __future__ import annotations
-
 import copy
 import copyreg
 import functools

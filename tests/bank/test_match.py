@@ -1,7 +1,5 @@
 """Bank files in several languages and forms, and their rows paired with transfers; all values worked out by hand."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ The browser is closed at the end of each test file and not of the session: while
 runs, this thread counts as running an event loop, and other tests could not start their own.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from typing import Any

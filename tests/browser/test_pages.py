@@ -1,7 +1,5 @@
 """Pages of the sandbox and of the loopback listener in a real browser, at desktop and phone size."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

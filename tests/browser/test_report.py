@@ -1,7 +1,5 @@
 """Reports, and tables of the explorer, in a real browser: on phones, for screen readers, and on paper."""
 
-from __future__ import annotations
-
 import io
 import re
 from dataclasses import replace

@@ -1,22 +1,18 @@
 """The command line in this process and in others, and an archive, in a folder of the test."""
 
-from __future__ import annotations
-
 import io
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics import cli
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
 CASH = (

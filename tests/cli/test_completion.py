@@ -1,7 +1,5 @@
 """The command completion: a script with which a shell completes commands, options, choices and paths."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The command demo writes what the sandbox holds, privately, and nothing where it fails."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

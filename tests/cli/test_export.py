@@ -1,7 +1,5 @@
 """The command export: a table of an archive as a file, or its payments as a workbook, database or ledger."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import io

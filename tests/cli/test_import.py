@@ -1,7 +1,5 @@
 """The command import: statement files in an archive, and the lines of its summary."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command import with files of several accounts and services: refused, selected or listed, never silently."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import zipfile

@@ -1,7 +1,5 @@
 """The command import with files that cannot be used, files to leave out, groups, zones and formats of one's own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

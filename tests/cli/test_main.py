@@ -1,7 +1,5 @@
 """One line per error, and the right exit code."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

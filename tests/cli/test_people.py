@@ -1,7 +1,5 @@
 """The command people: names in statements, the people behind them, and the file in which the user decides."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

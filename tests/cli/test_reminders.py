@@ -1,7 +1,5 @@
 """The command reminders: texts to copy for open requests, without a token."""
 
-from __future__ import annotations
-
 import json
 import re
 

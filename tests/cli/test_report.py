@@ -1,7 +1,5 @@
 """The command report: the report of an archive as an HTML or Markdown file, without a token."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,25 +1,20 @@
 """The command sandbox: serves with the given settings until Ctrl-C, or writes statement files."""
 
-from __future__ import annotations
-
 import json
 import signal
 import socket
 import stat
+import subprocess
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from p2p_analytics import cli
 from p2p_analytics.sandbox import SandboxServer
 from p2p_analytics.sandbox.statements.write import GENERATIONS
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable
 
 SMALL = "sandbox --years 1 --people 3"
 

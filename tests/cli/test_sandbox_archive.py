@@ -1,7 +1,5 @@
 """The command sandbox-archive: archives of a large town, the same for the same numbers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import stat

@@ -1,7 +1,5 @@
 """The commands sync and verify: load payments into an archive, compare it with the service, and say how many."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import UTC, datetime

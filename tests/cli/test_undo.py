@@ -1,7 +1,5 @@
 """What a dry run and an undo show before anything is changed, and folders that cannot be written to."""
 
-from __future__ import annotations
-
 import json
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Client methods: documented filters, argument checks, friends, and the account of the cache."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta, timezone
 

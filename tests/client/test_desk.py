@@ -1,7 +1,5 @@
 """Desk: resolutions, arguments, the cache after a write, and the write lock."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor

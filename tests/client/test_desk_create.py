@@ -1,7 +1,5 @@
 """Desk: pay and charge are sent at most once, and the reported outcome is true."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 import socket

@@ -1,7 +1,5 @@
 """Server-side flow: codes and refresh tokens are used once, by the right application, and never shown."""
 
-from __future__ import annotations
-
 import logging
 from datetime import UTC, datetime, timedelta
 

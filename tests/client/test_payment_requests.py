@@ -1,7 +1,5 @@
 """Payment requests: argument checks, form fields, and matching with listed payments."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

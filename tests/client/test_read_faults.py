@@ -3,8 +3,6 @@
 No text holds the token, and nothing is sent to a foreign host. `paging/test_page_forms.py` has the ends of lists.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

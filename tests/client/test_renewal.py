@@ -1,7 +1,5 @@
 """Renewal of a stored sign-in: once, by one thread or process, and without losing tokens."""
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

@@ -1,7 +1,5 @@
 """The same town in each dialect, and its OpenAPI document."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fields, and requests in the form, of the interface document, without the toolkit's vocabulary or client."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from typing import Any, NamedTuple

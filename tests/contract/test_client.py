@@ -1,7 +1,5 @@
 """The client against hand-written answers of the document's tables, without the toolkit's vocabulary or the sandbox."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The sections of the interface document, and the tests of their statements; agreements and people have no test."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import Final

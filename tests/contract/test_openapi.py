@@ -3,8 +3,6 @@
 Words, fields and limits are literals from the interface document; requests are plain HTTP.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

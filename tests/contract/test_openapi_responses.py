@@ -1,7 +1,5 @@
 """Responses of the sandbox, validated by its OpenAPI document."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

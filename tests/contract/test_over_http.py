@@ -3,8 +3,6 @@
 Requests are plain HTTP, without vocabulary or client, except for rules about clients.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The vocabulary that client and sandbox share, compared with literals that were copied from the interface document."""
 
-from __future__ import annotations
-
 from contract.plain_http import FIELDS
 
 from p2p_analytics import vocabulary

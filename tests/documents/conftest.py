@@ -1,7 +1,5 @@
 """Pages of the README and the documentation, and their parts as test parameters."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

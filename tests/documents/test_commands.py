@@ -1,7 +1,5 @@
 """Commands, options, make targets and variables in the README and the documentation exist, and none is missing."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib

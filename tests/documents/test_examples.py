@@ -1,7 +1,5 @@
 """Examples of the README, the documentation and docstrings run as they stand."""
 
-from __future__ import annotations
-
 import doctest
 import os
 import re

@@ -1,7 +1,5 @@
 """Links of all pages lead to files and headings that exist; nothing is fetched. Pictures are current."""
 
-from __future__ import annotations
-
 import json
 import re
 import runpy

@@ -1,7 +1,5 @@
 """Public names that the README and the documentation mention exist, and none is missing."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import inspect

@@ -1,7 +1,5 @@
 """Pinned versions, make targets, changelog, module map and issue templates are as they should be."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import tomllib

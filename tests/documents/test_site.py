@@ -1,7 +1,5 @@
 """The site of ``make docs`` builds without warnings, and its pages load nothing from other hosts."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

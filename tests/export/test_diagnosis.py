@@ -1,7 +1,5 @@
 """CSV tables from any file: for another form, one sentence names the cause and the remedy."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -1,7 +1,5 @@
 """Excel workbooks: read back with another library, the cells hold what the frame holds."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from datetime import UTC, date, datetime

@@ -1,7 +1,5 @@
 """What goes into a CSV, Parquet or JSON Lines file comes back out of it, and nothing in it runs."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

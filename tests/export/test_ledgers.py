@@ -1,7 +1,5 @@
 """Ledgers: the checkers of beancount and hledger accept them, and their balances are those of the frame."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Workbooks and CSV files as LibreOffice opens and saves them: no live formula, the right dates and sums."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from datetime import datetime

@@ -1,7 +1,5 @@
 """SQLite databases: tables read back equal, and the file is one that SQLite itself finds intact."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from collections.abc import Iterator

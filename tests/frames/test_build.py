@@ -1,7 +1,5 @@
 """Records to frames: fixed columns and dtypes, exact values, order, completeness."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pandas as pd

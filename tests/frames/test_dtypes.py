@@ -1,10 +1,10 @@
 """Columns, dtypes and values of the frames: the same by every way into memory, whatever the data."""
 
-from __future__ import annotations
-
 import pickle
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -12,13 +12,8 @@ from pandas.testing import assert_frame_equal
 
 import p2p_analytics as p2p
 from p2p_analytics.frames import schema
+from p2p_analytics.history import History
 from support.scripted import ScriptedService
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from p2p_analytics.history import History
 
 TABLES: Mapping[str, Mapping[str, str]] = {
     "payments": schema.PAYMENTS, "people": schema.PEOPLE, "friends": schema.FRIENDS, "problems": schema.PROBLEMS,

@@ -1,13 +1,11 @@
 """Tests of the payment reader: the fast path equals the fallback, and rows equal the JSON."""
 
-from __future__ import annotations
-
 import json
 import weakref
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import product
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
@@ -16,12 +14,7 @@ from hypothesis import strategies as st
 
 import p2p_analytics as p2p
 from p2p_analytics.frames.build import payments_frame
-from p2p_analytics.records import InternTables, Payments, decode_payments, payment_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from p2p_analytics.records import PaymentPage, Problem
+from p2p_analytics.records import InternTables, PaymentPage, Payments, Problem, decode_payments, payment_columns
 
 VIEWER = "7"
 MAYBE = st.none() | st.text(st.characters(codec="utf-8"), max_size=8)

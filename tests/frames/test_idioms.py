@@ -3,24 +3,19 @@
 With categoricals, each row would carry the names of all people into every pickle, file and group.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import pickle
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
+from p2p_analytics.history import History
 from support.raw.payments import list_payments, to_row
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from p2p_analytics.history import History
 
 ROW = 70
 CUTS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {

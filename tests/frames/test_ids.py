@@ -1,7 +1,5 @@
 """Ids of payments: repeated, searched for and joined in any dtype, and the state that replaces another."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pyarrow as pa
 import pytest

@@ -1,7 +1,5 @@
 """The one rule for which funding sources and destinations are the balance of the service."""
 
-from __future__ import annotations
-
 from p2p_analytics.frames.own_money import is_bank_or_card, is_own_money
 
 

@@ -1,7 +1,5 @@
 """The PEOPLE frame: one row per person, the most recent value of each field, earlier names."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pandas as pd

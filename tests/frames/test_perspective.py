@@ -1,7 +1,5 @@
 """Direction, counterparty and flow: each row of the table, and targets that are not users."""
 
-from __future__ import annotations
-
 import pytest
 
 from p2p_analytics.frames.build import payments_frame

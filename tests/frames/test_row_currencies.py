@@ -1,7 +1,5 @@
 """The currency of rows without one: dollars of the service, unknown in statements, in every view."""
 
-from __future__ import annotations
-
 import narwhals.stable.v2 as nw
 import pytest
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """`units`: money in currency units instead of cents."""
 
-from __future__ import annotations
-
 import warnings
 
 import pandas as pd

@@ -3,8 +3,6 @@
 The program `schemathesis` loads this module, not the tests.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from datetime import date

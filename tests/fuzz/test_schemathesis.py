@@ -4,8 +4,6 @@ Every case is judged by its checks (no 5xx; statuses, kinds, headers and schemas
 taken, bad ones and those without a token refused; methods) and by `error_envelope` and `accepted_query` in `hooks.py`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Tests of `combine`: every payment once, in its newest state, from histories or frames of one account."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Building a history from one's own frames, and values that are not a history: each is refused in one sentence."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

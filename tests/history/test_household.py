@@ -1,7 +1,5 @@
 """Households: several accounts as one viewer, with payments between members counted once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 from itertools import combinations

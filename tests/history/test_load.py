@@ -1,7 +1,5 @@
 """From a client to a History."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """A history shows a card in a notebook: who, how much, since when; as text and never as anything that runs."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from typing import Any

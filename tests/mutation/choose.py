@@ -1,7 +1,5 @@
 """A plugin of pytest for `mutate`: it records which lines each test runs, or runs only the tests that are listed."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

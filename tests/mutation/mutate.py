@@ -8,8 +8,6 @@ is measured first, so that a mutant needs only the tests that run its lines.
 A surviving mutant is a missing test, or equivalent code: read each one. The exit code is 0 whatever survives.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import itertools
@@ -22,16 +20,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from choose import SEPARATOR
 from coverage import Coverage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = "p2p_analytics"

@@ -3,8 +3,6 @@
 nbval compares no cell without an execution count, and accepts unknown magics and failed shell lines.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

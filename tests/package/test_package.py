@@ -1,7 +1,5 @@
 """The built wheel and source distribution: their files, and the commands of an installation away from the checkout."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -10,16 +8,13 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Callable, Mapping
 from email.parser import HeaderParser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import p2p_analytics as p2p
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 ROOT = Path(__file__).parents[2]
 LOWEST = Path(sys.prefix) / "lowest"  # an environment with the lowest versions, made by `make soak`

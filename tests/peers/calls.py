@@ -5,8 +5,6 @@ its arguments by name. Writes what each returned, or the name of what it raised.
 are asked instead of paths below the host: the client wants some that the interface document does not have.
 """
 
-from __future__ import annotations
-
 import enum
 import json
 import operator

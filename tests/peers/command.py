@@ -3,8 +3,6 @@
 Run as ``command.py PAYMENTS USERS pay @person 1.25 lunch``: two addresses, then the command's own arguments.
 """
 
-from __future__ import annotations
-
 import sys
 
 import venmo

@@ -1,25 +1,21 @@
 """Clients that others wrote for the service work against the sandbox, unchanged but for their base addresses."""
 
-from __future__ import annotations
-
 import json
 import re
+import subprocess
+from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
 
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable
-    from pathlib import Path
+from p2p_analytics.sandbox import SandboxServer
 
-    from p2p_analytics.sandbox import SandboxServer
-
-    Command = Callable[..., subprocess.CompletedProcess[str]]
-    Calls = Callable[..., list[Any]]
+Command = Callable[..., subprocess.CompletedProcess[str]]
+Calls = Callable[..., list[Any]]
 
 ME, FRIEND = "noor-haddad", "tom-ohara"
 SCOPES = ("access_profile", "access_email", "access_phone", "access_balance", "access_friends", "make_payments")

@@ -1,7 +1,5 @@
 """Figures of the tests: closed after each test, drawn without a screen, and with the fonts of matplotlib only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

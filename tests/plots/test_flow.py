@@ -1,7 +1,5 @@
 """Money over time: sums, bars, areas, labels and remarks worked out by hand."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from itertools import pairwise
 from typing import Any

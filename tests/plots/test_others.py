@@ -1,7 +1,5 @@
 """Sums of the rows that a plot or table does not show one by one, worked out by hand."""
 
-from __future__ import annotations
-
 from inspect import signature
 from typing import Any
 

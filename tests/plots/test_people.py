@@ -1,7 +1,5 @@
 """People by year, hours of the week, unusual payments, exposure and sensitive notes, worked out by hand."""
 
-from __future__ import annotations
-
 from zoneinfo import ZoneInfo
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Plots of complete tables: every value, without a warning, as axes and as images, in each theme."""
 
-from __future__ import annotations
-
 import io
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Statement files on a time axis: bars, labels and ticks worked out by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

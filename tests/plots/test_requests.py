@@ -1,7 +1,5 @@
 """Requests, split bills and recurring payments as bars, and the time that requests took, worked out by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pandas as pd

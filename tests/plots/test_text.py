@@ -1,7 +1,5 @@
 """Names and notes of payments in the form that figures display, and the fonts that draw them."""
 
-from __future__ import annotations
-
 import matplotlib as mpl
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """A service with answers full of secrets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -9,8 +9,6 @@ row and by how many payments each person has in each period.
 Everything is drawn from fixed seeds, so the figures are the same in each run.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from math import comb, log

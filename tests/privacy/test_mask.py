@@ -1,7 +1,5 @@
 """What the mask of privacy mode replaces in a history with a secret word in each private place, and what stays."""
 
-from __future__ import annotations
-
 import pickle
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Privacy mode from end to end: no secret in a file, plot, notebook or error, and a note wherever it is on."""
 
-from __future__ import annotations
-
 import base64
 import re
 import traceback

@@ -1,7 +1,5 @@
 """Pseudonyms are stable under a key, distinct for different people, and unpredictable without the key."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -1,7 +1,5 @@
 """Privacy mode of statements: nothing of a file, its name or its holder is in frames, cards, pages or errors."""
 
-from __future__ import annotations
-
 import pickle
 import traceback
 import zipfile

@@ -1,7 +1,5 @@
 """Tests of response bodies to records: both dialects, exact amounts, and problems of deviating records."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

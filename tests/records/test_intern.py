@@ -1,7 +1,5 @@
 """Interning tables that threads share."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue

@@ -1,7 +1,5 @@
 """Findings of the report: sentences about what stands out, with the figures of their tables; nothing is guessed."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import UTC, datetime

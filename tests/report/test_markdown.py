@@ -1,7 +1,5 @@
 """The report as Markdown: the findings and tables of the page, and no markup from names and notes."""
 
-from __future__ import annotations
-
 import html
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """People in the report: namesakes, phone numbers, earlier names and names of any length."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Parts of a report: some days of its payments, and some of its analyses."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import UTC, datetime

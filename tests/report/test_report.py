@@ -1,7 +1,5 @@
 """The report is one self-contained HTML file with the figures of the analyses and no script but its own."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import html

@@ -1,7 +1,5 @@
 """Sections of the report: one for each analysis, with its rows and a sentence about the others."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

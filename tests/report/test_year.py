@@ -1,7 +1,5 @@
 """The year in review: the figures of one year, in privacy mode unless real names are asked for."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import replace

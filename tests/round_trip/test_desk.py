@@ -1,7 +1,5 @@
 """Desk against the sandbox, in both dialects: each write happens once, and the ledger is correct."""
 
-from __future__ import annotations
-
 import pytest
 
 import p2p_analytics as p2p

@@ -1,7 +1,5 @@
 """The real client and desk against a sandbox with faults: the exact history, and money moved once."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -1,7 +1,5 @@
 """Loads that are killed repeatedly: the final history is complete, and each load resumes."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

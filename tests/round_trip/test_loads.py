@@ -1,7 +1,5 @@
 """Repeated loads from the sandbox: few requests, no stale data, and resumption."""
 
-from __future__ import annotations
-
 import math
 import random
 import threading

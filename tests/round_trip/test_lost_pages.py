@@ -5,8 +5,6 @@ next link, and a service that reads ``before`` in another zone or as a date. Eac
 the last request of a load, once or from then on, in a load, a reload through the cache, and a sync.
 """
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Statement files of a town, read back: its payments, however the files are cut, ordered and saved again."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Callers of a sandbox over HTTP: an API client with a token, and a browser session on its pages."""
 
-from __future__ import annotations
-
 import functools
 import html
 import json

@@ -1,7 +1,5 @@
 """Consents of people, and token exchanges of their applications."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 

@@ -1,7 +1,5 @@
 """The database file of a sandbox: reused for the same town, and refused if it holds anything else."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import stat

@@ -1,7 +1,5 @@
 """The sandbox is killed in the middle of its work: what it had answered is there, and the books are right."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -1,7 +1,5 @@
 """No log record and no trace of an in-process sandbox holds a token, at any level and of any logger."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import http.client

@@ -1,7 +1,5 @@
 """The README of the sandbox, compared with the tests and the code."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reset of a sandbox: the town is replaced as a whole, also under concurrent requests and after a crash."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

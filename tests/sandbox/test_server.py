@@ -1,7 +1,5 @@
 """The server as a context manager and as a foreground command: its start, its end, and what it leaves behind."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """Files in the folder of a test, and an empty list of own formats."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files that are cut off, damaged, of other people or no statements: each is named with its reason, and what to do."""
 
-from __future__ import annotations
-
 import io
 import multiprocessing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text of cells: exact cents, UTC instants, and problems for everything else."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 

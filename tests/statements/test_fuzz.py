@@ -1,7 +1,5 @@
 """Damaged files give a typed error that names the file, or a frame with every row in a bin; so do any cells."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io

@@ -1,7 +1,5 @@
 """Files made to do harm are refused with one sentence, within bounded time and memory; nothing is half read."""
 
-from __future__ import annotations
-
 import os
 import socket
 

@@ -1,7 +1,5 @@
 """Hostile names and notes in statements of every format, and in everything that shows them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """The service's JSON history: usernames, amounts without a sign, one sub-object in each row; and any JSON at all."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

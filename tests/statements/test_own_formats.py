@@ -1,7 +1,5 @@
 """Formats of the user's own: as declarations in Python and TOML, drafts of them, and as functions."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

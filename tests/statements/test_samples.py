@@ -1,7 +1,5 @@
 """Each sample file gives the frame that was computed by hand beside it; periods, dates, accounts and privacy mode."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 from datetime import UTC, date, datetime

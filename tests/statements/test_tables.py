@@ -1,7 +1,5 @@
 """Text of a file to rows: blank lines, line numbers, several statements in one file, columns in any order."""
 
-from __future__ import annotations
-
 import csv
 import io
 import random

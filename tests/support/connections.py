@@ -1,7 +1,5 @@
 """Raw connections on loopback, clients that do not sleep, and a timer that a test fires."""
 
-from __future__ import annotations
-
 import contextlib
 import select
 import socket

@@ -1,7 +1,5 @@
 """Other programs' files in folders, and snapshots of folders, which show that nothing in them has changed."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import sqlite3

@@ -1,7 +1,5 @@
 """Histories of literal payments for reports, the report's page as a browser reads it, and its findings."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

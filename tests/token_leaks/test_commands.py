@@ -1,7 +1,5 @@
 """No summary, log, script or help of the command line holds the token, and no command takes one as an argument."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Exceptions of any kind that interrupt a request: none leads to a secret, and no tool that prints them shows one."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import http.client

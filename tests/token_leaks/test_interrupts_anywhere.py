@@ -1,7 +1,5 @@
 """Exceptions at any line of this package that handles a secret, or in any function that the line calls."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import getpass

@@ -4,8 +4,6 @@ The sandbox's tokens are random. Here every process issues tokens that begin wit
 of them. Tokens have 32 random bytes; the nonce of a redirect URI has fewer and is no secret to a notebook.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -4,8 +4,6 @@
 own, which begin with its number, so that a leak names its route.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

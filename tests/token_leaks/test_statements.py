@@ -4,8 +4,6 @@ A note is the user's own data: frames, archives and exports keep it as it is. Me
 quote it.
 """
 
-from __future__ import annotations
-
 import logging
 import pickle
 from pathlib import Path

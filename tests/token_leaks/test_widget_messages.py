@@ -1,7 +1,5 @@
 """Messages of a kernel, which all its clients receive: none holds the text entered into the form."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

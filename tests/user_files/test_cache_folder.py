@@ -1,16 +1,11 @@
 """Files of other programs in the cache folder: only databases with this package's name and mark are used or removed."""
 
-from __future__ import annotations
-
 import os
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 from p2p_analytics.client.http.cache import AccountCache
 from support.folders import HEX, LONG_AGO, make_database, state_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def cache_of(folder: Path, account: str = "7") -> AccountCache:

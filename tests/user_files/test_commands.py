@@ -1,7 +1,5 @@
 """Files of the user in and next to the folders of this package: no command changes them."""
 
-from __future__ import annotations
-
 import io
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Pipes, sockets, folders, devices and links under the name of a file: refused without waiting, and left unchanged."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

@@ -1,7 +1,5 @@
 """Sign-in forms of the sandbox named ``server``, closed after each test; plots of equal tables are drawn once."""
 
-from __future__ import annotations
-
 import pickle
 import threading
 from collections.abc import Callable, Iterator

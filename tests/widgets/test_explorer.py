@@ -1,7 +1,5 @@
 """Explorer without a browser: the tests set its widgets as clicks do, and read its table, plot and files."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import re

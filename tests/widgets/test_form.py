@@ -1,7 +1,5 @@
 """Sign-in form with the sandbox: link, redirect, pasted text, lifetime of a token, and the kernel of the form."""
 
-from __future__ import annotations
-
 import errno
 import getpass
 import importlib

@@ -1,7 +1,5 @@
 """View of single payments in the explorer: search, order, totals, pages and the file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

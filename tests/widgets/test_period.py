@@ -1,7 +1,5 @@
 """Period of the explorer: the date that it refers to, its shortcuts, and the sentence about it."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pandas as pd

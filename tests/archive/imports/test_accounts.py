@@ -1,7 +1,5 @@
 """Accounts and owners: files that show only the holder's name belong to the account of this name, in any imports."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from pathlib import Path

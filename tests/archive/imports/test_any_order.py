@@ -1,7 +1,5 @@
 """Imports of the same files in any order and in any groups give what one reading of all files gives."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import random

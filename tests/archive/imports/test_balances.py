@@ -1,7 +1,5 @@
 """Balances of files in an archive: gaps and differences, whatever the order and the number of the imports."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Importing statements into an archive and undoing it: the plan, the rows that stay, the account, and problems."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """A lost manifest or a broken file costs no statement that can still be read, and nothing of the service."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """People behind the names in statements: matches, suggestions, and the file in which the user decides."""
 
-from __future__ import annotations
-
 import csv
 import io
 import shutil

@@ -1,7 +1,5 @@
 """A file that is imported again counts as it was read last, whatever its name is; a whole file replaces a short one."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Statements beside payments of the service: in archives that are synced, verified and merged, and in scans of them."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

@@ -1,21 +1,16 @@
 """The environment of a sign-in: a sandbox and a browser."""
 
-from __future__ import annotations
-
 import html
 import http.client
 import io
 import re
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.fixture(autouse=True)

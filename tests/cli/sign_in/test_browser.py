@@ -1,7 +1,5 @@
 """The page through which the browser is opened: private, deleted afterwards, and shown in no process list."""
 
-from __future__ import annotations
-
 import html
 import os
 import re

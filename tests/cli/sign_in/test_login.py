@@ -1,7 +1,5 @@
 """login, whoami and logout as people use them: with a browser, without one, and in a pipe."""
 
-from __future__ import annotations
-
 import io
 import os
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Signing in at a terminal: pasting without echo, beside the listener or alone."""
 
-from __future__ import annotations
-
 import http.client
 import os
 import pty
@@ -9,15 +7,12 @@ import re
 import signal
 import subprocess
 import termios
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from p2p_analytics.auth import FileStore
 from support.waiting import wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 WRONG = b"https://app.example/not-this-one\n"
 

@@ -1,7 +1,5 @@
 """whoami: the sign-in as text and JSON, also without a connection to the service."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import UTC, datetime, timedelta

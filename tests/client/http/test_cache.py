@@ -1,7 +1,5 @@
 """Response cache: one private file per account, and its entries."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import sqlite3

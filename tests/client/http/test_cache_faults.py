@@ -1,7 +1,5 @@
 """Cache faults of the fault matrix: with any damage to the file, the load is exact and waits once at most."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

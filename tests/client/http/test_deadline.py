@@ -1,7 +1,5 @@
 """Deadlines: slow responses end in one error, and all attempts of a request share the time."""
 
-from __future__ import annotations
-
 import itertools
 import socket
 from collections.abc import Callable

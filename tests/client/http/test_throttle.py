@@ -1,7 +1,5 @@
 """Throttle and cancellation: a Retry-After pauses all connections, and Ctrl-C ends all requests and waits."""
 
-from __future__ import annotations
-
 import itertools
 import signal
 import socket

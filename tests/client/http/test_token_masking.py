@@ -1,7 +1,5 @@
 """Masking of the token in responses, errors, logs and debug output."""
 
-from __future__ import annotations
-
 import base64
 import http.client
 import logging

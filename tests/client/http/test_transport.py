@@ -1,7 +1,5 @@
 """Transport: retries and their waits, error classes, certificates and proxies."""
 
-from __future__ import annotations
-
 import gzip
 import inspect
 from datetime import UTC, datetime, timedelta

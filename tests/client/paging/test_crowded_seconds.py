@@ -1,7 +1,5 @@
 """Crowded seconds: complete, or reported as a problem."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from datetime import timedelta

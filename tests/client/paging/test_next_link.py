@@ -1,7 +1,5 @@
 """Next links: the same origin and path, without a token."""
 
-from __future__ import annotations
-
 import pytest
 
 from p2p_analytics.client.paging.pager import parse_next_link

@@ -1,7 +1,5 @@
 """Forms of pages and ends of lists: each history is exact and has no problem."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Pagination with ties: no loss, on a model service with a lossy next link."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import msgspec

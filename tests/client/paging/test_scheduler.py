@@ -1,7 +1,5 @@
 """Scheduler on a model service: complete, ordered, few requests, and no stale page."""
 
-from __future__ import annotations
-
 import threading
 from datetime import datetime, timedelta
 

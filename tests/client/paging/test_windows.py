@@ -1,7 +1,5 @@
 """Calendar windows: exact cover, starts at calendar units, and splits for idle connections."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

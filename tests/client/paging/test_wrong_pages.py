@@ -1,7 +1,5 @@
 """Wrong but plausible pages: all payments, or an error."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Control routes: they require a header that web pages cannot send, and return no secret."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The server-side flow: exchanging a code for tokens of 60 days, refreshing them, and refusals."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import json
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Writes that wait at the same moment share one wait for the disk, and nothing else."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections.abc import Callable, Iterator

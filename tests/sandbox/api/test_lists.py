@@ -1,7 +1,5 @@
 """Paging, filters, order and limits of the two lists."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any

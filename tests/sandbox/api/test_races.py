@@ -1,7 +1,5 @@
 """Concurrent writes over HTTP: no overdraft, exactly one resolution of a request, and correct totals."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import threading

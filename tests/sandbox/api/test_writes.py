@@ -1,7 +1,5 @@
 """Each row of "States and transitions" and of "Sandbox outcomes", over HTTP, with the balances after it."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Random sequences of writes, compared after each step with a model of the balances in plain Python."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections import Counter

@@ -1,7 +1,5 @@
 """Visibility of payments by party, friendship and audience."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

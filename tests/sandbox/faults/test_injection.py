@@ -1,7 +1,5 @@
 """Faults: the response to a request with a fault, and whether the request was processed."""
 
-from __future__ import annotations
-
 import http.client
 import socket
 import struct

@@ -1,7 +1,5 @@
 """Rate limits: off by default, counted per user and application, with an exact Retry-After."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Specifications of faults: scripts, rates, and invalid texts."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

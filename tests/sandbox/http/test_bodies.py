@@ -1,7 +1,5 @@
 """Request bodies of a write: every place and spelling that real clients use, and refusals."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from typing import Any

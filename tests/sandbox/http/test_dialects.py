@@ -1,7 +1,5 @@
 """The two dialects: where they differ, and that a client reads the same history from both."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Iterator

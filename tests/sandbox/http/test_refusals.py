@@ -1,7 +1,5 @@
 """Everything that is refused is refused in the document's envelope, and nothing makes the service fail."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import socket

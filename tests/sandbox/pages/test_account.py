@@ -1,7 +1,5 @@
 """The developer settings and the authorized applications: their owners, and their forms."""
 
-from __future__ import annotations
-
 import html
 import re
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The authorization pages: sign in, agree or decline, and where the browser is sent."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

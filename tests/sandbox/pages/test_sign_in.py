@@ -1,7 +1,5 @@
 """The sign-in session: who is signed in where, for how long, and the strict rule for redirects."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit

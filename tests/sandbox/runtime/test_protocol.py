@@ -1,7 +1,5 @@
 """Connections: unfinished requests are cut off, complete ones are not."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import select

@@ -1,7 +1,5 @@
 """The log of requests: the newest ones, within a bound of entries and of bytes."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

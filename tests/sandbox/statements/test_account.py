@@ -1,7 +1,5 @@
 """The lines of an account: a small ledger by hand, and the whole history of towns against the list of payments."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta

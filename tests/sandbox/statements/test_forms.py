@@ -1,7 +1,5 @@
 """The text of a file of each generation, from lines that are given: headers, rows around the lines, cells, quotes."""
 
-from __future__ import annotations
-
 import csv
 import io
 from datetime import UTC, date, datetime

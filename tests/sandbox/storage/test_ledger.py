@@ -1,7 +1,5 @@
 """The ledger: append-only, every posting sums to zero, and the audit finds each kind of damage."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The cost of a page, in steps of SQLite's virtual machine, does not depend on the length of the history."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Tests of the series that the town plants."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import UTC, date, datetime
 

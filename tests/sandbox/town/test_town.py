@@ -1,7 +1,5 @@
 """The demo town: the same for the same seed, with all the cases of real histories."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

@@ -1,7 +1,5 @@
 """Files of one account in order: gaps, overlaps and doubles worked out by hand, and copies that a spreadsheet saved."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo

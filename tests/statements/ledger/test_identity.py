@@ -1,7 +1,5 @@
 """Accounts of files, ids of rows without one, and ids that a service gives to several rows."""
 
-from __future__ import annotations
-
 import hashlib
 from datetime import date
 

@@ -1,7 +1,5 @@
 """Balances worked out by hand: what files add up to, what explains a difference, and the balance after each row."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

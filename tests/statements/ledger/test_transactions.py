@@ -1,7 +1,5 @@
 """Several rows of one payment, the order of payments, and that no order of files or rows changes them."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import random

@@ -1,7 +1,5 @@
 """Files of other services through the public reader: accounts, currencies, balances, units and names of files."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

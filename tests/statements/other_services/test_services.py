@@ -1,7 +1,5 @@
 """Samples, words of types, new forms and difficult cases, against the rows that were worked out by hand."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Difficult files of other services: ambiguous dates, decimal commas, currencies without cents, missing members."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """Ids, amounts and dates of the service's own file after a spreadsheet has saved it."""
 
-from __future__ import annotations
-
 import pytest
 
 import p2p_analytics as p2p

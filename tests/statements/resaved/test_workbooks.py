@@ -1,7 +1,5 @@
 """Workbooks of services: cells become the text that the CSV file has, and what a workbook lost is refused."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

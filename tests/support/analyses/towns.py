@@ -1,7 +1,5 @@
 """Payments of a town as one of its people sees them, without a server; and found series against the planted ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

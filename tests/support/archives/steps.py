@@ -1,7 +1,5 @@
 """The moments between which an archive's folder changes: copies of the folder at each, and a full disk."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import hashlib

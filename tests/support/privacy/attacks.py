@@ -1,7 +1,5 @@
 """People with invented amounts, and attackers that estimate the secret factor of masked amounts."""
 
-from __future__ import annotations
-
 from functools import cache
 from math import log
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Payments of the sandbox's raw JSON as plain Python values, by the words of the interface document."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime, timedelta
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The sample statement files by name, and headers of services' files with their line ends."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,16 +1,12 @@
 """The sample statement files, full of hostile names and notes."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from support.statements.files import SAMPLES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 WITHOUT_PEOPLE = {"cash_app_bitcoin"}
 OWNER = "Nora Quill"

@@ -1,14 +1,9 @@
 """Statement files as other programs save them again: the same cells in other bytes."""
 
-from __future__ import annotations
-
 import csv
 import io
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
+from collections.abc import Callable, Mapping
+from typing import Final
 
 _MARK: Final = "\ufeff"
 
