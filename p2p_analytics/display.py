@@ -90,6 +90,15 @@ def format_count(number: int, singular: str, plural: str) -> str:
     return f"{number:,} {singular if number == 1 else plural}"
 
 
+def format_duration(days: float) -> str:
+    """Return a time in the largest unit that gives at least 2, or else in minutes."""
+    for unit, length in (("days", 1.0), ("hours", 1 / 24)):
+        if days >= 2 * length:
+            return f"{days / length:,.0f} {unit}"
+    minutes = round(days * 1440)
+    return format_count(minutes, "minute", "minutes") if minutes else "under a minute"
+
+
 def format_share(fraction: float, decimals: int = 1) -> str:
     """Return a fraction as a percentage; only nothing is "0.0%", and of parts only the whole is "100.0%"."""
     text, nothing, whole = (f"{value:,.{decimals}%}" for value in (fraction, 0, 1))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from p2p_analytics.arguments import check_top
-from p2p_analytics.display import format_count
+from p2p_analytics.display import format_count, format_duration
 from p2p_analytics.money import add_units
 from p2p_analytics.plots._parts import colours, style
 from p2p_analytics.plots._parts.bars import Others, Part, draw_parts
@@ -157,7 +157,7 @@ def time_to_settle(table: IntoFrame, *, ax: Axes | None = None, top: int = style
         marks = ax.scatter(values, range(len(shown)), marker=marker, s=36, color=colour, zorder=2)
         key.append((label, marks))
     for row, at in enumerate(shown):
-        words = f"half in {_format_days(data['days_p50'][at])}"
+        words = f"half in {format_duration(data['days_p50'][at])}"
         style.label_bar(ax, max(ends[row] for ends in times), row, f"  {words}")
     if others:
         payments = sum(data["payments"][row] for row in others)
@@ -170,15 +170,6 @@ def time_to_settle(table: IntoFrame, *, ax: Axes | None = None, top: int = style
 
 def _count_payments(payments: int) -> str:
     return format_count(payments, "payment", "payments")
-
-
-def _format_days(days: float) -> str:
-    """Return a time in the largest unit that gives at least 2, or else in minutes."""
-    for unit, length in (("days", 1.0), ("hours", 1 / 24)):
-        if days >= 2 * length:
-            return f"{days / length:,.0f} {unit}"
-    minutes = round(days * 1440)
-    return format_count(minutes, "minute", "minutes") if minutes else "under a minute"
 
 
 def _set_time_axis(ax: Axes, times: Sequence[float], width: float) -> None:
