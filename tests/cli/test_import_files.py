@@ -40,7 +40,7 @@ def test_bad_files_stop_nothing(run) -> None:
 
 
 def test_the_folder_was_left_out(run) -> None:
-    """The first file is taken for the archive, whose name may be last: the message has the command that was meant."""
+    """The first file is taken for the archive, which may be the last word: the message has the command."""
     for files, meant in (
         ("group.csv", "mypayments good.csv group.csv"), ("rounded.csv rounded.csv group.csv", "mypayments YOUR-FILES"),
         ("group.csv archive", "archive good.csv group.csv"),
