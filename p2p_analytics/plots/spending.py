@@ -182,11 +182,10 @@ def _label_areas(ax: Axes, series: Sequence[_Series], ends: Sequence[float], cur
     order = sorted(range(len(series)), key=lambda at: (ends[at], at))
     beside = right + (right - left) * _BESIDE
     for at, place in zip(order, _spread([ends[at] for at in order], gap, low, high), strict=True):
-        line = [(right, ends[at])] if series[at].amounts[-1] else []
-        across, up = zip(*line, (beside, place), strict=True)
         look: dict[str, Any] = {"color": series[at].colour, "clip_on": False}
-        ax.plot(across, up, linewidth=1, **look)
         ax.plot(beside, place, marker="s", markersize=6, zorder=_ABOVE_LINES, **look)
+        if series[at].amounts[-1]:
+            ax.plot((right, beside), (ends[at], place), linewidth=1, **look)
         name = series[at].label
         if len(name) > _LONGEST:
             name = to_drawable(name, longest=_LONGEST)

@@ -162,7 +162,7 @@ def test_values_are_stacked() -> None:
     rent, food = (to_hex(area.get_facecolor()).upper() for area in ax.patches)
     assert drawn[rent][0] == ax.get_xlim()[1]
     assert [len(drawn[rent]), len(drawn[food])] == [2, 1]
-    assert {line.get_marker() for line in ax.lines} == {"s"}
+    assert {line.get_color() for line in ax.lines if line.get_marker() == "s"} == {rent, food}
     ax = plots.spending_over_time(_table({"rent": [5.0, 5.0, 5.0]}, STARTS), amount="received")
     assert ax.get_title(loc="left") == "Money received, month by month, by category"
     assert _layers(ax) == [([0, 0, 0], [2.5, 2.5, 2.5])]
