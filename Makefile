@@ -68,14 +68,13 @@ sandbox: .venv/.package
 
 install: .venv/.all
 
-# The checks run while mypy, which uses one core, checks the types. Pytest compiles each test file once, here: without
-# this, each of its processes would compile all of them.
+# Mypy, which uses one core, checks the types meanwhile. Pytest compiles each test file once, here: without this, each of
+# its processes would compile all of them.
 test: .venv/.all
-	@$(MAKE) --no-print-directory types & types=$$!; $(MAKE) --no-print-directory lint contracts; checks=$$?; \
-	find tests -name "*-pytest-*.pyc" | grep -q . || \
-	$(RUN)/python -m pytest -p no:cacheprovider --collect-only -qq tests >/dev/null 2>&1; \
-	wait $$types && test $$checks = 0
-	@$(MAKE) --no-print-directory tests
+	@$(MAKE) --no-print-directory types & types=$$!; \
+	$(MAKE) --no-print-directory lint contracts && { find tests -name "*-pytest-*.pyc" | grep -q . || \
+	$(RUN)/python -m pytest -p no:cacheprovider --collect-only -qq -m "$(FAST)" tests >/dev/null 2>&1; \
+	$(MAKE) --no-print-directory tests; }; others=$$?; wait $$types && test $$others = 0
 
 lint: .venv/.all
 	$(RUN)/ruff check $(RUFF)

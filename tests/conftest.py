@@ -37,9 +37,9 @@ def set_limit(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Any], None]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return the number of processes of `-n auto`: one more than cores, because tests wait for other programs."""
+    """Return the number of processes of `-n auto`: one per core, and one more where tests wait for other programs."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + 1
+    return cores if "not (full" in config.option.markexpr else cores + 1
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
