@@ -109,9 +109,10 @@ def select_year(
     years = sorted(map(int, _find_settled(until).dt.tz_convert(zone).dt.year.unique()))
     data_end = min(moment, history.fetched_at)
     if year is not None:
-        number = -1 if (given := read_whole_number(year)) is None else given
-        if number not in _YEARS:
+        given = read_whole_number(year)
+        if given is None or given not in _YEARS:
             raise ConfigurationError(f"year is a whole number from {_YEARS[0]} to {_YEARS[-1]}, not {year!r}.")
+        number = given
     elif years:
         number = years[-1]
     elif (number := display.to_zone(data_end, zone).year) not in _YEARS:

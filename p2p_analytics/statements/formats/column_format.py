@@ -287,7 +287,7 @@ def _read_columns(own: ColumnFormat, table: Table) -> Reading:
     frame = _read_values(own, table, problems)
     if own.decimal is not None:
         names = [name for name in _AMOUNTS if name in own.columns]
-        # A text without digits, such as "-", is no evidence of another separator of decimals.
+        # A text without digits, such as "-", does not show another separator of decimals.
         amount = pl.coalesce(pl.when(pl.col(name).str.contains("[0-9]")).then(name) for name in names)
         is_money = (frame["currency"] != _BITCOIN).fill_null(value=True)
         texts = table.cells.select("file", "line", text=amount).filter(is_money)

@@ -203,7 +203,7 @@ class StatementFormat:
         return {key: place[1] for key, place in found.items()} if found.keys() >= set(self.required) else None
 
     def find_field(self, name: str) -> tuple[str | None, int]:
-        """Return the field of a header name, and the rank of the name among those of the field; None for no field."""
+        """Return the field of a header name, and the rank of the name in it; None for no field."""
         name = normalize_name(name)
         known = self._names.get(name)
         if known is None and name.endswith(")"):

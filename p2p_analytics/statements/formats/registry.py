@@ -103,13 +103,18 @@ def find_service(name: str) -> str:
 
 def find_title(service: str) -> str:
     """Return the name of a service in sentences, as a format of it declares it."""
-    declared = (*list_formats(), *_BUILT_IN)  # a format of the caller's own may replace the one with the title
-    return next((each.title for each in declared if each.title and (each.service or each.name) == service), service)
+    titles = (each.title for each in _list_declared() if (each.service or each.name) == service)
+    return next(filter(None, titles), service)
 
 
 def list_bank_words() -> list[str]:
     """Return the words that name a service in the descriptions of a bank account."""
-    return [*dict.fromkeys(word for each in (*list_formats(), *_BUILT_IN) for word in each.bank_words)]
+    return [*dict.fromkeys(word for each in _list_declared() for word in each.bank_words)]
+
+
+def _list_declared() -> list[StatementFormat]:
+    """Return all formats, then the ones in this package: a format of the caller's own may replace one with a title."""
+    return [*list_formats(), *_BUILT_IN]
 
 
 def list_formats() -> list[StatementFormat]:

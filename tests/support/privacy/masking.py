@@ -152,7 +152,7 @@ def draw_table(name: str, table: pd.DataFrame) -> dict[str, bytes]:
     """Return a plot as SVG, with its text as text and as outlines, as PNG, and the texts in it."""
     ax = plots.mark_private(getattr(plots, name)(table))
     pictures = {f"{name} texts": "\n".join(text.get_text() for text in ax.figure.findobj(Text)).encode()}
-    # Outlines and pixels come from the same texts, so those of one plot are enough.
+    # Outlines and pixels come from the same texts, so one plot is enough.
     is_outlined = name == "spend_by_friend"
     for form, outlines in (("svg", "none"), *((("svg", "path"), ("png", "path")) if is_outlined else ())):
         picture = io.BytesIO()
